@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// TestPurchasesConverge delivers the events of purchases in random orders, twice and
+// concurrently. Each license ends the same, and one of two customers gets a trial.
+func TestPurchasesConverge(t *testing.T) {
+	is := is.New(t)
+	st := newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))
+	rules := license.New(storetest.Twice(st), license.Options{})
+	for id, seats := range map[string]int64{"basic": 1, "pro": 5} {
+		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: &seats, Duration: license.Duration{Months: 1}})
+		is.NoErr(err)
+	}
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
+	history := []license.FulfillParams{
+		{At: day(1), CustomerID: "cus_1", PlanID: "basic"},
+		{At: day(2), State: license.PurchaseActive, Until: license.To(day(30))},
+		{At: day(2), State: license.PurchasePaused, Quantity: new(int64(2))},
+		{At: day(3), PlanID: "pro"},
+		{At: day(4), State: license.PurchaseEnded},
+		{At: day(5), State: license.PurchaseActive, Until: license.ToNull[time.Time]()},
+	}
+	var wg sync.WaitGroup
+	for n := range 20 {
+		wg.Go(func() {
+			var each sync.WaitGroup
+			for _, i := range append(rand.Perm(len(history)), rand.Perm(len(history))...) {
+				e := history[i]
+				e.Reference = fmt.Sprint("shop:", n)
+				deliver := func() {
+					if _, err := rules.Fulfill(t.Context(), e); err != nil {
+						t.Error(err)
+					}
+				}
+				if n%2 == 0 {
+					each.Go(deliver)
+				} else {
+					deliver()
+				}
+			}
+			each.Wait()
+		})
+	}
+	trials := make([]license.Trial, 20)
+	for i := range trials {
+		wg.Go(func() {
+			trials[i], _ = rules.StartTrial(t.Context(), license.StartTrialParams{PlanID: "basic", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{"mail:common"}})
+		})
+	}
+	wg.Wait()
+	for n := range 20 {
+		f, err := rules.GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
+		is.NoErr(err)
+		l := f.License
+		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.Status}, []any{"pro", int64(10), day(4), license.StatusExpired})
+	}
+	started := 0
+	for _, trial := range trials {
+		if trial.Started {
+			started++
+		}
+	}
+	is.Equal(started, 1)
+}

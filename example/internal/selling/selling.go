@@ -1,0 +1,173 @@
+// Package selling has the code of the guide on selling.
+package selling
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// ServeWebhook serves the webhook of a provider. verified returns the body of a
+// request whose signature is right.
+func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx context.Context, body []byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := verified(r)
+		if err != nil {
+			http.Error(w, "wrong signature", http.StatusBadRequest)
+		} else if err := fulfill(r.Context(), body); err != nil {
+			slog.Error("webhook failed", "error", err)
+			http.Error(w, "try again", http.StatusInternalServerError)
+		}
+	}
+}
+
+// FulfillStripe brings the licenses of a Stripe subscription up to date. Call it for
+// customer.subscription.* events, on the page after a payment, and every night.
+func FulfillStripe(ctx context.Context, rules *license.Service, id string, read func(ctx context.Context, path string, into any) error) error {
+	var sub struct {
+		Customer, Status string
+		Items            struct {
+			Data []struct {
+				ID       string
+				Price    struct{ ID string }
+				Quantity int64
+				End      int64 `json:"current_period_end"`
+			}
+		}
+	}
+	at := time.Now() // before the subscription is read
+	if err := read(ctx, "/v1/subscriptions/"+id, &sub); err != nil {
+		return err
+	}
+	states := map[string]license.PurchaseState{
+		"trialing": "active", "active": "active", "past_due": "active", "unpaid": "paused", "paused": "paused",
+		"canceled": "ended", "incomplete_expired": "ended",
+	}
+	for _, item := range sub.Items.Data {
+		if _, err := rules.Fulfill(ctx, license.FulfillParams{
+			Reference: "stripe:" + item.ID, At: at, CustomerID: sub.Customer, PlanID: item.Price.ID,
+			Quantity: &item.Quantity, Until: license.To(time.Unix(item.End, 0)), State: states[sub.Status],
+		}); err != nil {
+			return err // the provider delivers the event again
+		}
+	}
+	return nil
+}
+
+// FulfillPaddle brings the licenses of a Paddle subscription up to date. The body is
+// that of a subscription.* event.
+func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) error {
+	var event struct {
+		At   time.Time `json:"occurred_at"`
+		Data struct {
+			ID, Status string
+			Customer   string    `json:"customer_id"`
+			Period     *struct { // null after the end
+				End time.Time `json:"ends_at"`
+			} `json:"current_billing_period"`
+			Items []struct {
+				Quantity int64
+				Price    struct {
+					ID      string
+					Product string `json:"product_id"`
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		return err
+	}
+	sub := event.Data
+	p := license.FulfillParams{At: event.At, CustomerID: sub.Customer, State: map[string]license.PurchaseState{
+		"trialing": "active", "active": "active", "past_due": "active", "paused": "paused", "canceled": "ended"}[sub.Status]}
+	if sub.Period != nil {
+		p.Until = license.To(sub.Period.End)
+	}
+	for _, item := range sub.Items {
+		p.Reference, p.PlanID, p.Quantity = "paddle:"+sub.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
+		if _, err := rules.Fulfill(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FulfillLemonSqueezy brings the license of a Lemon Squeezy subscription up to date.
+// The body is that of a subscription_* event whose data has the type subscriptions.
+func FulfillLemonSqueezy(ctx context.Context, rules *license.Service, body []byte) error {
+	var event struct {
+		Data struct {
+			ID   string
+			Subs struct {
+				Customer int64 `json:"customer_id"`
+				Variant  int64 `json:"variant_id"`
+				Status   string
+				Name     string     `json:"user_name"`
+				Renews   *time.Time `json:"renews_at"`
+				Ends     *time.Time `json:"ends_at"` // of one that was canceled
+				Updated  time.Time  `json:"updated_at"`
+			} `json:"attributes"`
+		}
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		return err
+	}
+	sub := event.Data.Subs
+	p := license.FulfillParams{
+		Reference: "lemonsqueezy:" + event.Data.ID, At: sub.Updated, CustomerID: fmt.Sprint(sub.Customer), Name: sub.Name,
+		PlanID: fmt.Sprint(sub.Variant), State: map[string]license.PurchaseState{
+			"on_trial": "active", "active": "active", "past_due": "active", "cancelled": "active", // until ends_at
+			"paused": "paused", "unpaid": "paused", "expired": "ended"}[sub.Status],
+	}
+	if until := cmp.Or(sub.Ends, sub.Renews); until != nil {
+		p.Until = license.To(*until)
+	}
+	_, err := rules.Fulfill(ctx, p)
+	return err
+}
+
+// FulfillPolar brings the license of a Polar subscription up to date. The body is
+// that of a subscription.* event.
+func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) error {
+	var event struct {
+		At   time.Time `json:"timestamp"`
+		Data struct {
+			ID, Status string
+			Customer   string     `json:"customer_id"`
+			Product    string     `json:"product_id"`
+			Seats      *int64     // null: not sold by the seat
+			End        *time.Time `json:"current_period_end"`
+		}
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		return err
+	}
+	sub := event.Data
+	p := license.FulfillParams{
+		Reference: "polar:" + sub.ID, At: event.At, CustomerID: sub.Customer, PlanID: sub.Product, Quantity: sub.Seats,
+		State: map[string]license.PurchaseState{
+			"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
+			"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended"}[sub.Status],
+	}
+	if sub.End != nil {
+		p.Until = license.To(*sub.End)
+	}
+	_, err := rules.Fulfill(ctx, p)
+	return err
+}
+
+// StartTrial starts the trial of a customer on a device, once.
+func StartTrial(ctx context.Context, rules *license.Service, customer, mail, device string) (license.Trial, error) {
+	name, domain, _ := strings.Cut(strings.ToLower(mail), "@")
+	name, _, _ = strings.Cut(name, "+") // ada+2@example.com is ada@example.com
+	return rules.StartTrial(ctx, license.StartTrialParams{
+		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + name + "@" + domain},
+	})
+}

@@ -1,0 +1,87 @@
+package selling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// TestSelling sends each handler of the guide what its provider reports about a
+// purchase that is paid, canceled and over.
+func TestSelling(t *testing.T) {
+	is := is.New(t)
+	rules := license.New(memory.New(), license.Options{})
+	for _, id := range []string{"price_1", "pri_1", "9", "prod-1", "trial"} {
+		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: new(int64(2)), Duration: license.Duration{Days: 14}})
+		is.NoErr(err)
+	}
+	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()
+	at := func(hours int) string {
+		return time.Now().Add(time.Duration(hours-3) * time.Hour).UTC().Format(time.RFC3339Nano)
+	}
+	end := until.Format(time.RFC3339)
+	for reference, send := range map[string]func(hour int, status string) error{
+		"stripe:si_1": func(_ int, status string) error {
+			return FulfillStripe(t.Context(), rules, "sub_1", func(_ context.Context, path string, into any) error {
+				is.Equal(path, "/v1/subscriptions/sub_1")
+				return json.Unmarshal(fmt.Appendf(nil, `{"id":"sub_1","customer":"cus_1","status":%q,"items":{"data":[{"id":"si_1","price":{"id":"price_1"},"quantity":3,"current_period_end":%d}]}}`, status, until.Unix()), into)
+			})
+		},
+		"paddle:sub_1:pro_1": func(hour int, status string) error {
+			return FulfillPaddle(t.Context(), rules, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
+		},
+		"lemonsqueezy:7": func(hour int, status string) error {
+			status = strings.NewReplacer("trialing", "on_trial", "canceled", "expired").Replace(status)
+			return FulfillLemonSqueezy(t.Context(), rules, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
+		},
+		"polar:7b0c": func(hour int, status string) error {
+			return FulfillPolar(t.Context(), rules, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
+		},
+	} {
+		t.Run(reference, func(t *testing.T) {
+			is := is.New(t)
+			is.NoErr(send(1, "trialing"))
+			f, err := rules.GetFulfillment(t.Context(), reference)
+			is.NoErr(err)
+			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{license.StatusActive, until})
+			if reference != "lemonsqueezy:7" { // which sells one unit
+				is.Equal(*f.License.MaxActivations, int64(6))
+			}
+			is.NoErr(send(2, "past_due"))
+			is.NoErr(send(2, "past_due"))
+			is.NoErr(send(2, "paused"))
+			is.NoErr(send(3, "canceled"))
+			is.NoErr(send(2, "active")) // late
+			f, err = rules.GetFulfillment(t.Context(), reference)
+			is.NoErr(err)
+			is.True(f.EndedAt != nil)
+			is.True(f.License.ExpiresAt.Before(until))
+		})
+	}
+	trial, err := StartTrial(t.Context(), rules, "cus_9", "Ada+2@Example.com", "pc-1")
+	is.NoErr(err)
+	is.True(trial.Started)
+	_, err = StartTrial(t.Context(), rules, "cus_8", "ada@example.com", "pc-2")
+	require.ErrorIs(t, err, license.ErrTrialTaken)
+
+	for want, failure := range map[int][2]error{200: {}, 400: {io.EOF, nil}, 500: {nil, io.EOF}} {
+		w := httptest.NewRecorder()
+		ServeWebhook(func(*http.Request) ([]byte, error) { return nil, failure[0] }, func(context.Context, []byte) error {
+			return errors.Join(failure[1])
+		})(w, httptest.NewRequest("POST", "/", nil))
+		is.Equal(w.Code, want)
+	}
+}
