@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // An Answer is an [http.ResponseWriter] that records the response status.
@@ -40,6 +42,28 @@ func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // Marshal returns v as JSON with a newline at the end and without HTML
 // escaping: "<" stays "<".
 func Marshal(v any) ([]byte, error) {
+	var text []byte
+	var err error
+	switch v := v.(type) {
+	case license.License:
+		text, err = appendLicense(make([]byte, 0, 1024), &v)
+	case list:
+		licenses, ok := v.Data.([]license.License)
+		if !ok {
+			return encode(v)
+		}
+		text, err = appendList(make([]byte, 0, 256+768*len(licenses)), v, licenses)
+	default:
+		return encode(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}
+
+// encode is Marshal for any type.
+func encode(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)

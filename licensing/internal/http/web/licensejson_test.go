@@ -1,0 +1,64 @@
+package web
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestLicensesAreEncodedAsByEncodingJSON also fails for a field of a license that
+// appendLicense leaves out, or has in another place.
+func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
+	is := is.New(t)
+	at := time.Date(2030, 1, 31, 23, 59, 59, 120_000_000, time.UTC)
+	values := map[reflect.Type][]any{
+		reflect.TypeFor[string]():            {"plain", "", "Ünïcode \"\\\b\f\n\r\t\x01'\u2028</>&\x7f\xff"},
+		reflect.TypeFor[license.Status]():    {license.StatusActive, license.Status(""), license.StatusRevoked},
+		reflect.TypeFor[int64]():             {int64(7), int64(0), int64(-1 << 63)},
+		reflect.TypeFor[*int64]():            {new(int64(0)), (*int64)(nil), new(int64(1<<63 - 1))},
+		reflect.TypeFor[time.Time]():         {at, time.Time{}, at.Truncate(time.Second)},
+		reflect.TypeFor[*time.Time]():        {&at, (*time.Time)(nil), new(time.UnixMilli(-1).UTC())},
+		reflect.TypeFor[map[string]any]():    {map[string]any{}, map[string]any(nil), map[string]any{"b": 1e21, "<a>": true, "c": "&"}},
+		reflect.TypeFor[map[string]string](): {map[string]string{}, map[string]string(nil), map[string]string{"b": "<", "a": ""}},
+	}
+	var all []license.License
+	for i := range 3 {
+		var l license.License
+		for f := range reflect.TypeFor[license.License]().NumField() {
+			v := reflect.ValueOf(&l).Elem().Field(f)
+			choice, ok := values[v.Type()]
+			if !ok {
+				t.Fatalf("no values of type %v", v.Type())
+			}
+			v.Set(reflect.ValueOf(choice[i]))
+		}
+		all = append(all, l)
+		is.Equal(marshal(t, l), encoded(t, l))
+	}
+	for _, page := range []license.Page[license.License]{{Data: all, HasMore: true, NextCursor: "next"}, {Data: all[:1]}, {Data: all[:0]}} {
+		is.Equal(marshal(t, listOf(page)), encoded(t, listOf(page)))
+	}
+	all[0].CreatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err := Marshal(listOf(license.Page[license.License]{Data: all}))
+	is.True(err != nil) // there is no such time in JSON
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	is := is.New(t)
+	text, err := Marshal(v)
+	is.NoErr(err)
+	return string(text)
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	is := is.New(t)
+	text, err := encode(v)
+	is.NoErr(err)
+	return string(text)
+}
