@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/purge"},
 	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
 	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
-	"licensing/internal/http/web":       {"internal/inner", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/http/web":       {"internal/inner", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},

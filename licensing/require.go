@@ -63,7 +63,9 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 			case q.OnDenied != nil && (err == nil || errors.Is(err, errNoLicense)):
 				q.OnDenied(w, r, v)
 			case err == nil:
-				h.WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: "license_denied", Detail: v.Reasons[0].Detail, Verdict: &v})
+				p := web.NewProblem(http.StatusForbidden, "license_denied", v.Reasons[0].Detail)
+				p.Verdict = &v
+				h.WriteError(w, r, p)
 			case q.FailOpen && isOutage(r, err):
 				h.opts.Logger.WarnContext(r.Context(), "licensing: request passed without a license check", "error", err)
 				h.observeStoreError(r.Context(), "Require", "", err)
@@ -81,10 +83,8 @@ func isOutage(r *http.Request, err error) bool {
 	return r.Context().Err() == nil && !errors.Is(err, license.ErrInvalid) && !errors.As(err, new(*web.Problem))
 }
 
-var errNoLicense = &web.Problem{
-	Status: http.StatusForbidden, Code: "license_required",
-	Detail: "A license is required. Sign in, or send the license key.",
-}
+var errNoLicense = web.NewProblem(http.StatusForbidden, "license_required",
+	"A license is required. Sign in, or send the license key.")
 
 // verdict returns the verdict on the license of a request.
 func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, error) {

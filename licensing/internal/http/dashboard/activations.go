@@ -109,7 +109,7 @@ func showActivations(v *visit) error {
 	}
 	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
 	}
 	if err != nil {
 		return err

@@ -140,9 +140,9 @@ func distinct(values []string) (unique []string) {
 func checkSelected(n int) error {
 	switch {
 	case n == 0:
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and select at least one license."}
+		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one license.")
 	case n > maxSelected:
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + thousands(maxSelected) + " licenses can be selected. Go back to the list and select fewer."}
+		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+thousands(maxSelected)+" licenses can be selected. Go back to the list and select fewer.")
 	}
 	return nil
 }

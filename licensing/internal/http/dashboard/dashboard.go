@@ -139,12 +139,12 @@ func (v *visit) serve(route *route) error {
 		v.params["move"] = route.move
 	}
 	if err := v.h.origin.Check(v.r); err != nil {
-		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
-			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +
-				"If you did, a proxy changes the Host header: add its origin to Options.Dashboard.Origins."}
+		return web.NewProblem(http.StatusForbidden, "cross_origin",
+			"This form was sent from another site, so nothing was changed. Submit it from the dashboard. "+
+				"If you did, a proxy changes the Host header: add its origin to Options.Dashboard.Origins.").WithCause(err)
 	}
 	if !input.Storable(v.r.URL.Query()) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page contains invalid characters."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_request", "The address of this page contains invalid characters.")
 	}
 	if route.signIn && v.h.opts.Operator != nil {
 		return notFound("The host application handles the sign-in.")
@@ -185,8 +185,8 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		if problem := operatorProblem(op); problem != "" {
 			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: operator from Options.Dashboard.Operator rejected",
 				slog.String("reason", problem), slog.String("operator", op.ID), slog.String("request_id", v.id))
-			return false, &web.Problem{Status: http.StatusForbidden, Code: "operator_refused",
-				Detail: "Your account cannot use this dashboard. See the service log for the reason."}
+			return false, web.NewProblem(http.StatusForbidden, "operator_refused",
+				"Your account cannot use this dashboard. See the service log for the reason.")
 		}
 		v.op, v.signedIn = op, true
 	default:
@@ -210,8 +210,8 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		return true, nil
 	}
 	if route.access != public && !v.mayOpen(route) {
-		return false, &web.Problem{Status: http.StatusForbidden, Code: "role_forbids",
-			Detail: "Your role, " + string(v.op.Role) + ", does not allow this. Ask an admin to do it or to change your role."}
+		return false, web.NewProblem(http.StatusForbidden, "role_forbids",
+			"Your role, "+string(v.op.Role)+", does not allow this. Ask an admin to do it or to change your role.")
 	}
 	if v.signedIn {
 		web.SetOperator(v.r, v.op.ID)
@@ -257,5 +257,5 @@ func operatorProblem(op operator.Operator) string {
 }
 
 func notFound(detail string) error {
-	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Detail: detail}
+	return web.NewProblem(http.StatusNotFound, "not_found", detail)
 }

@@ -21,7 +21,7 @@ func exportLicenses(v *visit) error {
 	selected := q.Has("of") || q.Has("id") || q.Has("all")
 	switch {
 	case selected && readFilter(q) != filter{}:
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_query", Detail: "The address of a download has either selected licenses or a filter. Correct the address."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_query", "The address of a download has either selected licenses or a filter. Correct the address.")
 	case selected && q.Get("all") != "":
 		p = readFilter(v.listValues()).params(v.h.opts.Now())
 	case selected:

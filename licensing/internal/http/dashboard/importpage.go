@@ -125,7 +125,7 @@ func pack(text []byte) string {
 func unpack(packed string) (io.Reader, error) {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {
-		return nil, &web.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid_form", Detail: "The rows of the import are incomplete. Choose the file again.", Cause: err}
+		return nil, web.NewProblem(http.StatusUnprocessableEntity, "invalid_form", "The rows of the import are incomplete. Choose the file again.").WithCause(err)
 	}
 	return io.LimitReader(z, maxRows), nil
 }

@@ -126,7 +126,7 @@ func moveForm(v *visit) (*formPage, error) {
 
 // moveForbidden returns the error for a change that a license does not allow.
 func moveForbidden(detail string) error {
-	return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: detail}
+	return web.NewProblem(http.StatusConflict, "move_forbidden", detail)
 }
 
 // licenseFormPage returns a page with a form about a license.

@@ -63,11 +63,11 @@ func (v *visit) explainNotFound(err error) error {
 		e := newest.Data[0]
 		names := actorNames{v: v}
 		name, _ := names.actor(e.Actor)
-		return &web.Problem{Status: http.StatusNotFound, Code: "deleted", Cause: err,
-			Detail: "This " + kind + " was deleted on " + v.moment(e.Timestamp).Full + " by " + name + "."}
+		return web.NewProblem(http.StatusNotFound, "deleted",
+			"This "+kind+" was deleted on "+v.moment(e.Timestamp).Full+" by "+name+".").WithCause(err)
 	case len(newest.Data) > 0: // the object exists; the error is about something else
 		return err
 	}
-	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,
-		Detail: "There is no " + kind + " with this ID. If there was one, the record of its deletion is no longer kept."}
+	return web.NewProblem(http.StatusNotFound, "not_found",
+		"There is no "+kind+" with this ID. If there was one, the record of its deletion is no longer kept.").WithCause(err)
 }

@@ -178,7 +178,7 @@ func changeOperator(v *visit) error {
 		}
 		return v.renderInvited(op.Email, code)
 	default:
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
+		return web.NewProblem(http.StatusUnprocessableEntity, "unknown_change", "Unknown action.")
 	}
 	f := newForm(roleField(op.Role))
 	if v.sent("version") != operatorVersion(op) {

@@ -37,7 +37,7 @@ func (r *route) checkQuery(query string) error {
 // its name has a star.
 func checkParameters(query string, names []string) (url.Values, error) {
 	refuse := func(detail string) (url.Values, error) {
-		return nil, &web.Problem{Status: http.StatusBadRequest, Code: "invalid_query", Detail: detail + " Correct the address."}
+		return nil, web.NewProblem(http.StatusBadRequest, "invalid_query", detail+" Correct the address.")
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -91,7 +91,7 @@ func showRefusedLicenses(v *visit) error {
 	if code != "" {
 		found, err := rules.RefusedLicenses(ctx, rules.RefusedParams(code, body.Days, body.Open, cursor, refusedPerPage))
 		if errors.Is(err, license.ErrInvalid) {
-			return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+			return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
 		} else if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func accessOfMove(name string) access {
 
 // errAccessEnded means that an operator may no longer make a change that takes
 // several steps.
-var errAccessEnded = &web.Problem{Status: http.StatusForbidden, Code: "access_ended", Detail: "Your session has ended or your role has changed."}
+var errAccessEnded = web.NewProblem(http.StatusForbidden, "access_ended", "Your session has ended or your role has changed.")
 
 // checkAccess returns [errAccessEnded] if the operator was signed out or disabled,
 // or has a role that may not use the route, since the request began.

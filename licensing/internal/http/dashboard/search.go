@@ -60,7 +60,7 @@ func showSearch(v *visit) error {
 	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
 		body.First = "search?" + url.Values{"q": {text}}.Encode()
 		if err := body.Elsewhere.addFingerprints(v, text, cursor); errors.Is(err, license.ErrInvalid) {
-			return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+			return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
 		} else if err != nil {
 			return err
 		}

@@ -163,7 +163,7 @@ func (v *visit) signingKey() (signingKeyRow, error) {
 		return signingKeyRow{}, notFound("This signing key does not exist.")
 	}
 	if !rows[i].Compromisable() {
-		return signingKeyRow{}, &web.Problem{Status: http.StatusConflict, Code: "key_state", Detail: "This key is already marked as compromised."}
+		return signingKeyRow{}, web.NewProblem(http.StatusConflict, "key_state", "This key is already marked as compromised.")
 	}
 	return rows[i], nil
 }

@@ -185,21 +185,21 @@ func (v *visit) readForm(upload bool) error {
 		parse = func() error { return v.r.ParseMultipartForm(maxImport) } // all of it in memory
 	}
 	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != want {
-		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page accepts only form data."}
+		return web.NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "This page accepts only form data.")
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, size)
 	if err := parse(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
-			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is too large.", Cause: err}
+			return web.NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The form is too large.").WithCause(err)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form was not received in time.", Cause: err,
-				Header: http.Header{"Connection": {"close"}}}
+			return web.NewProblem(http.StatusRequestTimeout, "request_timeout",
+				"The form was not received in time.").WithCause(err).WithHeader("Connection", "close")
 		}
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form could not be read.", Cause: err}
+		return web.NewProblem(http.StatusBadRequest, "invalid_form", "The form could not be read.").WithCause(err)
 	}
 	if !input.Storable(v.r.PostForm) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form contains a NUL character or text that is not valid UTF-8. Remove it and submit the form again."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_form", "The form contains a NUL character or text that is not valid UTF-8. Remove it and submit the form again.")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func showWebhooks(v *visit) error {
 	after := v.r.URL.Query().Get("after")
 	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Cursor: after, Limit: webhooksPage})
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the webhooks does not exist. Start again from the first page."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_list", "This page of the webhooks does not exist. Start again from the first page.")
 	}
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func showWebhook(v *visit) error {
 	p := webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.webhooks.Deliveries(ctx, p)
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the deliveries does not exist. Start again from the webhook page."}
+		return web.NewProblem(http.StatusBadRequest, "invalid_list", "This page of the deliveries does not exist. Start again from the webhook page.")
 	}
 	if err != nil {
 		return err

@@ -33,8 +33,8 @@ func (c Config) ready(rules *license.Service, ctx context.Context, p readyParams
 		return health{"ready"}, nil
 	}
 	if !inner.Of(rules).Sees("") {
-		return nil, &web.Problem{Status: http.StatusForbidden, Code: "product_forbidden",
-			Detail: "The health of the service is for clients that are not limited to products."}
+		return nil, web.NewProblem(http.StatusForbidden, "product_forbidden",
+			"The health of the service is for clients that are not limited to products.")
 	}
 	return c.Health(ctx)
 }

@@ -56,10 +56,8 @@ type updateParams struct {
 
 func updateLicense(rules *license.Service, ctx context.Context, p updateParams) (license.License, error) {
 	if p.BodyID != nil && *p.BodyID != p.ID {
-		return license.License{}, &web.Problem{
-			Status: http.StatusBadRequest, Code: "id_mismatch",
-			Detail: "The path and the member id identify different licenses. Omit id, or use the same value.",
-		}
+		return license.License{}, web.NewProblem(http.StatusBadRequest, "id_mismatch",
+			"The path and the member id identify different licenses. Omit id, or use the same value.")
 	}
 	return rules.Update(ctx, p.UpdateParams)
 }

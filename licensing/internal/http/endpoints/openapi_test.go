@@ -73,7 +73,7 @@ func (g *generator) generate() []byte {
 	components := g.doc.object("components")
 	g.schemas = &schemas{g.T, components.object("schemas"), map[string]*object{}, map[reflect.Type][]any{}}
 	results := []reflect.Type{
-		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[web.Problem](), reflect.TypeFor[health](),
+		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[api.Problem](), reflect.TypeFor[health](),
 	}
 	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
 	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)

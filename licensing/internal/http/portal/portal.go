@@ -63,7 +63,7 @@ const maxForm = 64 << 10
 func (h *Handler) visit(serve func(*visit) error) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := h.origin.Check(r); err != nil {
-			return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err}
+			return web.NewProblem(http.StatusForbidden, "cross_origin", "").WithCause(err)
 		}
 		id, ok, err := h.identify(w, r)
 		if !ok || err != nil {
@@ -87,7 +87,7 @@ func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (id string, o
 	case ok && id == "":
 		h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an empty ID",
 			slog.String("request_id", web.RequestID(r.Context())))
-		err = &web.Problem{Status: http.StatusForbidden, Code: "customer_refused"}
+		err = web.NewProblem(http.StatusForbidden, "customer_refused", "")
 	case !ok && answer.Status == 0 && r.Context().Err() == nil:
 		err = errors.New("Portal.Customer returned false without writing a response")
 	case !ok:

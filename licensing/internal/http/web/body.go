@@ -31,7 +31,7 @@ func readObject(r *http.Request, types ...string) (input.Object, error) {
 	}
 	o, err := input.JSON(data)
 	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
-		return nil, &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Detail: "The body " + syntax.Detail + "."}
+		return nil, NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
 	}
 	return o, err
 }
@@ -82,7 +82,7 @@ func noBody(r *http.Request) error {
 	if present, err := hasBody(r); err != nil || !present {
 		return err
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request does not take a body; omit it."}
+	return NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
 }
 
 func checkContent(r *http.Request, types []string) error {
@@ -109,10 +109,7 @@ func checkContent(r *http.Request, types []string) error {
 }
 
 func unsupported(detail, header, value string) *Problem {
-	return &Problem{
-		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: detail,
-		Header: http.Header{header: {value}},
-	}
+	return NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", detail).WithHeader(header, value)
 }
 
 // readBody reads the body of r within the size and time limits.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -182,7 +183,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	if route.Probe {
 		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasParam(name) })
 	} else if err != nil {
-		return Invalid(FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
+		return Invalid(api.FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	}
 	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
 		return invalidQuery(errs)
@@ -202,9 +203,9 @@ func (rt *Route) queryError(err error) error {
 }
 
 func invalidQuery(errs []license.FieldError) error {
-	invalid := make([]FieldError, len(errs))
+	invalid := make([]api.FieldError, len(errs))
 	for i, e := range errs {
-		invalid[i] = FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
+		invalid[i] = api.FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
 	}
 	return Invalid(invalid...)
 }
@@ -224,7 +225,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	versions, err := ifMatch(r)
 	if err == nil && versions == nil && route.Method == http.MethodPut && r.Header.Get("If-Match") != "" {
-		return Invalid(FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
+		return Invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
 	}
 	if err == nil && versions != nil {
 		field.In(params).Set(reflect.ValueOf(versions))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -20,7 +21,7 @@ import (
 var answers = []struct {
 	err    error
 	status int
-	code   string
+	code   api.Code
 	detail string
 	add    func(p *Problem, err error)
 }{
@@ -72,23 +73,20 @@ func ProblemOf(err error) *Problem {
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
-			p := &Problem{Status: a.status, Code: a.code, Detail: a.detail, Cause: err}
+			p := NewProblem(a.status, a.code, a.detail).WithCause(err)
 			if a.add != nil {
 				a.add(p, err)
 			}
 			return p
 		}
 	}
-	return &Problem{
-		Status: http.StatusInternalServerError, Code: "internal",
-		Detail: "Internal error. The service log has the details under this request_id.",
-		Cause:  err,
-	}
+	return NewProblem(http.StatusInternalServerError, "internal",
+		"Internal error. The service log has the details under this request_id.").WithCause(err)
 }
 
 // refused returns the problem for a request without a valid token.
 func refused(err *auth.Error) *Problem {
-	p := &Problem{Status: err.Status, Code: err.Code, Detail: err.Description, Header: http.Header{}, Cause: err}
+	p := NewProblem(err.Status, api.Code(err.Code), err.Description).WithCause(err)
 	if err.Challenge != "" {
 		p.Header.Set("WWW-Authenticate", err.Challenge)
 	}
@@ -103,7 +101,7 @@ func refused(err *auth.Error) *Problem {
 func addFields(p *Problem, err error) {
 	if invalid, ok := isInvalid(err); ok {
 		for _, f := range invalid.Fields {
-			p.Errors = append(p.Errors, FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
+			p.Errors = append(p.Errors, api.FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
 	}
 }
@@ -114,7 +112,7 @@ func isInvalid(err error) (*license.InvalidError, bool) {
 
 func addETag(p *Problem, err error) {
 	if stale, ok := errors.AsType[*license.StaleError](err); ok {
-		p.Header = http.Header{"Etag": {etag(stale.Current)}}
+		p.Header.Set("ETag", etag(stale.Current))
 	}
 }
 
@@ -138,7 +136,7 @@ func addVerdict(p *Problem, err error) {
 	if !ok {
 		return
 	}
-	p.Code, p.Verdict = string(denied.Verdict.Code), &denied.Verdict
+	p.Code, p.Verdict = denied.Verdict.Code, &denied.Verdict
 }
 
 func addOfflineUntil(p *Problem, err error) {
@@ -149,20 +147,17 @@ func addOfflineUntil(p *Problem, err error) {
 
 func addFileReason(p *Problem, err error) {
 	if refused, ok := errors.AsType[*license.NoFileError](err); ok {
-		p.Code, p.Detail = string(refused.Reason.Code), refused.Reason.Detail
+		p.Code, p.Detail = refused.Reason.Code, refused.Reason.Detail
 	}
 }
 
 func addWait(p *Problem, err error) {
 	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
-		p.Header = http.Header{"Retry-After": {retryAfter(throttled.RetryAfter)}}
+		p.Header.Set("Retry-After", retryAfter(throttled.RetryAfter))
 	}
 }
 
 func addRetryAfter(p *Problem, _ error) {
-	if p.Header == nil {
-		p.Header = http.Header{}
-	}
 	p.Header.Set("Retry-After", retryAfter(time.Second))
 }
 
@@ -170,24 +165,26 @@ func addRetryAfter(p *Problem, _ error) {
 func bodyError(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Cause: err,
-			Detail: "The body did not arrive in time.", Header: http.Header{"Connection": {"close"}}}
+		return NewProblem(http.StatusRequestTimeout, "request_timeout",
+			"The body did not arrive in time.").WithCause(err).WithHeader("Connection", "close")
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge()
 	default:
-		return &Problem{Status: http.StatusBadRequest, Code: "incomplete_body", Detail: "The body is incomplete.", Cause: err}
+		return NewProblem(http.StatusBadRequest, "incomplete_body", "The body is incomplete.").WithCause(err)
 	}
 }
 
 func tooLarge() error {
-	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The body is larger than this service accepts."}
+	return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than this service accepts.")
 }
 
 // Invalid returns the problem for invalid headers or query parameters.
-func Invalid(errs ...FieldError) error {
+func Invalid(errs ...api.FieldError) error {
 	details := make([]string, len(errs))
 	for i, f := range errs {
 		details[i] = strings.TrimSpace(f.Header + f.Parameter + " " + f.Detail)
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: strings.Join(details, "; ") + ".", Errors: errs}
+	p := NewProblem(http.StatusBadRequest, api.CodeInvalidRequest, strings.Join(details, "; ")+".")
+	p.Errors = errs
+	return p
 }

@@ -122,7 +122,7 @@ func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
 	is.Equal([]string{move.From, move.To}, []string{"revoked", "revoked"})
 	is.Equal(move.Detail, "Cannot renew a license that is revoked.")
 	full := ProblemOf(sentinels["license.ErrActivationLimit"].err)
-	is.Equal(full.Code, "activation_limit")
+	is.Equal(full.Code, license.VerdictActivationLimit)
 	is.Equal(full.Verdict.Code, license.VerdictActivationLimit)
 	unknown := ProblemOf(&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictNotFound}})
 	is.Equal(unknown.Status, 404)

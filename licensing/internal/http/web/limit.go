@@ -105,11 +105,8 @@ func takeFrom(r *http.Request, limiter Limiter, key string) error {
 	if ok {
 		return nil
 	}
-	return &Problem{
-		Status: http.StatusTooManyRequests, Code: "rate_limited",
-		Detail: "Too many requests. Retry after the time in Retry-After.",
-		Header: http.Header{"Retry-After": {retryAfter(wait)}},
-	}
+	return NewProblem(http.StatusTooManyRequests, "rate_limited",
+		"Too many requests. Retry after the time in Retry-After.").WithHeader("Retry-After", retryAfter(wait))
 }
 
 // addressKey returns the Limiter key of the address of r; for IPv6, of its /64

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -73,7 +74,7 @@ func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 		return "", nil
 	}
 	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
-		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
+		return "", Invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
 			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
 	}
 	return idempotencyKey(r)
@@ -92,7 +93,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 		key, good = unquote(quoted, good)
 	}
 	if !good || key == "" || len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
+		return "", Invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
 			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
 	}
 	return key, nil

@@ -6,43 +6,35 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// A Problem is an error that defines its own response, sent as
-// application/problem+json (RFC 9457). Handlers return Problems for HTTP errors;
-// the table in errors.go converts all other errors.
+// A Problem is an error that defines its own response. Handlers return Problems
+// for HTTP errors; the table in errors.go converts all other errors. Its type,
+// title and request ID are filled in when it is written.
 type Problem struct {
-	Type      string       `json:"type"`  // filled in when written
-	Title     string       `json:"title"` // filled in when written
-	Status    int          `json:"status"`
-	Code      string       `json:"code"`             // stable, for programs
-	Detail    string       `json:"detail,omitempty"` // for humans: what is wrong and how to fix it
-	RequestID string       `json:"request_id"`       // filled in when written
-	Errors    []FieldError `json:"errors,omitempty"` // each invalid part of the request
-
-	IDs  []string `json:"ids,omitempty"`  // all matches of an ambiguous request
-	From string   `json:"from,omitempty"` // the states of a refused transition
-	To   string   `json:"to,omitempty"`
-
-	Verdict *license.Verdict `json:"verdict,omitempty"` // why an activation was refused
-
-	OfflineUntil *time.Time `json:"offline_until,omitempty"` // when the license file of a held seat expires
-
-	Header http.Header `json:"-"` // additional response headers
-	Cause  error       `json:"-"` // for the log, never for the client
+	api.Problem
+	Header http.Header // additional response headers
+	Cause  error       // for the log, never for the client
 }
 
-// A FieldError is one invalid part of a request, identified by one of the first
-// three fields.
-type FieldError struct {
-	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901)
-	Parameter string `json:"parameter,omitempty"` // query parameter
-	Header    string `json:"header,omitempty"`
-	Detail    string `json:"detail"`
-	Code      string `json:"code"`
+// NewProblem returns a Problem with a detail that says what is wrong and how to
+// fix it.
+func NewProblem(status int, code api.Code, detail string) *Problem {
+	return &Problem{Problem: api.Problem{Status: status, Code: code, Detail: detail}, Header: http.Header{}}
+}
+
+// WithCause sets the cause of p and returns p.
+func (p *Problem) WithCause(err error) *Problem {
+	p.Cause = err
+	return p
+}
+
+// WithHeader sets a response header of p and returns p.
+func (p *Problem) WithHeader(name, value string) *Problem {
+	p.Header.Set(name, value)
+	return p
 }
 
 // maxErrors is how many errors one response lists: enough to fix a request,
@@ -51,9 +43,9 @@ const maxErrors = 50
 
 func (p *Problem) Error() string {
 	if p.Cause != nil {
-		return p.Code + ": " + p.Cause.Error()
+		return string(p.Code) + ": " + p.Cause.Error()
 	}
-	return p.Code + ": " + p.Detail
+	return string(p.Code) + ": " + p.Detail
 }
 
 // Unwrap returns the cause.
@@ -100,7 +92,7 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 // write sends p. The type is about:blank, so the title is the status text; the
 // code identifies the problem.
 func (p *Problem) write(w http.ResponseWriter, requestID string) {
-	document := *p
+	document := p.Problem
 	document.Type = "about:blank"
 	document.Title = http.StatusText(p.Status)
 	document.RequestID = requestID

@@ -152,7 +152,7 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 	case x.page:
 		return s.pages.Missing(x, r)
 	}
-	return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "No such endpoint. See GET /openapi.json."}
+	return NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
 }
 
 // serve checks the authorization and the rate of a request, in that order, and
@@ -213,11 +213,8 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 		x.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return &Problem{
-		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-		Detail: "This path does not support the method; the Allow header lists the supported ones.",
-		Header: http.Header{"Allow": {allowed}},
-	}
+	return NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
+		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 }
 
 // hintAtMount logs, once, how to fix a mount that strips too much or too little:

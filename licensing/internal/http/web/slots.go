@@ -20,11 +20,8 @@ func (s slots) take(ctx context.Context) (release func(), err error) {
 	select {
 	case s <- struct{}{}:
 	default:
-		return nil, &Problem{
-			Status: http.StatusTooManyRequests, Code: "rate_limited",
-			Detail: fmt.Sprintf("%d requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.", cap(s)),
-			Header: http.Header{"Retry-After": {"10"}},
-		}
+		return nil, NewProblem(http.StatusTooManyRequests, "rate_limited",
+			fmt.Sprintf("%d requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.", cap(s))).WithHeader("Retry-After", "10")
 	}
 	free := sync.OnceFunc(func() { <-s })
 	stop := context.AfterFunc(ctx, free)
