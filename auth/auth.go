@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -87,13 +87,13 @@ func (o Options) withDefaults() Options {
 	}
 	o.Tokens.TTL = cmp.Or(o.Tokens.TTL, time.Hour).Truncate(time.Second)
 	o.Tokens.Max = cmp.Or(o.Tokens.Max, 1000)
-	o.Tokens.MaxFailures = cmp.Or(o.Tokens.MaxFailures, throttle.DefaultFailures)
+	o.Tokens.MaxFailures = cmp.Or(o.Tokens.MaxFailures, 20)
 	o.Tokens.MaxBody = cmp.Or(o.Tokens.MaxBody, 16<<10)
 	if o.Realm == "" {
 		o.Realm = "licensing"
 	}
 	if o.ClientIP == nil {
-		o.ClientIP = throttle.Peer
+		o.ClientIP = rate.Peer
 	}
 	return o
 }
@@ -107,8 +107,8 @@ type Auth struct {
 	caller Caller
 
 	cache    *tokenCache
-	failures *throttle.Throttle // failed authentications of clients
-	purges   *pacer             // of expired tokens
+	failures *rate.Limiter // failed authentications of clients
+	purges   *pacer        // of expired tokens
 	groups   *issueGroups
 	clients  *clientCache
 }
@@ -128,7 +128,7 @@ func New(st store.Store, opts Options) *Auth {
 		st:       st,
 		opts:     opts,
 		cache:    newTokenCache(),
-		failures: throttle.New(opts.Tokens.MaxFailures, time.Minute),
+		failures: rate.New(opts.Tokens.MaxFailures, time.Minute, opts.Tokens.MaxFailures),
 		purges:   &pacer{every: time.Second},
 		groups:   newIssueGroups(opts.Tokens.Max),
 		clients:  newClientCache(),

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -88,7 +89,7 @@ func (v *verified) accept(e store.Entry, known bool) (err error) {
 
 // failed counts a failed authentication and returns the answer.
 func (a *Auth) failed(r *http.Request, creds credentials) *Error {
-	if wait := a.failures.Fail(creds.id, a.opts.ClientIP(r), a.now()); wait > 0 {
+	if wait := a.failures.Take(rate.Key(creds.id, a.opts.ClientIP(r)), a.now()); wait > 0 {
 		return &Error{
 			Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
 			Description: "Too many failed attempts; check the credentials of the client and try again later.",

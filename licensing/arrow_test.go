@@ -30,14 +30,14 @@ var arrows = map[string][]string{
 	"internal/inner":                  {"store"},
 	"internal/oracle":                 {"store", "store/memory"}, // tests only
 	"internal/purge":                  {"store"},
+	"internal/rate":                   {},
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
 	"internal/valid":                  {}, // for the tags of parameters and options
-	"auth":                            {"internal/inner", "store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth":                            {"internal/inner", "store", "auth/internal/listing", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/listing":           {"store"},
-	"auth/internal/throttle":          {},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"store", "auth", "auth/internal/listing", "internal/rate", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
 	"internal/seal":                   {},
@@ -48,14 +48,14 @@ var arrows = map[string][]string{
 	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/purge"},
 	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
 	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
-	"licensing/internal/http/web":       {"internal/inner", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/http/web":       {"internal/inner", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},
 	"licensing/internal/http/qr":        {},
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
-	"licensing":               {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
+	"licensing":               {"internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"licensing/api"},

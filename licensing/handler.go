@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
@@ -54,7 +53,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts}
 	h.store = &trackedStore{Store: st, now: opts.Now, wake: func() { h.engine.Nudge() }}
-	limiters := opts.limiters()
+	limiter := opts.limiter()
 	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
@@ -64,7 +63,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	inner.Of(h.webhooks).Init(h.service, h.limitOf, opts.Webhooks)
 	h.auth = auth.New(h.store, auth.Options{
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
-		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
+		Fail: h.WriteError, Limit: limitClients(limiter),
 	})
 	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
 	h.operators = new(operator.Service)
@@ -76,7 +75,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.site = web.Config{
 		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service, SignFile: h.files.Sign,
 		MaxBody: opts.Limits.MaxBody, BodyTimeout: opts.Limits.BodyTimeout, Timeout: opts.Limits.Timeout,
-		Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
+		Limiter: limiter, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
 	}
 	pages := h.section()
 	routes := endpoints.Routes(endpoints.Config{
@@ -93,35 +92,6 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.api = h.watched(web.NewSite(h.site, routes, nil))
 	h.pages = h.watched(web.NewSite(h.site, nil, pages))
 	return h
-}
-
-// limiters returns the limiters of callers: Limiter, or one for each of the rates.
-func (o Options) limiters() web.Limiters {
-	limiter := func(rate int) web.Limiter {
-		switch {
-		case o.Limiter != nil:
-			return o.Limiter.Allow
-		case rate < 0:
-			return nil
-		}
-		return web.NewRate(rate, 2*rate, o.Now).Allow
-	}
-	return web.Limiters{Clients: limiter(o.Limits.ClientRate), Addresses: limiter(o.Limits.AddressRate), Keys: limiter(o.Limits.KeyRate)}
-}
-
-// limitClients returns the client rate limit for [auth.Options]: requests to the
-// OAuth endpoints count like API requests.
-func limitClients(clients web.Limiter) func(context.Context, string) time.Duration {
-	if clients == nil {
-		return nil
-	}
-	return func(ctx context.Context, clientID string) time.Duration {
-		wait, ok := clients(ctx, web.ClientKey(clientID))
-		if ok {
-			return 0
-		}
-		return max(wait, time.Second)
-	}
 }
 
 // keySet returns the published keys of license files as a JWKS.

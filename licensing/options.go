@@ -228,15 +228,6 @@ type DashboardOptions struct {
 	RequireSecondFactor bool
 }
 
-// A Limiter bounds how often callers may send requests. Allow counts one
-// request of the caller named by key ("client:" and an id, "address:" and an
-// address, or "key:" and the digest of a license key) and returns true, or
-// false and how long to wait if the request is one too many. It must be safe
-// for concurrent use. If it cannot reach its counters, the choice is its own.
-type Limiter interface {
-	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
-}
-
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -91,7 +91,7 @@ func newAttempt(email string, addr netip.Addr) attempt {
 		return hex.EncodeToString(sum[:])
 	}
 	email = foldEmail(email)
-	return attempt{account: key("account\x00" + email), place: key("place\x00" + email + "\x00" + throttle.Source(addr).String())}
+	return attempt{account: key("account\x00" + email), place: key(rate.Key("place\x00"+email, addr))}
 }
 
 // begin counts the attempt as failed until it succeeds, so that concurrent
@@ -175,7 +175,7 @@ func newInFlight(limit int) *inFlight { return &inFlight{limit: limit, n: map[ne
 // add reports whether the source of addr is below the limit, and counts the
 // attempt if it is. After true, call done.
 func (f *inFlight) add(addr netip.Addr) bool {
-	addr = throttle.Source(addr)
+	addr = rate.Source(addr)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n[addr] >= f.limit {
@@ -186,7 +186,7 @@ func (f *inFlight) add(addr netip.Addr) bool {
 }
 
 func (f *inFlight) done(addr netip.Addr) {
-	addr = throttle.Source(addr)
+	addr = rate.Source(addr)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n[addr]--; f.n[addr] == 0 {

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 )
 
 // inside leads the other packages of this module to the methods of internals,
@@ -27,14 +27,14 @@ func (internals) Of(s *Service) internals { return internals{s} }
 // goroutine.
 func (i internals) Init(c inner.Config, maxFailures int, clientIP func(*http.Request) netip.Addr) {
 	if clientIP == nil {
-		clientIP = throttle.Peer
+		clientIP = rate.Peer
 	}
 	*i.s = Service{
 		st:           c.Store,
 		opts:         c,
 		clientIP:     clientIP,
-		failures:     throttle.New(maxFailures, time.Minute),
+		failures:     rate.New(maxFailures, time.Minute, maxFailures),
 		signIns:      newInFlight(maxWaiting),
-		signInEvents: throttle.New(maxSignInEvents, time.Hour),
+		signInEvents: rate.New(maxSignInEvents, time.Hour, maxSignInEvents),
 	}
 }

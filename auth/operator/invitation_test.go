@@ -9,7 +9,6 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -237,7 +236,7 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 		})
 	}
 	attacker := &browser{o: o, addr: "198.51.100.7:4711"}
-	for i := range throttle.DefaultFailures { // both kinds count together
+	for i := range failuresPerMinute { // both kinds count together
 		if i%2 == 0 {
 			require.ErrorIs(t, complete(attacker, "wrong"), ErrSetupCode)
 		} else {

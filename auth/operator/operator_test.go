@@ -11,7 +11,6 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
@@ -28,6 +27,9 @@ const (
 var costOfHosts = hashcost.Current // before init lowers it
 
 func init() { hashcost.ForTests() }
+
+// failuresPerMinute is how many times per minute an address may fail.
+const failuresPerMinute = 20
 
 // office is a Service on an empty store with a clock that tests set.
 type office struct {
@@ -51,7 +53,7 @@ func newOffice(t *testing.T) *office {
 // open returns a Service with the default limit of failed attempts.
 func open(c inner.Config) *Service {
 	s := new(Service)
-	inner.Of(s).Init(c, throttle.DefaultFailures, nil)
+	inner.Of(s).Init(c, failuresPerMinute, nil)
 	return s
 }
 

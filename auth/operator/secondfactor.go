@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -192,7 +193,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 	}
 	addr := s.clientIP(r)
 	if addr.IsValid() {
-		if wait := s.failures.Fail("sign-in", addr, s.now()); wait > 0 {
+		if wait := s.failures.Take(rate.Key("sign-in", addr), s.now()); wait > 0 {
 			return Operator{}, &ThrottledError{wait}
 		}
 	}
@@ -203,7 +204,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 	if err := s.begin(ctx, at); err != nil {
 		return Operator{}, err
 	}
-	withEvent := sync.OnceValue(func() bool { return s.signInEvents.Fail(id, netip.Addr{}, s.now()) == 0 })
+	withEvent := sync.OnceValue(func() bool { return s.signInEvents.Take(id, s.now()) == 0 })
 	var in signedIn
 	err = s.st.Update(ctx, func(tx store.Tx) error {
 		in = signedIn{}
@@ -236,6 +237,6 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 	if in.ID == "" {
 		return Operator{}, ErrCode
 	}
-	s.failures.Forgive("sign-in", addr)
+	s.failures.Return(rate.Key("sign-in", addr))
 	return in.Operator, s.openSession(w, r, in)
 }

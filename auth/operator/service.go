@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -21,9 +21,9 @@ type Service struct {
 	clientIP func(*http.Request) netip.Addr
 	caller   auth.Caller
 
-	failures     *throttle.Throttle // failed sign-ins and wrong codes, by address
+	failures     *rate.Limiter // failed sign-ins and wrong codes, by address
 	signIns      *inFlight
-	signInEvents *throttle.Throttle // events of failed sign-ins
+	signInEvents *rate.Limiter // events of failed sign-ins
 }
 
 // As returns a Service that names c as the actor in the events of what it

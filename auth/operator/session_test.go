@@ -17,9 +17,9 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -237,7 +237,7 @@ func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	o.signInEvents = throttle.New(3, time.Hour)
+	o.signInEvents = rate.New(3, time.Hour, 3)
 	failed := func() int {
 		types, _ := o.events(t)
 		return strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed")
@@ -272,7 +272,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	o.failures = throttle.New(3, time.Minute)
+	o.failures = rate.New(3, time.Minute, 3)
 	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
 	guess := func(i int) error { return attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }
 	for i := range 3 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -123,7 +124,7 @@ func (s *Service) countWrongCode(r *http.Request, err error) error {
 	if !errors.Is(err, ErrSetupCode) && !errors.Is(err, ErrInvitationCode) {
 		return err
 	}
-	if wait := s.failures.Fail("code", s.clientIP(r), s.now()); wait > 0 {
+	if wait := s.failures.Take(rate.Key("code", s.clientIP(r)), s.now()); wait > 0 {
 		return &ThrottledError{wait}
 	}
 	return err

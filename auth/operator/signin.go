@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 		}
 		defer s.signIns.done(addr)
 		// The attempt counts as failed until it succeeds.
-		if wait := s.failures.Fail("sign-in", addr, s.now()); wait > 0 {
+		if wait := s.failures.Take(rate.Key("sign-in", addr), s.now()); wait > 0 {
 			return signedIn{}, &ThrottledError{wait}
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 
 	// Events are stored and sent to webhooks, so their number is bounded. An
 	// attempt without an event writes as much.
-	withEvent := sync.OnceValue(func() bool { return s.signInEvents.Fail(id, netip.Addr{}, s.now()) == 0 })
+	withEvent := sync.OnceValue(func() bool { return s.signInEvents.Take(id, s.now()) == 0 })
 	var in signedIn
 	fail := func(tx store.Tx) error {
 		if !withEvent() {
@@ -106,7 +107,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 	if in.ID == "" {
 		return signedIn{}, ErrCredentials
 	}
-	s.failures.Forgive("sign-in", addr)
+	s.failures.Return(rate.Key("sign-in", addr))
 	return in, nil
 }
 

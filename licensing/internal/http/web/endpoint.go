@@ -129,7 +129,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	defer release()
 	e.bindPath(r, route, params)
 	rules := x.site.rules(r, route)
-	body, err := e.readBody(r, route, rules, params)
+	body, err := e.readBody(x, r, route, rules, params)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 
 // readBody reads the body of r into the parameters. A request whose parameters
 // have no members must not have a body.
-func (e *Endpoint) readBody(r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body input.Object, err error) {
+func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body input.Object, err error) {
 	switch {
 	case route.Probe:
 		return nil, nil
@@ -258,7 +258,7 @@ func (e *Endpoint) readBody(r *http.Request, route *Route, rules *license.Servic
 	}
 	errs := e.form.Body(params, body, e.immutable(route), immutableDetail(route))
 	if route.Key {
-		if err := limitKey(r, e.form.Find(func(f input.Field) bool { return f.Name == "key" }).In(params).String()); err != nil {
+		if err := x.site.limitKey(r, e.form.Find(func(f input.Field) bool { return f.Name == "key" }).In(params).String()); err != nil {
 			return nil, err
 		}
 	}

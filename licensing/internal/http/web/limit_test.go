@@ -13,67 +13,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
-func TestARateLetsABurstThroughAndThenTheRate(t *testing.T) {
-	is := is.New(t)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	rate := NewRate(10, 3, func() time.Time { return now })
-	ask := func() (time.Duration, bool) { return rate.Allow(t.Context(), "a") }
-	for range 3 {
-		_, ok := ask()
-		is.True(ok)
-	}
-	wait, ok := ask()
-	is.True(!ok)
-	is.Equal(wait, 100*time.Millisecond)
-	_, ok = rate.Allow(t.Context(), "b")
-	is.True(ok) // another caller has a budget of its own
-
-	now = now.Add(wait)
-	_, ok = ask()
-	is.True(ok)
-	_, ok = ask()
-	is.True(!ok)
-
-	now = now.Add(time.Hour)
-	for range 3 {
-		_, ok = ask()
-		is.True(ok)
-	}
-	_, ok = ask()
-	is.True(!ok)
-}
-
-func TestARateForgivesAClockThatIsTurnedBack(t *testing.T) {
-	is := is.New(t)
-	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
-	rate := NewRate(1, 1, func() time.Time { return now })
-	_, ok := rate.Allow(t.Context(), "a")
-	is.True(ok)
-	now = now.AddDate(0, 0, -1)
-	_, ok = rate.Allow(t.Context(), "a")
-	is.True(ok)
-	wait, ok := rate.Allow(t.Context(), "a")
-	is.True(!ok)
-	require.Greater(t, wait, 0)
-	require.AtMost(t, wait, time.Second)
-}
-
-func TestARateIsBoundedAndRemembersWhoComesBack(t *testing.T) {
-	is := is.New(t)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	rate := NewRate(1, 1, func() time.Time { return now })
-	rate.Allow(t.Context(), "a")
-	for i := range maxCallers {
-		rate.Allow(t.Context(), strconv.Itoa(i))
-	}
-	_, ok := rate.Allow(t.Context(), "a") // in the older generation by now
-	is.True(!ok)
-	for i := range 5 * maxCallers {
-		rate.Allow(t.Context(), "x"+strconv.Itoa(i))
-	}
-	require.AtMost(t, len(rate.recent)+len(rate.older), 2*maxCallers)
-}
-
 func TestRetryAfterIsWholeSecondsAndNeverShort(t *testing.T) {
 	is := is.New(t)
 	for _, wait := range []time.Duration{-time.Hour, 0, 1, time.Second, 1500 * time.Millisecond, time.Minute} {

@@ -35,9 +35,13 @@ type Config struct {
 	MaxBody        int64         // in bytes
 	BodyTimeout    time.Duration // how long a body may take to arrive
 	Timeout        time.Duration // how long a request may take
-	Limiters       Limiters
 	ClientIP       func(*http.Request) netip.Addr
 	AllowedOrigins []string // of browser programs
+
+	// Limiter limits the rates of callers, as licensing.Limiter does; nil: none.
+	Limiter interface {
+		Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
+	}
 }
 
 // A Site routes and serves requests. It is safe for concurrent use.
