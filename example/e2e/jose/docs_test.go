@@ -1,10 +1,8 @@
 package jose
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -116,18 +114,7 @@ func TestGuideInJavaScript(t *testing.T) {
 // TestGuideInPython uses the PyJWT of Debian, or of the first python3.
 func TestGuideInPython(t *testing.T) {
 	is := is.New(t)
-	python := ""
-	for _, command := range []string{"python3", "/usr/bin/python3"} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if exec.CommandContext(ctx, command, "-c", "import jwt, cryptography").Run() == nil {
-			python = command
-			break
-		}
-	}
-	if python == "" {
-		t.Skip("no python3 has PyJWT and cryptography; on Debian, install python3-jwt and python3-cryptography")
-	}
+	python := node.Python(t)
 	dir := t.TempDir()
 	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
 	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.py"), []byte(block(t, "python")), 0o600))

@@ -56,3 +56,18 @@ func Run(t *testing.T, c Command, name string, args ...string) []byte {
 	}
 	return out
 }
+
+// Python returns the first python3 that has PyJWT and cryptography. It skips the test
+// if none has.
+func Python(t *testing.T) (command string) {
+	t.Helper()
+	for _, command := range []string{"python3", "/usr/bin/python3"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if exec.CommandContext(ctx, command, "-c", "import jwt, cryptography").Run() == nil {
+			return command
+		}
+	}
+	t.Skip("no python3 has PyJWT and cryptography; on Debian, install python3-jwt and python3-cryptography")
+	return ""
+}

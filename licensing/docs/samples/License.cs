@@ -1,0 +1,82 @@
+// A program with a license: it activates with its key, keeps a license file, and
+// starts from the file without a network. For .NET 8 or later, without packages. .NET
+// has no Ed25519, so this needs files that are signed with ES256. This repository
+// has no .NET runtime: this sample is untested.
+//
+//   LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… dotnet run keys.json license.jws MACHINE
+using System.Net.Http.Json;
+using System.Security.Cryptography;
+using System.Text;
+using System.Text.Json;
+
+const string Product = "atlas";
+const long Leeway = 300; // seconds that the clock of this machine may be behind
+
+static byte[] Bytes(string part) =>
+    Convert.FromBase64String(part.Replace('-', '+').Replace('_', '/').PadRight((part.Length + 3) / 4 * 4, '='));
+
+// CheckFile returns the claims of a license file that is valid on this machine at now
+// (seconds), and throws otherwise. jwks is the answer of GET /file/keys, embedded.
+static JsonElement CheckFile(JsonElement jwks, string text, string machine, long now)
+{
+    var parts = text.Trim().Split('.');
+    if (parts.Length != 3) throw new InvalidDataException("not a license file");
+    var head = JsonDocument.Parse(Bytes(parts[0])).RootElement;
+    string? Head(string name) => head.TryGetProperty(name, out var v) ? v.GetString() : null;
+    if (Head("typ") != "license-file+jwt" || Head("alg") != "ES256") throw new InvalidDataException("not a license file with ES256");
+    foreach (var name in new[] { "crit", "zip", "b64" })
+        if (head.TryGetProperty(name, out _)) throw new InvalidDataException("an unknown extension");
+    var key = jwks.GetProperty("keys").EnumerateArray().FirstOrDefault(k => k.GetProperty("kid").GetString() == Head("kid"));
+    if (key.ValueKind != JsonValueKind.Object || key.GetProperty("alg").GetString() != "ES256") throw new InvalidDataException("signed with an unknown key");
+    using var ec = ECDsa.Create(new ECParameters
+    {
+        Curve = ECCurve.NamedCurves.nistP256,
+        Q = new ECPoint { X = Bytes(key.GetProperty("x").GetString()!), Y = Bytes(key.GetProperty("y").GetString()!) },
+    });
+    var signed = Encoding.ASCII.GetBytes(parts[0] + "." + parts[1]);
+    if (!ec.VerifyData(signed, Bytes(parts[2]), HashAlgorithmName.SHA256)) throw new InvalidDataException("the signature is wrong");
+    var claims = JsonDocument.Parse(Bytes(parts[1])).RootElement;
+    var license = claims.GetProperty("sub").GetString();
+    if (claims.GetProperty("aud").GetString() != Product) throw new InvalidDataException("for another product");
+    if (now + Leeway < Math.Max(claims.GetProperty("iat").GetInt64(), claims.GetProperty("nbf").GetInt64())) throw new InvalidDataException("not valid yet; is the clock right?");
+    if (now >= claims.GetProperty("exp").GetInt64()) throw new InvalidDataException("the license file has expired");
+    if (claims.TryGetProperty("fingerprint_hash", out var want))
+    {
+        var hash = SHA256.HashData(Encoding.UTF8.GetBytes($"licensekit-fp\0{license}\0{machine}"));
+        if (!CryptographicOperations.FixedTimeEquals(hash, Bytes(want.GetString()!))) throw new InvalidDataException("for another machine");
+    }
+    return claims;
+}
+
+// Activate returns a new license file for this machine. It throws InvalidOperationException
+// if the service refuses, and HttpRequestException if it cannot be reached.
+static async Task<string> Activate(string server, string key, string machine)
+{
+    using var http = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };
+    var res = await http.PostAsJsonAsync(server + "/license/activate", new { key, fingerprint = machine, product_id = Product, file = "P14D" });
+    if ((int)res.StatusCode is >= 500 or 429) res.EnsureSuccessStatusCode();
+    var answer = await res.Content.ReadFromJsonAsync<JsonElement>();
+    if (res.IsSuccessStatusCode && answer.TryGetProperty("file", out var file)) return file.GetString()!;
+    if (answer.TryGetProperty("file_reason", out var reason)) answer = reason;
+    throw new InvalidOperationException(answer.GetProperty("detail").GetString());
+}
+
+static long Now() => DateTimeOffset.UtcNow.ToUnixTimeSeconds();
+
+var (path, machine) = (args[1], args[2]);
+var jwks = JsonDocument.Parse(File.ReadAllText(args[0])).RootElement; // a real program embeds it
+JsonElement? claims = null;
+try { claims = CheckFile(jwks, File.ReadAllText(path), machine, Now()); }
+catch (Exception) { } // none, or not valid: get one, or say why there is none
+if (claims is null || Now() >= claims.Value.GetProperty("iat").GetInt64() + (claims.Value.TryGetProperty("recheck", out var s) ? s.GetInt64() : 3600))
+{
+    try
+    {
+        var text = await Activate(Environment.GetEnvironmentVariable("LICENSE_SERVER")!, Environment.GetEnvironmentVariable("LICENSE_KEY")!, machine);
+        claims = CheckFile(jwks, text, machine, Now()); // before it replaces the stored one
+        File.WriteAllText(path + ".new", text);
+        File.Move(path + ".new", path, overwrite: true);
+    }
+    catch (Exception e) when (claims is not null && e is not InvalidOperationException) { } // the stored file is enough
+}
+Console.WriteLine($"licensed to {claims!.Value.GetProperty("name").GetString()}");

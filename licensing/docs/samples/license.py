@@ -1,0 +1,103 @@
+"""A program with a license: it activates with its key, keeps a license file, and
+starts from the file without a network. For Python 3.9 or later, with PyJWT 2.6 or
+later and cryptography (on Debian: python3-jwt and python3-cryptography).
+
+LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… python3 license.py keys.json license.jws MACHINE
+"""
+
+import base64
+import hashlib
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import jwt
+
+PRODUCT = "atlas"
+LEEWAY = 300  # seconds that the clock of this machine may be behind
+
+
+def check_file(jwks, text, machine, now=None):
+    """Returns the claims of a license file that is valid on this machine at now, and
+    raises an exception otherwise. jwks is the answer of GET /file/keys, embedded."""
+    now = time.time() if now is None else now
+    text = text.strip()
+    head = jwt.get_unverified_header(text)
+    key = next((k for k in jwks["keys"] if k["kid"] == head.get("kid")), None)
+    if key is None:
+        raise ValueError("signed with an unknown key")
+    if head.get("typ") != "license-file+jwt" or {"crit", "zip", "b64"} & head.keys():
+        raise ValueError("not a license file")
+    # The times are checked below, by the same clock: PyJWT allows leeway for exp too.
+    options = {"require": ["exp", "nbf", "iat", "sub"], "verify_exp": False, "verify_nbf": False, "verify_iat": False}
+    public = jwt.PyJWK(key, algorithm=key["alg"]).key
+    claims = jwt.decode(text, public, algorithms=[key["alg"]], audience=PRODUCT, options=options)
+    if now + LEEWAY < max(claims["iat"], claims["nbf"]):
+        raise ValueError("not valid yet; is the clock right?")
+    if now >= claims["exp"]:
+        raise ValueError("the license file has expired")
+    if "fingerprint_hash" in claims:
+        digest = hashlib.sha256(f"licensekit-fp\0{claims['sub']}\0{machine}".encode()).digest()
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != claims["fingerprint_hash"]:
+            raise ValueError("for another machine")
+    return claims
+
+
+class Refused(Exception):
+    """The service has decided; a stored file does not help."""
+
+
+def activate(server, key, machine):
+    """Returns a new license file for this machine."""
+    body = {"key": key, "fingerprint": machine, "product_id": PRODUCT, "file": "P14D"}
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(server + "/license/activate", json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            answer = json.load(response)
+    except urllib.error.HTTPError as e:
+        if e.code >= 500 or e.code == 429:
+            raise
+        raise Refused(json.load(e).get("detail", e.reason)) from None
+    if not answer.get("file"):
+        raise Refused(answer["file_reason"]["detail"])
+    return answer["file"]
+
+
+def open_license(jwks, path, machine, server, key):
+    """Uses the stored file, and gets a new one when it is time to. Without a network,
+    or a service that works, the stored file is enough."""
+    stored = None
+    try:
+        with open(path, encoding="utf-8") as f:
+            stored = check_file(jwks, f.read(), machine)
+        if time.time() < stored["iat"] + stored.get("recheck", 3600):
+            return stored
+    except Exception:
+        pass  # none, or not valid: get one, or say why there is none
+    try:
+        text = activate(server, key, machine)
+        claims = check_file(jwks, text, machine)  # before it replaces the stored one
+    except Refused:
+        raise
+    except Exception:
+        if stored:
+            return stored
+        raise
+    with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as f:
+        f.write(text)
+    os.replace(path + ".new", path)
+    return claims
+
+
+if __name__ == "__main__":
+    try:
+        with open(sys.argv[1], encoding="utf-8") as f:
+            jwks = json.load(f)  # a real program embeds it
+        claims = open_license(jwks, sys.argv[2], sys.argv[3], os.environ.get("LICENSE_SERVER"), os.environ.get("LICENSE_KEY"))
+    except Exception as e:
+        sys.exit(f"no license: {e}")
+    print(f"licensed to {claims['name']}: {json.dumps(claims.get('entitlements', {}), separators=(',', ':'))}")

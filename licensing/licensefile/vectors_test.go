@@ -1,0 +1,173 @@
+package licensefile
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/vectors.json")
+
+// vectors are files with the verdict that every verifier must reach.
+type vectors struct {
+	About     string          `json:"about"`
+	ProductID string          `json:"product_id"` // what the verifier expects in aud
+	Keys      json.RawMessage `json:"keys"`       // the JWKS that the program embeds
+	Files     []vector        `json:"files"`
+}
+
+type vector struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the machine
+	Now         int64  `json:"now"`         // its clock, in seconds since 1970
+	Valid       bool   `json:"valid"`
+	Text        string `json:"text"`
+}
+
+// repeatable signs with ES256 so that the same text has the same signature.
+type repeatable struct{ *ecdsa.PrivateKey }
+
+func (k repeatable) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	return k.PrivateKey.Sign(nil, digest, opts)
+}
+
+// signParts signs claims under any header; nil: that of the key.
+func signParts(t *testing.T, head map[string]any, claims []byte, signer crypto.Signer) string {
+	t.Helper()
+	if head == nil {
+		return must(sign(Type, claims, signer))
+	}
+	return raw(t, string(must(json.Marshal(head))), string(claims), signer)
+}
+
+func makeVectors(t *testing.T) vectors {
+	first, next, foreign := edKey('v'), edKey('w'), edKey('x')
+	ec := repeatable{must(ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte("v"), 32)))}
+	keys := set(t, first, next, ec)
+	out := vectors{
+		About:     "License files with the verdict of licensefile for a program of product_id with these keys. The clock may be 300 seconds behind; a file has expired at its exp.",
+		ProductID: "atlas", Keys: must(json.Marshal(keys)),
+	}
+	add := func(valid bool, name, text string, now time.Time) {
+		out.Files = append(out.Files, vector{Name: name, Fingerprint: "machine", Now: now.Unix(), Valid: valid, Text: text})
+	}
+	claims := func(change func(*Claims)) []byte {
+		c := fullClaims()
+		c.NotBefore = issued
+		change(&c)
+		return must(c.MarshalJSON())
+	}
+	full := claims(func(*Claims) {})
+	least := must(leastClaims().MarshalJSON())
+	good := signParts(t, nil, full, first)
+	parts := strings.Split(good, ".")
+	kid := keys.IDs()
+	head := func(change func(map[string]any)) map[string]any {
+		h := map[string]any{"alg": "EdDSA", "kid": kid[0], "typ": Type}
+		change(h)
+		return h
+	}
+	exp := fullClaims().ExpiresAt
+
+	add(true, "EdDSA", good, issued)
+	add(true, "EdDSA with the next key", signParts(t, nil, full, next), issued)
+	add(true, "ES256", signParts(t, nil, full, ec), issued)
+	add(true, "white space around the file", "\r\n "+good+"\n", issued)
+	add(true, "least claims, for any machine", signParts(t, nil, least, first), issued)
+	add(true, "an unknown claim", signParts(t, nil, append(full[:len(full)-1:len(full)-1], `,"x_future":{"a":[1]}}`...), first), issued)
+	add(true, "the clock is 300 seconds behind", good, issued.Add(-Leeway))
+	add(true, "the last second", good, exp.Add(-time.Second))
+
+	add(false, "the clock is 301 seconds behind", good, issued.Add(-Leeway-time.Second))
+	add(false, "expired", good, exp)
+	add(false, "expired a year ago", good, exp.AddDate(1, 0, 0))
+	add(false, "not valid yet", signParts(t, nil, claims(func(c *Claims) { c.NotBefore = issued.Add(time.Hour) }), first), issued)
+	add(false, "for another product", signParts(t, nil, claims(func(c *Claims) { c.ProductID = "other" }), first), issued)
+	add(false, "for another machine", signParts(t, nil, claims(func(c *Claims) { c.FingerprintHash = FingerprintHash("lic_1", "other") }), first), issued)
+	add(false, "the fingerprint of another license", signParts(t, nil, claims(func(c *Claims) { c.LicenseID = "lic_2" }), first), issued)
+	for _, name := range []string{"sub", "aud", "exp", "nbf", "iat"} {
+		var all map[string]any
+		if err := json.Unmarshal(full, &all); err != nil {
+			t.Fatal(err)
+		}
+		delete(all, name)
+		add(false, "without "+name, signParts(t, nil, must(json.Marshal(all)), first), issued)
+	}
+	add(false, "altered claims", parts[0]+"."+base64url.EncodeToString(bytes.Replace(full, []byte("25"), []byte("99"), 1))+"."+parts[2], issued)
+	add(false, "altered signature", parts[0]+"."+parts[1]+"."+strings.Repeat("A", 86), issued)
+	add(false, "no signature", parts[0]+"."+parts[1]+".", issued)
+	add(false, "truncated", good[:len(good)-20], issued)
+	add(false, "two parts", parts[0]+"."+parts[1], issued)
+	add(false, "four parts", good+"."+parts[2], issued)
+	add(false, "empty", "", issued)
+	add(false, "not a token", "hello", issued)
+	add(false, "a foreign key", signParts(t, nil, full, foreign), issued)
+	add(false, "a foreign key under a known kid", signParts(t, head(func(map[string]any) {}), full, foreign), issued)
+	add(false, "a foreign key in the header", signParts(t, head(func(h map[string]any) {
+		h["jwk"] = must(newKey(foreign.Public())).jwk
+	}), full, foreign), issued)
+	add(false, "the kid of another key", signParts(t, head(func(h map[string]any) { h["kid"] = kid[1] }), full, first), issued)
+	add(false, "without kid", signParts(t, head(func(h map[string]any) { delete(h, "kid") }), full, first), issued)
+	add(false, "alg none", signParts(t, head(func(h map[string]any) { h["alg"] = "none" }), full, first), issued)
+	unsigned := strings.Split(signParts(t, head(func(h map[string]any) { h["alg"] = "none" }), full, first), ".")
+	add(false, "alg none without a signature", unsigned[0]+"."+unsigned[1]+".", issued)
+	add(false, "alg HS256", signParts(t, head(func(h map[string]any) { h["alg"] = "HS256" }), full, first), issued)
+	add(false, "the alg of another key", signParts(t, head(func(h map[string]any) { h["alg"] = "ES256" }), full, first), issued)
+	add(false, "another typ", signParts(t, head(func(h map[string]any) { h["typ"] = "JWT" }), full, first), issued)
+	add(false, "without typ", signParts(t, head(func(h map[string]any) { delete(h, "typ") }), full, first), issued)
+	add(false, "an extension that is critical", signParts(t, head(func(h map[string]any) { h["crit"] = []string{"x"}; h["x"] = 1 }), full, first), issued)
+	add(false, "a revocation list", must(SignRevocations(Revocations{
+		ProductID: "atlas", Sequence: issued.UnixMilli(), IssuedAt: issued, ExpiresAt: issued.Add(time.Hour),
+	}, first)), issued)
+	return out
+}
+
+// TestVectors checks the published files, from which other verifiers are written. After
+// an addition, rewrite them with:
+//
+//	go test ./licensing/licensefile -run Vectors -update
+func TestVectors(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join("testdata", "vectors.json")
+	var want bytes.Buffer
+	e := json.NewEncoder(&want)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	is.NoErr(e.Encode(makeVectors(t)))
+	if *update {
+		is.NoErr(os.WriteFile(path, want.Bytes(), 0o644))
+	}
+	data, err := os.ReadFile(path)
+	is.NoErr(err)
+	if !bytes.Equal(data, want.Bytes()) {
+		t.Errorf("%s is not what this test makes; run it with -update", path)
+	}
+	var v vectors
+	is.NoErr(json.Unmarshal(data, &v))
+	keys, err := ParseKeys(v.Keys)
+	is.NoErr(err)
+	seen := map[string]bool{}
+	for _, f := range v.Files {
+		is.True(!seen[f.Name])
+		seen[f.Name] = true
+		file, err := keys.Verify(f.Text)
+		if err == nil {
+			err = file.Check(Expect{ProductID: v.ProductID, Fingerprint: f.Fingerprint, Now: time.Unix(f.Now, 0)})
+		}
+		if (err == nil) != f.Valid {
+			t.Error(fmt.Errorf("%s: valid should be %v: %w", f.Name, f.Valid, err))
+		}
+	}
+}
