@@ -57,7 +57,8 @@ static async Task<string> Activate(string server, string key, string machine)
     if ((int)res.StatusCode is >= 500 or 429) res.EnsureSuccessStatusCode();
     var answer = await res.Content.ReadFromJsonAsync<JsonElement>();
     if (res.IsSuccessStatusCode && answer.TryGetProperty("file", out var file)) return file.GetString()!;
-    if (answer.TryGetProperty("file_reason", out var reason)) answer = reason;
+    if (answer.TryGetProperty("verdict", out var verdict)) answer = verdict.GetProperty("reasons")[0];
+    else if (answer.TryGetProperty("file_reason", out var reason)) answer = reason;
     throw new InvalidOperationException(answer.GetProperty("detail").GetString());
 }
 

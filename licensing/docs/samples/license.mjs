@@ -48,7 +48,7 @@ async function activate(server, key, machine) {
   });
   const answer = await res.json();
   if (res.ok && answer.file) return answer.file;
-  const refusal = new Error(answer.file_reason?.detail ?? answer.detail ?? `status ${res.status}`);
+  const refusal = new Error(answer.file_reason?.detail ?? answer.verdict?.reasons[0].detail ?? answer.detail ?? `status ${res.status}`);
   refusal.final = res.status < 500 && res.status !== 429; // the service has decided
   throw refusal;
 }

@@ -61,7 +61,8 @@ def activate(server, key, machine):
     except urllib.error.HTTPError as e:
         if e.code >= 500 or e.code == 429:
             raise
-        raise Refused(json.load(e).get("detail", e.reason)) from None
+        problem = json.load(e)
+        raise Refused(problem["verdict"]["reasons"][0]["detail"] if "verdict" in problem else problem["detail"]) from None
     if not answer.get("file"):
         raise Refused(answer["file_reason"]["detail"])
     return answer["file"]

@@ -1,0 +1,120 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"net/smtp"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// mailKeys mails the key of a license to the address in its metadata when it is
+// created and when it gets a new key. Events contain no keys, so it gets the license.
+func mailKeys(get func(ctx context.Context, id string) (license.License, error), send func(ctx context.Context, m keyMail) error) licensing.Subscriber {
+	return licensing.Subscriber{
+		Name:        "mail",
+		Types:       []string{license.EventLicenseCreated, license.EventLicenseRekeyed},
+		MaxAttempts: 10, // nine minutes; then the event is a dead letter, and later ones continue
+		Handle: func(ctx context.Context, e license.Event) error {
+			l, err := get(ctx, e.Subject)
+			if errors.Is(err, license.ErrNotFound) {
+				return nil // deleted in the meantime
+			}
+			if err != nil {
+				return err // the event is retried after a pause, and later events wait
+			}
+			imported := e.Type == license.EventLicenseCreated && l.CreatedAt.Before(e.CreatedAt.Add(-time.Minute))
+			if l.Metadata["email"] == "" || imported {
+				return nil // no one to write to, or a customer who has the key already
+			}
+			return send(ctx, keyMail{ID: e.ID, At: e.CreatedAt, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
+		},
+	}
+}
+
+// A keyMail is one message. ID is that of the event: an event may be handled twice,
+// and mail programs show messages with the same Message-ID once.
+type keyMail struct {
+	ID            string
+	At            time.Time
+	To, Name, Key string
+}
+
+// A mailServer is where messages are sent from.
+type mailServer struct {
+	Addr string    // host and port
+	From string    // address of the sender
+	Auth smtp.Auth // nil: none
+}
+
+// send sends one message with SMTP. An address that is refused is an error: correct
+// it, and retry the dead letter.
+func (s mailServer) send(ctx context.Context, m keyMail) error {
+	to, err := mail.ParseAddress(m.To)
+	if err != nil {
+		return fmt.Errorf("mail for event %s: %w", m.ID, err)
+	}
+	host, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return err
+	}
+	deadline, _ := ctx.Deadline()
+	conn.SetDeadline(deadline)
+	c, err := smtp.NewClient(conn, host)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer c.Close()
+	if ok, _ := c.Extension("STARTTLS"); ok {
+		if err := c.StartTLS(&tls.Config{ServerName: host}); err != nil {
+			return err
+		}
+	}
+	if s.Auth != nil {
+		if err := c.Auth(s.Auth); err != nil { // which refuses to send a password without TLS
+			return err
+		}
+	}
+	if err := errors.Join(c.Mail(s.From), c.Rcpt(to.Address)); err != nil {
+		return fmt.Errorf("mail for event %s: %w", m.ID, err)
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(m.text(s.From, to)); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil { // the server has accepted the message
+		return err
+	}
+	c.Quit()
+	return nil
+}
+
+// text returns the message (RFC 5322).
+func (m keyMail) text(from string, to *mail.Address) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\nMessage-ID: <%s@licensing>\r\n",
+		(&mail.Address{Address: from}).String(), to, mime.QEncoding.Encode("utf-8", "Your license key for "+m.Name), m.At.Format(time.RFC1123Z), m.ID)
+	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
+	body := quotedprintable.NewWriter(&b)
+	fmt.Fprintf(body, "The license key of %s is:\r\n\r\n    %s\r\n\r\nKeep it: the program asks for it when you install it again.\r\n", m.Name, m.Key)
+	body.Close()
+	return b.Bytes()
+}
