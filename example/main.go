@@ -12,6 +12,7 @@
 //	-seed                  with -db: put the sample licenses into a new database
 //	-new-client NAME       issue credentials for another API client
 //	-products a,b          and limit that client to these products
+//	-smtp HOST:PORT        mail the keys of new licenses; see -help
 //
 // The application is in internal/host, and meant to be read and copied;
 // database.go opens its store. The same application on PostgreSQL is

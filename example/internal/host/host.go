@@ -2,8 +2,8 @@
 // the store of the calling command.
 //
 // Each file has one purpose and is meant to be read and copied: app.go mounts the
-// handler, serve.go runs the server and shuts it down cleanly, and receiver.go
-// receives events and prints them.
+// handler, serve.go runs the server and shuts it down cleanly, receiver.go
+// receives events and prints them, and mail.go mails license keys.
 package host
 
 import (
@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -78,11 +79,18 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 
 	logger := slog.New(slog.NewTextHandler(logs, nil))
 	base := "http://" + ln.Addr().String() + mount
-	h := licensing.NewHandler(db, licensing.Options{
+	var h *licensing.Handler
+	var subscribers []licensing.Subscriber
+	if set.smtp != "" {
+		get := func(ctx context.Context, id string) (license.License, error) { return h.Service().Get(ctx, id) }
+		subscribers = append(subscribers, mailKeys(get, newMailServer(set.smtp, set.mailFrom).send))
+	}
+	h = licensing.NewHandler(db, licensing.Options{
 		PublicURL: base, Logger: logger,
 		// For the receiver in this process. Omit it in production, where
 		// webhooks go to public addresses.
-		Webhooks: webhook.Options{AllowPrivate: true},
+		Webhooks:    webhook.Options{AllowPrivate: true},
+		Subscribers: subscribers,
 	})
 
 	w := welcome{Base: base, Database: db}

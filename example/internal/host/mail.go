@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/mail"
 	"net/smtp"
+	"os"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -32,11 +33,11 @@ func mailKeys(get func(ctx context.Context, id string) (license.License, error),
 			if err != nil {
 				return err // the event is retried after a pause, and later events wait
 			}
-			imported := e.Type == license.EventLicenseCreated && l.CreatedAt.Before(e.CreatedAt.Add(-time.Minute))
+			imported := e.Type == license.EventLicenseCreated && l.CreatedAt.Before(e.Timestamp.Add(-time.Minute))
 			if l.Metadata["email"] == "" || imported {
 				return nil // no one to write to, or a customer who has the key already
 			}
-			return send(ctx, keyMail{ID: e.ID, At: e.CreatedAt, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
+			return send(ctx, keyMail{ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
 		},
 	}
 }
@@ -105,6 +106,16 @@ func (s mailServer) send(ctx context.Context, m keyMail) error {
 	}
 	c.Quit()
 	return nil
+}
+
+// newMailServer signs in with SMTP_USER and SMTP_PASSWORD if they are set.
+func newMailServer(addr, from string) mailServer {
+	s := mailServer{Addr: addr, From: from}
+	if user := os.Getenv("SMTP_USER"); user != "" {
+		host, _, _ := net.SplitHostPort(addr)
+		s.Auth = smtp.PlainAuth("", user, os.Getenv("SMTP_PASSWORD"), host)
+	}
+	return s
 }
 
 // text returns the message (RFC 5322).

@@ -14,6 +14,8 @@ type settings struct {
 	seed      bool     // put the sample licenses into a new database that is kept
 	newClient string   // empty: none asked for
 	products  []string // nil: no limit
+	smtp      string   // where keys are mailed from; empty: none are
+	mailFrom  string
 }
 
 func parseSettings(b Backend, args []string, usage io.Writer) (settings, error) {
@@ -26,6 +28,8 @@ func parseSettings(b Backend, args []string, usage io.Writer) (settings, error) 
 	flags.BoolVar(&s.seed, "seed", false, "put 40 sample licenses into a new database that is kept; a temporary one always gets them")
 	flags.StringVar(&s.newClient, "new-client", "", "issue credentials for a new API client of this `name`")
 	flags.StringVar(&products, "products", "", "with -new-client: limit it to these product ids, as in `a,b`")
+	flags.StringVar(&s.smtp, "smtp", "", "mail the keys of new licenses, to the `email` in their metadata, with the SMTP server at this host:port; SMTP_USER and SMTP_PASSWORD sign in")
+	flags.StringVar(&s.mailFrom, "mail-from", "licenses@localhost", "with -smtp: the `address` of the sender")
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
 	}
