@@ -46,6 +46,7 @@ var commands = []command{
 	{"check", []string{"DATABASE"}, "look for damage in a SQLite database", check},
 	{"export", []string{"DATABASE", "ARCHIVE"}, "write everything to an archive that any store reads", exportArchive},
 	{"import", []string{"ARCHIVE", "DATABASE"}, "read an archive into a new database", importArchive},
+	{"move-in", []string{"DATABASE", "EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
 	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
 	{"rotate-key", []string{"DATABASE"}, "sign license files with the next key; LICENSING_MASTER_KEY is the master key", rotateKey},
 	{"verify", []string{"FILE", "KEYS"}, "check a license file with the keys of GET /file/keys", verify},

@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestMoveInFromKeygen: a check stores nothing; then licenses come with the keys that
+// customers hold and with their plans, once, and what cannot come is listed.
+func TestMoveInFromKeygen(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	s := newDatabase(t, path, 0)
+	const report = `left out  licenses whose key is not in the export, such as encrypted ones: 1
+left out  licenses with encrypted true: 1
+left out  licenses with maxUses 10: 1
+left out  licenses with scheme ED25519_SIGN: 1
+left out  licenses without an owner, whose customer_id is the id of the license: 2
+left out  machines, whose programs activate again: 1
+left out  policies with expirationStrategy RESTRICT_ACCESS: 1
+left out  policies with maxCores 8: 1
+left out  policies with metadata: 1
+`
+	out, err := run(t, "move-in", path, "testdata/keygen", "check")
+	is.NoErr(err)
+	is.Equal(out, "plans     1\nlicenses  2 new, 0 already here, 0 refused\n"+report+"Nothing was stored. Run it with write instead of check.\n")
+	is.Equal(licensesIn(t, path), 0)
+	_, err = s.GetPlan(t.Context(), "pol-uuid-1")
+	is.True(err != nil)
+
+	for _, counts := range []string{"2 new, 0 already here", "0 new, 2 already here"} {
+		out, err = run(t, "move-in", path, "testdata/keygen", "write")
+		is.NoErr(err)
+		is.Equal(out, "plans     1\nlicenses  "+counts+", 0 refused\n"+report)
+	}
+	plan, err := s.GetPlan(t.Context(), "pol-uuid-1")
+	is.NoErr(err)
+	is.Equal(plan.ProductID, "atlas")
+	is.Equal(plan.Name, "Team")
+	is.Equal(*plan.MaxActivations, int64(5))
+	is.Equal(plan.Duration, license.Duration{Days: 365})
+
+	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3", ProductID: "atlas"})
+	is.NoErr(err)
+	is.True(v.Valid)
+	l := v.License
+	is.Equal(l.Name, "Ada Lovelace")
+	is.Equal(l.CustomerID, "user-uuid-1")
+	is.Equal(l.PlanID, "pol-uuid-1")
+	is.Equal(*l.MaxActivations, int64(3))
+	is.Equal(*l.ExpiresAt, time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC))
+	is.Equal(l.CreatedAt, time.Date(2024, 2, 3, 4, 5, 6, 789e6, time.UTC))
+	is.Equal(l.Metadata, map[string]string{
+		"keygen_id": "b18e3f3a-3a36-4a4c-b3a0-5f7b6ad0a001", "email": "ada@customer.example", "order": "4711", "seats": "3", "vip": "true",
+	})
+	v, err = s.Validate(t.Context(), license.ValidateParams{Key: "key/eyJhIjoxfQ==.c2lnbmF0dXJl"})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictSuspended)
+}
+
+// TestMoveInFromCSV: other columns become metadata, and a row that the rules refuse is
+// named by its line, before anything is stored.
+func TestMoveInFromCSV(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "shop.csv")
+	s := newDatabase(t, path, 0)
+	write := func(text string) { is.NoErr(os.WriteFile(file, []byte(text), 0o600)) }
+	const header = "\ufeffkey,name,product_id,customer_id,expires_at,max_activations,order no\n"
+	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,A17\nshort,Grace,atlas,c-2,,,\n")
+	out, err := run(t, "move-in", path, file, "check")
+	is.True(err != nil)
+	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 1 refused\nrefused   line 3: key must be 16 to 1,024 visible ASCII characters\n")
+	is.Equal(licensesIn(t, path), 0)
+
+	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,A17\n")
+	_, err = run(t, "move-in", path, file, "write")
+	is.NoErr(err)
+	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "OLD-KEY-0000-0001"})
+	is.NoErr(err)
+	is.True(v.Valid)
+	is.Equal(*v.License.MaxActivations, int64(2))
+	is.Equal(v.License.Metadata, map[string]string{"order no": "A17"})
+
+	write("key;name\nx;y\n")
+	_, err = run(t, "move-in", path, file, "check")
+	is.True(err != nil)
+	write(header + "OLD-KEY-0000-0002,Ada,atlas,c-1,31.1.2031,2,A17\n")
+	_, err = run(t, "move-in", path, file, "check")
+	is.True(err != nil)
+	_, err = run(t, "move-in", path, file, "now")
+	is.True(err != nil)
+}
