@@ -14,8 +14,8 @@ import (
 // errors, such as store.ErrUnavailable and store.ErrConflict, are returned
 // wrapped.
 var (
-	// ErrNotFound: the license, activation, webhook or delivery does not
-	// exist, or is outside the caller's product limit.
+	// ErrNotFound: the license, activation, plan, purchase, webhook or delivery
+	// does not exist, or is outside the caller's product limit.
 	ErrNotFound = errors.New("not found")
 
 	// ErrInvalid: a parameter is invalid. Always an [*InvalidError].

@@ -409,6 +409,20 @@ func (tx crashingTx) Entry(ctx context.Context, kind, key string) (store.Entry, 
 	return tx.Tx.Entry(ctx, kind, key)
 }
 
+func (tx crashingTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	entries, err := tx.Tx.Entries(ctx, q)
+	return entries, errors.Join(err, tx.crash())
+}
+
+func (tx crashingTx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	return errors.Join(tx.Tx.DeleteEntries(ctx, kind, keys...), tx.crash())
+}
+
+func (tx crashingTx) License(ctx context.Context, id string) (store.License, error) {
+	l, err := tx.Tx.License(ctx, id)
+	return l, errors.Join(err, tx.crash())
+}
+
 func (tx crashingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	if err := tx.crash(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestTrial(t *testing.T) {
@@ -64,6 +65,35 @@ func TestTrial(t *testing.T) {
 	}
 	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "c"})
 	require.ErrorIs(t, err, license.ErrInvalid) // no plan of its products
+}
+
+// TestTrialIsWhole: a crash at any call of the store leaves nothing half.
+func TestTrialIsWhole(t *testing.T) {
+	is := is.New(t)
+	st := &crashingStore{Store: memory.New(), left: 1 << 30}
+	s := newSeller(t, st)
+	crash := func(call func() error) {
+		t.Helper()
+		for n := 0; ; n++ {
+			before := archiveOf(t, st.Store)
+			st.left = n
+			err := call()
+			st.left = 1 << 30
+			if err == nil {
+				require.AtLeast(t, n, 4)
+				return
+			}
+			require.ErrorIs(t, err, errHalted)
+			is.Equal(archiveOf(t, st.Store), before)
+		}
+	}
+	var trial license.Trial
+	crash(func() (err error) {
+		trial, err = s.StartTrial(t.Context(), license.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada", Subjects: []string{"device:1"}})
+		return err
+	})
+	is.True(trial.Started)
+	crash(func() error { return s.AllowTrial(t.Context(), license.AllowTrialParams{LicenseID: trial.License.ID}) })
 }
 
 // TestTrialsInParallel: of two customers with a subject in common, one gets a trial.

@@ -26,7 +26,7 @@ var answers = []struct {
 	add    func(p *Problem, err error)
 }{
 	// Licensing rules.
-	{license.ErrNotFound, 404, "not_found", "This license, activation, webhook or delivery does not exist.", nil},
+	{license.ErrNotFound, 404, "not_found", "This license, activation, plan, purchase, webhook or delivery does not exist.", nil},
 	{license.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it.", addFields},
 	{license.ErrStale, 412, "stale", "The license has changed since it was read. Read it again and retry with the current ETag.", addETag},
 	{license.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change.", addIDs},
