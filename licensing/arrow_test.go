@@ -66,6 +66,7 @@ var arrows = map[string][]string{
 	"example/internal/admin":  {"auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},
 
+	"example/internal/selling":      {"licensing/license"},
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
 	"example/program":               {"licensing/program"},
 }

@@ -84,7 +84,7 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.press("API reference")
 			b.see("Create a license")
 			is.True(strings.Contains(b.read("#createLicense-request"), h.base+"/license'")) // with the address of the reader
-			is.Equal(b.policyErrors(), nil) // no policy violation, no exception
+			is.Equal(b.policyErrors(), nil)                                                 // no policy violation, no exception
 		})
 	}
 }
