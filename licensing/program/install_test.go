@@ -115,3 +115,49 @@ func TestInstallVerifiesFirst(t *testing.T) {
 		is.True(l.Install(good) != nil) // of an earlier generation
 	})
 }
+
+// TestStaleList: a list of last week still refuses what it names, with a warning.
+func TestStaleList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		jwks, key := newKey(t)
+		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: t.TempDir()}
+		is.NoErr(disk{o.Dir}.write(listName, list(t, key, time.Now().Add(-8*day), func(r *licensefile.Revocations) {
+			r.Licenses = []licensefile.RevokedLicense{{Hash: licensefile.LicenseHash("lic_1"), MinGeneration: 2, Until: time.Now().Add(day)}}
+		})))
+		l, err := open(o, machineWithID("x"), time.Now)
+		is.NoErr(err)
+		defer l.Close()
+		is.Equal(codes(l.Status().Warnings), []api.Code{CodeListStale})
+		old := signed(t, key, "pc-1", func(c *licensefile.Claims) { c.IssuedAt = c.IssuedAt.Add(-9 * day) })
+		require.ErrorIs(t, l.Install(old), licensefile.ErrOldGeneration)
+		is.NoErr(l.Install(signed(t, key, "pc-1", func(c *licensefile.Claims) { c.Generation = 2 })))
+		is.True(l.Status().Valid)
+	})
+}
+
+// TestReplay: the answer to an earlier request does not end a denial.
+func TestReplay(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		var old any
+		s.meddle(change(func(v map[string]any) {
+			if v["file"] != nil {
+				old = v["file"]
+			}
+		}))
+		l := b.open()
+		s.is(l, "valid")
+		s.move((*license.Service).Suspend, "")
+		s.meddle(nil)
+		s.NoErr(l.Refresh(s.Context()))
+		s.is(l, api.VerdictSuspended)
+		s.move((*license.Service).Reinstate, "")
+		s.meddle(change(func(v map[string]any) { v["file"] = old }))
+		require.ErrorIs(s.T, l.Refresh(s.Context()), licensefile.ErrNonce)
+		s.is(l, api.VerdictSuspended, CodeUntrusted)
+		s.meddle(nil)
+		s.NoErr(l.Refresh(s.Context()))
+		s.is(l, "valid")
+	})
+}

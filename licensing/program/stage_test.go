@@ -149,7 +149,11 @@ func (s *stage) box(id string) *box {
 	b := &box{stage: s, machine: machineWithID(id)}
 	b.opts = Options{
 		URL: licensingtest.VendorURL, Keys: s.keys, ProductID: "atlas", Key: s.license.Key, Dir: filepath.Join(s.TempDir(), "license"),
-		Name: id, HTTPClient: &http.Client{Transport: s}, OnChange: func(st Status) { b.changes = append(b.changes, st.Code) },
+		Name: id, HTTPClient: &http.Client{Transport: s}, OnChange: func(st Status) {
+			s.mu.Lock() // two processes may share a box
+			defer s.mu.Unlock()
+			b.changes = append(b.changes, st.Code)
+		},
 	}
 	return b
 }
