@@ -101,7 +101,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 		return errors.New("-seed is for a new database; this one already holds licenses or clients")
 	}
 	if w.Seeded = w.Fresh && (db.Temporary || set.seed); w.Seeded {
-		if err := seed(ctx, h.Service()); err != nil {
+		if err := Seed(ctx, db.Store); err != nil {
 			return err
 		}
 	}

@@ -2,23 +2,29 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // The values of the sample licenses.
 var (
 	seedProducts  = []string{"atlas", "atlas-pro", "beacon"}
 	seedCustomers = []string{"blue-harbour", "cedar-works", "delta-press", "lantern-labs", "north-quay", "open-meadow", "stone-bridge", "tall-ships"}
-	seedPlans     = []string{"Team", "Site", "Trial"}
+	seedCompanies = []string{"Blue Harbour Shipping", "Cedar Works Joinery", "Delta Press", "Lantern Labs", "North Quay Marine", "Open Meadow Farms", "Stone Bridge Architects", "Tall Ships Trust"}
+	seedTeams     = []string{"design", "head office", "workshop", "warehouse", "field service"}
 )
 
 const (
 	seedCount = 40
+	seedDays  = 88 // of history
 	day       = 24 * time.Hour
 )
 
@@ -35,41 +41,178 @@ func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	return len(page.Data) == 0 && len(clients.Data) == 0, nil
 }
 
-// seed creates the first licenses through the same rules that the HTTP side
-// uses, all of them in one update.
-func seed(ctx context.Context, svc *license.Service) error {
+// Seed fills a store with sample licenses and three months of their history:
+// activations, validations, refusals and what resolved them, renewals. It is the
+// same on each day, up to the dates. The history is made by the rules of the
+// service, with a clock that begins in the past.
+func Seed(ctx context.Context, st store.Store) error {
 	today := time.Now().UTC().Truncate(day)
-	return svc.Atomically(ctx, func(svc *license.Service) error {
-		for i := range seedCount {
-			if _, err := svc.Create(ctx, seedLicense(i, today)); err != nil {
-				return fmt.Errorf("seed license %d: %w", i, err)
-			}
+	now := today.Add(-seedDays * day)
+	h := licensing.NewHandler(st, licensing.Options{Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler)})
+	s := &seeding{ctx: ctx, rules: h.Service(), random: rand.New(rand.NewPCG(7, 11)), now: &now, today: today}
+	for ; now.Before(today); now = now.Truncate(day).Add(day) {
+		if err := s.day(); err != nil {
+			return fmt.Errorf("seed the day %s: %w", now.Format(time.DateOnly), err)
 		}
-		return nil
-	})
+	}
+	now = time.Now()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	return h.Run(ended) // stores what is counted in memory
+}
+
+// seeding is the state of Seed.
+type seeding struct {
+	ctx      context.Context
+	rules    *license.Service
+	random   *rand.Rand
+	now      *time.Time
+	today    time.Time
+	licenses [seedCount]license.License // by number
 }
 
 // seedLicense is the i-th license. Most run now; some have ended, some have
 // yet to begin, and every fifth has no end.
 func seedLicense(i int, today time.Time) license.CreateParams {
-	customer := seedCustomers[i%len(seedCustomers)]
-	product := seedProducts[i/2%len(seedProducts)]
-	plan := seedPlans[i/3%len(seedPlans)]
+	at := i % len(seedCustomers)
 	starts := today.Add(time.Duration(i*53%400-340) * day)
 	p := license.CreateParams{
-		Name:         fmt.Sprintf("%s %s %d", product, plan, i+1),
-		ProductID:    product,
-		CustomerID:   customer,
+		Name:         seedCompanies[at],
+		ProductID:    seedProducts[i/2%len(seedProducts)],
+		CustomerID:   seedCustomers[at],
 		StartsAt:     &starts,
-		Entitlements: map[string]any{"export": true, "seats": 5 * (1 + i%4)},
-		Metadata:     map[string]string{"order": fmt.Sprintf("A-%04d", 1000+i)},
+		Entitlements: map[string]any{"export": true, "projects": 5 * (1 + i%4)},
+		Metadata:     map[string]string{"order": fmt.Sprintf("A-%04d", 1000+i), "email": "it@" + seedCustomers[at] + ".example"},
+	}
+	if i >= len(seedCustomers) {
+		p.Name += ", " + seedTeams[i/len(seedCustomers)]
+	}
+	if i%3 != 1 {
+		seats := int64(2 + i%4)
+		p.MaxActivations = &seats
 	}
 	if i%5 != 0 {
 		expires := starts.Add(365 * day)
-		if plan == "Trial" {
-			expires = starts.Add(30 * day)
-		}
 		p.ExpiresAt = &expires
 	}
+	if e, ok := seedEpisodes[i]; ok {
+		starts, seats := today.Add(-300*day), int64(2)
+		p.StartsAt, p.ExpiresAt, p.MaxActivations = &starts, nil, &seats
+		if e.code == license.VerdictExpired {
+			expires := today.Add(time.Duration(e.from) * day)
+			p.ExpiresAt = &expires
+		}
+	}
 	return p
+}
+
+// seedBorn returns the day, relative to today, on which the i-th license is created.
+func seedBorn(i int) int { return i*2 - seedDays + i*7%5 }
+
+// An episode is a time, in days relative to today, in which a license is refused.
+// After it, unless it reaches today, someone resolves it.
+type episode struct {
+	code      license.VerdictCode
+	from, end int
+}
+
+// seedEpisodes are the episodes of licenses, by their number.
+var seedEpisodes = map[int]episode{
+	1: {license.VerdictActivationLimit, -61, -58}, 3: {license.VerdictActivationLimit, -40, -36}, 6: {license.VerdictActivationLimit, -5, 1},
+	13: {license.VerdictActivationLimit, -3, 1}, 22: {license.VerdictActivationLimit, -2, 1},
+	8: {license.VerdictExpired, -25, -22}, 11: {license.VerdictExpired, -48, -47}, 2: {license.VerdictExpired, -4, 1}, 17: {license.VerdictExpired, -1, 1},
+	12: {license.VerdictSuspended, -20, -16}, 19: {license.VerdictSuspended, -6, 1},
+	5: {license.VerdictProductMismatch, -30, -28}, 15: {license.VerdictProductMismatch, -2, 1},
+}
+
+// day plays one day of all licenses.
+func (s *seeding) day() error {
+	offset := int(s.now.Sub(s.today) / day)
+	for i := range seedCount {
+		if seedBorn(i) == offset {
+			l, err := s.rules.Create(s.ctx, seedLicense(i, s.today))
+			if err != nil {
+				return fmt.Errorf("license %d: %w", i, err)
+			}
+			s.licenses[i] = l
+		}
+	}
+	for i, l := range s.licenses {
+		if l.ID == "" {
+			continue // not created yet
+		}
+		*s.now = s.now.Truncate(day).Add(time.Duration(7*60+s.random.IntN(600)) * time.Minute)
+		e, age := seedEpisodes[i], offset-seedBorn(i)
+		starts := l.StartsAt == nil || !s.now.Before(*l.StartsAt)
+		if !starts || l.ExpiresAt != nil && !s.now.Before(*l.ExpiresAt) && e.code == "" {
+			continue // not in use
+		}
+		if few := l.MaxActivations != nil && *l.MaxActivations == 2; age == 0 || age == 2 || age == 5 && !few {
+			if err := s.activate(l, fmt.Sprintf("pc-%02d-%d", i, age)); err != nil {
+				return err
+			}
+		}
+		if offset >= e.from && offset <= e.end && e.code != "" {
+			if err := s.episode(l, e, offset); err != nil {
+				return err
+			}
+			continue
+		}
+		for range s.random.IntN(5) + 1 {
+			if _, err := s.rules.Validate(s.ctx, license.ValidateParams{Key: l.Key, ProductID: l.ProductID, Fingerprint: fmt.Sprintf("pc-%02d-0", i)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// activate activates a machine. A license without a free seat refuses it.
+func (s *seeding) activate(l license.License, machine string) error {
+	from := s.rules.As(license.Caller{Address: fmt.Sprintf("203.0.113.%d", 7*len(l.CustomerID))})
+	_, err := from.Activate(s.ctx, license.ActivateParams{Key: l.Key, Fingerprint: machine, Name: "Workstation " + machine})
+	if errors.Is(err, license.ErrDenied) {
+		return nil
+	}
+	return err
+}
+
+// episode refuses a license, and resolves that on the last day.
+func (s *seeding) episode(l license.License, e episode, offset int) error {
+	if offset == e.end {
+		var err error
+		switch e.code {
+		case license.VerdictActivationLimit:
+			_, err = s.rules.Update(s.ctx, license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(5))})
+		case license.VerdictExpired:
+			_, err = s.rules.Renew(s.ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}, Reason: "The invoice is paid"})
+		case license.VerdictSuspended:
+			_, err = s.rules.Reinstate(s.ctx, license.MoveParams{ID: l.ID, Reason: "The card was replaced"})
+		}
+		return err
+	}
+	if e.code == license.VerdictSuspended && offset == e.from {
+		if _, err := s.rules.Suspend(s.ctx, license.MoveParams{ID: l.ID, Reason: "The payment failed"}); err != nil {
+			return err
+		}
+	}
+	from := s.rules.As(license.Caller{Address: fmt.Sprintf("198.51.100.%d", 20+len(e.code))})
+	for range s.random.IntN(4) + 1 {
+		if e.code == license.VerdictActivationLimit {
+			for _, machine := range []string{"studio-mac", "spare-laptop", "new-laptop"} {
+				if err := s.activate(l, machine); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		p := license.ValidateParams{Key: l.Key, Fingerprint: "pc-" + l.CustomerID}
+		if e.code == license.VerdictProductMismatch {
+			p.ProductID = "lumen"
+		}
+		if _, err := from.Validate(s.ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -150,13 +150,10 @@ addEventListener("DOMContentLoaded", () => {
           const answer = await fetch(`${find.form.action}?${new URLSearchParams({ q: text })}`);
           const page = new DOMParser().parseFromString(await answer.text(), "text/html");
           if (last !== mine) return;
-          const base = document.createElement("base");
-          base.href = answer.url;
-          page.head.prepend(base);
           const links = answer.redirected ? [] : [...page.querySelectorAll("main tbody th a, main .found a")].slice(0, 8);
           const found = links.map((a) => {
             const link = document.createElement("a");
-            link.href = a.href;
+            link.href = new URL(a.getAttribute("href"), answer.url);
             link.textContent = a.textContent;
             return link;
           });

@@ -1,0 +1,54 @@
+package dashboard
+
+import (
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+
+	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
+)
+
+// TestPicture inspects pages of the sample data. With E2E_PICTURE, it writes the
+// picture of the README to that file.
+func TestPicture(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	is.NoErr(example.Seed(t.Context(), h.store))
+	b := newSignedIn(t, h, true)
+	b.do("set the size", chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
+	b.scheme("light")
+	b.open("")
+	b.see("refused in the last 7 days: no seat free")
+	b.open("refusals?days=30")
+	b.see("No seat free")
+	b.see("Release an activation")
+	if file := os.Getenv("E2E_PICTURE"); file != "" {
+		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		is.NoErr(err)
+		is.NoErr(os.WriteFile(file, picture, 0o644))
+	}
+	newInspection(t).views(t, h, h.cookie(t, adminEmail, adminPassword), []view{
+		{"sample-overview", func(b *browser) { b.open("") }},
+		{"sample-refusals", func(b *browser) { b.open("refusals?days=90") }},
+		{"sample-refusals-product", func(b *browser) { b.open("refusals?days=90&reason=product_mismatch") }},
+		{"sample-refusals-none", func(b *browser) { b.open("refusals?reason=scheduled") }},
+		{"sample-customers", func(b *browser) { b.open("customers") }},
+		{"sample-customer", func(b *browser) { b.open("customer?id=stone-bridge") }},
+		{"sample-licenses", func(b *browser) { b.open("licenses") }},
+		{"sample-results", func(b *browser) {
+			b.open("")
+			b.do("type", chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS("#find"), "stone")))
+			b.wait(`!document.getElementById("results").hidden`)
+		}},
+		{"sample-undo", func(b *browser) {
+			b.open("refusals?days=90")
+			eval[bool](b, `document.querySelector("[name=id]").click(), true`)
+			b.press("Suspend")
+			b.press("Suspend 1 license")
+			b.see("Undo: Reinstate this license")
+		}},
+	})
+}
