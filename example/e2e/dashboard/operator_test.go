@@ -128,6 +128,7 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 	b.press("Create license")
 	b.see("Fix 1 error")
 	b.fill("Customer", "harbour-pilots")
+	b.unfold("More")
 	b.fillNamed("Entitlement 1, name", "export")
 	b.fillNamed("Entitlement 2, name", "projects")
 	b.fillNamed("Entitlement 2, value", "250")
@@ -147,6 +148,7 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 
 	b.press("Edit")
 	b.fill("Name", "Atlas for the whole harbour")
+	b.unfold("More")
 	b.fill("Grace period", "14")
 	b.press("Save changes")
 	b.see("Your changes have been saved.")

@@ -139,6 +139,8 @@ func TestEveryPage(t *testing.T) {
 	t.Run("admin", func(t *testing.T) {
 		inspect.views(t, full, full.cookie(t, adminEmail, adminPassword), []view{
 			{"reference", func(b *browser) { b.open("reference") }},
+			{"reference-operation", func(b *browser) { b.open("reference/createLicense") }},
+			{"reference-object", func(b *browser) { b.open("reference/License") }},
 			{"licenses", func(b *browser) { b.open("licenses") }},
 			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
 			{"licenses-wrong", func(b *browser) { b.open("licenses?status=sleeping") }},
@@ -160,6 +162,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {
 				b.open("licenses/new")
+				b.unfold("More")
 				b.fill("Grace period", "a while")
 				b.fillNamed("Entitlement 1, value", "nothing")
 				b.press("Create license")

@@ -82,9 +82,12 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.see("Request ID: req_")
 
 			b.press("API reference")
-			b.see("Create a license")
-			is.True(strings.Contains(b.read("#createLicense-request"), h.base+"/license'")) // with the address of the reader
-			is.Equal(b.policyErrors(), nil)                                                 // no policy violation, no exception
+			b.press("Create a license")
+			if script {
+				require.Contains(t, b.read("#createLicense-request"), h.base+"/license'") // with the address of the reader
+			}
+			b.press("License")
+			is.Equal(b.policyErrors(), nil) // no policy violation, no exception
 		})
 	}
 }

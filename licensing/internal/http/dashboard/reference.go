@@ -2,17 +2,21 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
-// showReference shows the API reference, which go generate writes; see doc.go.
+// showReference shows the index of the API reference, an operation or an object.
+// go generate writes the pages; see doc.go.
 func showReference(v *visit) error {
-	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: strings.TrimSuffix(v.h.opts.PublicURL, "/")})
-}
-
-// showReferencePart redirects to an operation or an object in the reference.
-func showReferencePart(v *visit) error {
-	v.redirect("reference#" + url.PathEscape(v.params["name"]))
-	return nil
+	part := v.params["name"]
+	if part != "" && templates["reference"]().Lookup("part "+part) == nil {
+		return notFound("The API has no such operation or object.")
+	}
+	title := "API reference"
+	if part != "" {
+		title = part + " (API reference)"
+	}
+	return v.render(http.StatusOK, "reference", page{Title: title, Section: "reference", Body: struct{ Address, Part string }{
+		strings.TrimSuffix(v.h.opts.PublicURL, "/"), part,
+	}})
 }

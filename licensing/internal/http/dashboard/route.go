@@ -76,7 +76,7 @@ func init() {
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
 		{method: get, path: "reference", handle: showReference},
-		{method: get, path: "reference/{name}", handle: showReferencePart},
+		{method: get, path: "reference/{name}", handle: showReference},
 
 		{method: get, path: "settings", handle: showSettings},
 		{method: get, path: "settings/credentials", query: "after", access: auditors, handle: showCredentials},

@@ -35,7 +35,9 @@ var source string
 
 // The page is a template itself. Its actions are in brackets in the source of
 // this template.
-var page = template.Must(template.New("page").Parse(source))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"part": func(name string) template.HTML { return action(`{{define "part ` + name + `"}}`) },
+}).Parse(source))
 
 // generate returns the page of an OpenAPI document.
 func generate(document []byte) ([]byte, error) {
@@ -58,9 +60,28 @@ func generate(document []byte) ([]byte, error) {
 	var b bytes.Buffer
 	err := page.Execute(&b, map[string]any{
 		"Version": d.Info.Version, "Intro": strings.Split(d.Info.Description, "\n\n"), "Groups": groups, "Objects": d.Components.Schemas,
-		"Address": action(`{{template "address" .Body}}`), "Document": template.HTMLAttr(`href="{{.Root}}../openapi.json"`), "Begin": action(`{{define "main"}}`), "End": action("{{end}}"),
+		"Address": action(`{{template "address" .Body.Address}}`), "Document": template.HTMLAttr(`href="{{.Root}}../openapi.json"`), "Main": action(parts(groups, d.Components.Schemas)), "Index": action(`{{define "index"}}`), "End": action("{{end}}"),
 	})
 	return b.Bytes(), err
+}
+
+// parts returns the template that shows the part of the page which the reader asks
+// for: the index, an operation or an object.
+func parts(groups []group, objects members[schema]) string {
+	var names []string
+	for _, g := range groups {
+		for _, o := range g.Operations {
+			names = append(names, o.OperationID)
+		}
+	}
+	for _, o := range objects {
+		names = append(names, o.Name)
+	}
+	main := `{{define "main"}}{{if not .Body.Part}}{{template "index" .}}`
+	for _, name := range names {
+		main += `{{else if eq .Body.Part "` + name + `"}}{{template "part ` + name + `" .}}`
+	}
+	return main + "{{end}}{{end}}\n"
 }
 
 // An action is part of the template that the page is.
