@@ -178,7 +178,7 @@ func TestSupportWorkflow(t *testing.T) {
 			b.fill("Search", "studio")
 			b.apply(script)
 			b.missing("harbour-pilots")
-			b.press("studio-meridian")
+			b.press("Atlas Pro, 25 floating seats")
 			b.press("Atlas Pro, 25 floating seats")
 
 			b.ask(script, "Renew")
