@@ -93,7 +93,7 @@ func (h *Handler) newEngine() *feed.Engine {
 		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, inner.Of(h.operators).Purge},
 	}
 	if o.Observe != nil {
-		c.Observe = h.observeWork
+		c.Observe = h.observe
 	}
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, feed.Subscriber{

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // An Observation is what [Options.Observe] is called with. Kind says what it is
@@ -38,7 +37,7 @@ type ObservationKind string
 
 // The kinds of observations.
 const (
-	ObservationRequest    ObservationKind = "request"               // a request to the API or the dashboard was answered
+	ObservationRequest    ObservationKind = feed.ObservedRequest    // "request": a request to the API or the dashboard was answered
 	ObservationDelivery   ObservationKind = feed.ObservedDelivery   // "delivery": an attempt to deliver an event to a webhook
 	ObservationSubscriber ObservationKind = feed.ObservedSubscriber // "subscriber": a call of [Subscriber.Handle]
 	ObservationJob        ObservationKind = feed.ObservedJob        // "job": a step of background work; jobs without work have steps too
@@ -64,16 +63,22 @@ const (
 	OutcomeTimeout     ObservationOutcome = "timeout"         // the time of the request or the work ran out
 )
 
-// observe receives every finished request of the API and the dashboard.
-func (h *Handler) observe(ctx context.Context, seen web.Observation) {
+// observe reports a finished request, or background work. An error of a request
+// is reported separately, if the store caused it.
+func (h *Handler) observe(ctx context.Context, seen feed.Observation) {
 	if h.opts.Observe == nil {
 		return
 	}
-	h.opts.Observe(ctx, Observation{
-		Kind: ObservationRequest, Method: seen.Method, Route: seen.Route, Status: seen.Status,
-		Duration: seen.Duration, ClientID: seen.ClientID, RequestID: seen.RequestID,
-	})
-	if seen.Err != nil {
+	o := Observation{
+		Kind: ObservationKind(seen.Kind), Name: seen.Name, Outcome: ObservationOutcome(seen.Outcome), Status: seen.Status,
+		Attempt: seen.Attempt, Duration: seen.Duration, Err: seen.Err,
+		Method: seen.Method, Route: seen.Route, ClientID: seen.ClientID, RequestID: seen.RequestID,
+	}
+	if o.Kind == ObservationRequest {
+		o.Err = nil
+	}
+	h.opts.Observe(ctx, o)
+	if o.Kind == ObservationRequest {
 		h.observeStoreError(ctx, seen.Method+" "+seen.Route, seen.RequestID, seen.Err)
 	}
 }
@@ -89,12 +94,4 @@ func (h *Handler) observeStoreError(ctx context.Context, name, requestID string,
 			Kind: ObservationStoreError, Name: name, Outcome: ObservationOutcome(kind), Err: err, RequestID: requestID,
 		})
 	}
-}
-
-// observeWork receives what background work reports.
-func (h *Handler) observeWork(ctx context.Context, seen feed.Observation) {
-	h.opts.Observe(ctx, Observation{
-		Kind: ObservationKind(seen.Kind), Name: seen.Name, Outcome: ObservationOutcome(seen.Outcome), Status: seen.Status,
-		Attempt: seen.Attempt, Duration: seen.Duration, Err: seen.Err,
-	})
 }

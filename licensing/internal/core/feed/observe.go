@@ -11,6 +11,7 @@ import (
 
 // The kinds of an [Observation].
 const (
+	ObservedRequest    = "request"
 	ObservedDelivery   = "delivery"
 	ObservedSubscriber = "subscriber"
 	ObservedJob        = "job"
@@ -25,15 +26,22 @@ const (
 	Postponed = "postponed"
 )
 
-// An Observation describes background work that ended, or a store error in it.
+// An Observation describes a request or background work that ended, or a store
+// error in it. It contains no secrets and nothing from the query of a request.
 type Observation struct {
 	Kind     string
-	Name     string // ID of the webhook, or name of the subscriber or the job
+	Name     string // ID of the webhook, name of the subscriber or the job, or where the store failed
 	Outcome  string // of a store error: its kind
-	Status   int    // HTTP status of a delivery; 0: no response
+	Status   int    // HTTP status of a request or a delivery; 0: no response
 	Attempt  int    // of a delivery or a subscriber, from 1
 	Duration time.Duration
-	Err      error
+	Err      error // of a request: why it failed on the side of the service
+
+	// Of a request.
+	Method    string
+	Route     string // path template, such as "/license/{licenseID}"; empty: no route matched
+	ClientID  string // empty: no client
+	RequestID string
 }
 
 // Observe calls Config.Observe. A panic in it is logged. It must not be called

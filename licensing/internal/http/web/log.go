@@ -4,24 +4,14 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-)
 
-// An Observation describes a finished request. It contains no secrets and
-// nothing from the query.
-type Observation struct {
-	Method    string
-	Route     string // path template, such as "/license/{licenseID}"; empty: no route matched
-	Status    int
-	Duration  time.Duration
-	ClientID  string // empty: no client
-	RequestID string
-	Err       error // why a request failed on the side of the service; nil: it did not, or a panic
-}
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+)
 
 // observe logs a finished request and calls the host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
-	o := Observation{
-		Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
+	o := feed.Observation{
+		Kind: feed.ObservedRequest, Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
 		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id, Err: x.err,
 	}
 	who := slog.String("client_id", o.ClientID)

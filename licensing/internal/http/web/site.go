@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -26,8 +27,8 @@ const Version = "1"
 // BodyTimeout and Timeout are required.
 type Config struct {
 	Logger       *slog.Logger
-	RequestLog   *slog.Logger // gets a line for each request
-	Observe      func(context.Context, Observation)
+	RequestLog   *slog.Logger                            // gets a line for each request
+	Observe      func(context.Context, feed.Observation) // nil: not
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
 	SignFile     func(context.Context, licensefile.Claims) (string, error)
