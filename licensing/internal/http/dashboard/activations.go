@@ -90,7 +90,7 @@ type activationList struct {
 
 func showActivations(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	l, err := v.licenses.Get(ctx, v.params["id"])
+	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ func showActivations(v *visit) error {
 
 func releaseForm(v *visit) (*formPage, error) {
 	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
+	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.params["activation"])
+	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
 	if err != nil && v.isRead() { // released already: submitting the form again is not an error
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func releaseForm(v *visit) (*formPage, error) {
 	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
 	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "released"
 	p.do = func(tx *visit) (string, error) {
-		_, err := tx.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: p.Form.Field("reason").Value, Force: true})
+		_, err := tx.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
 		return "", err
 	}
 	return p, nil

@@ -9,8 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 //go:embed static
@@ -56,7 +54,7 @@ func loadAssets() (map[string]asset, map[string]string) {
 
 // serveAsset serves a file. It requires no sign-in.
 func serveAsset(w http.ResponseWriter, r *http.Request) error {
-	a, ok := assets[web.Params(r)["name"]]
+	a, ok := assets[r.PathValue("name")]
 	if !ok {
 		return notFound("There is no such file.")
 	}

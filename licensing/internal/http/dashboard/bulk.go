@@ -79,7 +79,7 @@ type selectedRow struct {
 
 // bulkMove returns the move in the path.
 func (v *visit) bulkMove() (move, error) {
-	i := slices.IndexFunc(bulkMoves, func(m move) bool { return m.name == v.params["move"] })
+	i := slices.IndexFunc(bulkMoves, func(m move) bool { return m.name == v.r.PathValue("move") })
 	if i < 0 {
 		return move{}, notFound("This page does not exist.")
 	}

@@ -59,7 +59,7 @@ func credentialPath(id string) string { return "settings/credentials/" + url.Pat
 
 // credentialFormPage returns a page with a form about the credential of the path.
 func (v *visit) credentialFormPage(title, heading, action string) (*formPage, auth.Client, error) {
-	c, err := v.auth.GetClient(v.r.Context(), v.params["id"])
+	c, err := v.auth.GetClient(v.r.Context(), v.r.PathValue("id"))
 	return &formPage{
 		Title: title + " " + c.Name, Section: "credentials", Heading: heading, Form: newForm(), Action: action, Back: credentialPath(c.ID), Subject: c.Name,
 	}, c, err
@@ -96,13 +96,13 @@ func enableCredential(v *visit) error {
 	if err := v.setDisabled(false); err != nil {
 		return err
 	}
-	v.redirectDone(credentialPath(v.params["id"]), "enabled")
+	v.redirectDone(credentialPath(v.r.PathValue("id")), "enabled")
 	return nil
 }
 
 // setDisabled disables or enables the credential of the path.
 func (v *visit) setDisabled(disabled bool) error {
-	_, err := v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: v.params["id"], Disabled: &disabled})
+	_, err := v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: v.r.PathValue("id"), Disabled: &disabled})
 	return err
 }
 

@@ -107,7 +107,7 @@ type credentialBody struct {
 }
 
 func showCredential(v *visit) error {
-	c, err := v.auth.GetClient(v.r.Context(), v.params["id"])
+	c, err := v.auth.GetClient(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ const maxForm = 256 << 10 // the maximum size of a submitted form without a file
 func (v *visit) serve(route *route) error {
 	v.route = route
 	if route.move != "" {
-		v.params["move"] = route.move
+		v.r.SetPathValue("move", route.move)
 	}
 	if err := v.h.origin.Check(v.r); err != nil {
 		return web.NewProblem(http.StatusForbidden, "cross_origin",

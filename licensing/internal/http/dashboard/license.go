@@ -57,7 +57,7 @@ func (v *visit) command(title, before, after string) command {
 }
 
 func showLicense(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry,
 
 // showActivity shows the history of a license.
 func showActivity(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func showActivity(v *visit) error {
 
 // showLicenseAPI shows commands for a license.
 func showLicenseAPI(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 }
 
 func editLicenseForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (f *form) readFile(l license.License) license.IssueFileParams {
 // issueFileForm issues a license file and responds with it. A repeated form takes
 // no second seat, so the form needs no mark.
 func issueFileForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

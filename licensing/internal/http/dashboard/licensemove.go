@@ -86,7 +86,7 @@ func movesFrom(s license.Status) (list []moveLink) {
 }
 
 func (v *visit) move() (move, error) {
-	i := slices.IndexFunc(moves, func(m move) bool { return m.name == v.params["move"] })
+	i := slices.IndexFunc(moves, func(m move) bool { return m.name == v.r.PathValue("move") })
 	if i < 0 {
 		return move{}, notFound("This page does not exist.")
 	}
@@ -102,7 +102,7 @@ func moveForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (v *visit) licenseFormPage(l license.License, label, heading string, text .
 }
 
 func deleteLicenseForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

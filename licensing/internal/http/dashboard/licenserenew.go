@@ -62,7 +62,7 @@ func renewable(l license.License) bool {
 // filled in.
 func renewForm(v *visit) (*formPage, error) {
 	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
+	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 // credential. If the events show that the object was deleted, the new error says
 // when and by whom.
 func (v *visit) explainNotFound(err error) error {
-	id := v.params["id"]
+	id := v.r.PathValue("id")
 	if id == "" {
 		return err
 	}

@@ -105,7 +105,7 @@ func revokeInvitation(v *visit) error {
 }
 
 func (v *visit) operator() (operator.Operator, error) {
-	return v.operators.Get(v.r.Context(), v.params["id"])
+	return v.operators.Get(v.r.Context(), v.r.PathValue("id"))
 }
 
 func operatorPath(id string) string { return "settings/operators/" + url.PathEscape(id) }

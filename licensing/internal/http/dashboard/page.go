@@ -122,7 +122,7 @@ func (v *visit) renderError(p *web.Problem) {
 	deleted := ""
 	switch p.Code {
 	case "deleted":
-		title, deleted = "Deleted", v.params["id"]
+		title, deleted = "Deleted", v.r.PathValue("id")
 	case "invalid_query":
 		title = "Invalid address"
 	case "none_selected":
@@ -134,7 +134,7 @@ func (v *visit) renderError(p *web.Problem) {
 		title = http.StatusText(p.Status)
 	}
 	licenseRef := ""
-	if id := v.params["id"]; id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
+	if id := v.r.PathValue("id"); id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
 		licenseRef = v.licenseRef(id)
 	}
 	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {

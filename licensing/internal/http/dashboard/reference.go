@@ -8,7 +8,7 @@ import (
 // showReference shows the index of the API reference, an operation or an object.
 // go generate writes the pages; see doc.go.
 func showReference(v *visit) error {
-	part := v.params["name"]
+	part := v.r.PathValue("name")
 	if part != "" && templates["reference"]().Lookup("part "+part) == nil {
 		return notFound("The API has no such operation or object.")
 	}

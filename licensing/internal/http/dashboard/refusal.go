@@ -147,7 +147,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 
 // showRefusals shows the refusals of a license by reason, by day and one by one.
 func showRefusals(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (discardedResponse) WriteHeader(int)             {}
 // mayOpen reports whether the operator may use a route.
 func (v *visit) mayOpen(r *route) bool {
 	if r.access == byMove {
-		return v.may(accessOfMove(v.params["move"]))
+		return v.may(accessOfMove(v.r.PathValue("move")))
 	}
 	return v.may(r.access)
 }

@@ -79,7 +79,7 @@ func rotateCredentialForm(v *visit) (*formPage, error) {
 		if !ok {
 			return "", nil
 		}
-		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
+		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.r.PathValue("id"), Overlap: overlap})
 		if errors.Is(err, auth.ErrTooManySecrets) {
 			err = conflictError("The credential already has two active secrets. Revoke one of them first, or revoke both immediately.")
 		}
@@ -94,14 +94,14 @@ func revokeSecretForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.params["secret"] })
+	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.r.PathValue("secret") })
 	if i < 0 {
 		return nil, notFound("This secret is no longer active.")
 	}
 	p.Heading, p.Danger, p.done = "Revoke secret …"+c.Secrets[i].Hint, true, "revoked"
 	p.Text = []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."}
 	p.do = func(tx *visit) (string, error) {
-		_, err := tx.auth.RevokeSecret(v.r.Context(), c.ID, v.params["secret"])
+		_, err := tx.auth.RevokeSecret(v.r.Context(), c.ID, v.r.PathValue("secret"))
 		return "", err
 	}
 	return p, nil

@@ -158,7 +158,7 @@ func (v *visit) signingKey() (signingKeyRow, error) {
 	if err != nil {
 		return signingKeyRow{}, err
 	}
-	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.ID == v.params["id"] })
+	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.ID == v.r.PathValue("id") })
 	if i < 0 {
 		return signingKeyRow{}, notFound("This signing key does not exist.")
 	}

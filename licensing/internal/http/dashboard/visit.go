@@ -27,10 +27,9 @@ type visit struct {
 	r  *http.Request
 	id string // the request id
 
-	path   string // below dashboard/, escaped
-	root   string // the relative reference to dashboard/: "./", "../"
-	params map[string]string
-	route  *route // nil before serve
+	path  string // below dashboard/, escaped
+	root  string // the relative reference to dashboard/: "./", "../"
+	route *route // nil before serve
 
 	op        operator.Operator
 	signedIn  bool // op is set
@@ -104,7 +103,7 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 		return v
 	}
-	v := &visit{h: h, w: w, id: web.RequestID(r.Context()), params: web.Params(r)}
+	v := &visit{h: h, w: w, id: web.RequestID(r.Context())}
 	v.r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 	whole := r.URL.EscapedPath()
 	if path, ok := strings.CutPrefix(whole, "/dashboard/"); ok {

@@ -8,7 +8,7 @@ import (
 )
 
 func (v *visit) webhook() (webhookRow, error) {
-	w, err := v.webhooks.Get(v.r.Context(), v.params["id"])
+	w, err := v.webhooks.Get(v.r.Context(), v.r.PathValue("id"))
 	return v.webhookRow(w), err
 }
 
@@ -46,7 +46,7 @@ func resumeWebhook(v *visit) error {
 }
 
 func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done string) error {
-	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.params["id"], Status: &status, ResumeFrom: from})
+	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.r.PathValue("id"), Status: &status, ResumeFrom: from})
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done 
 }
 
 func testWebhook(v *visit) error {
-	d, err := v.webhooks.Test(v.r.Context(), v.params["id"])
+	d, err := v.webhooks.Test(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func testWebhook(v *visit) error {
 }
 
 func resend(v *visit) error {
-	d, err := v.webhooks.Resend(v.r.Context(), v.params["id"], v.params["delivery"])
+	d, err := v.webhooks.Resend(v.r.Context(), v.r.PathValue("id"), v.r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func showDelivery(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d, payload, err := v.webhooks.Delivery(v.r.Context(), w.ID, v.params["delivery"])
+	d, payload, err := v.webhooks.Delivery(v.r.Context(), w.ID, v.r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}

@@ -229,7 +229,7 @@ func (v *visit) deliveryRow(d webhook.Delivery) deliveryRow {
 
 func showWebhook(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	w, err := v.webhooks.Get(ctx, v.params["id"])
+	w, err := v.webhooks.Get(ctx, v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func Routes(c Config) []web.Route {
 
 		// GET /license/{licenseID} returns one license, or all licenses of a
 		// customer. License IDs begin with "lic_"; customer IDs never do.
-		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created},
+		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created, Created: newLicense},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
 		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},
@@ -67,14 +67,14 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
 
 		{Method: "POST", Path: "/license/{licenseID}/plan", Scope: write, Do: web.Do((*rules).ApplyPlan)},
-		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.Do(startTrial)},
+		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.Do((*rules).StartTrial), Created: newTrial},
 
 		{Method: "GET", Path: "/plan", Scope: read, Do: web.List((*rules).ListPlans)},
 		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(getPlan)},
-		{Method: "PUT", Path: "/plan/{planID}", Scope: write, Do: web.Do(putPlan)},
+		{Method: "PUT", Path: "/plan/{planID}", Scope: write, Do: web.Do(putPlan), Created: newPlan},
 		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
 		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(getFulfillment)},
-		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do(fulfill)},
+		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do((*rules).Fulfill), Created: fulfilled},
 
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
@@ -86,11 +86,11 @@ func Routes(c Config) []web.Route {
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.StreamRows(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 
-		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook), faults[webhook.CreateParams](hooks)), Status: created, OptionalBody: true, Secret: true},
+		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook), faults[webhook.CreateParams](hooks)), Status: created, Created: newWebhook, OptionalBody: true, Secret: true},
 		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},
 		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
 		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update), faults[webhook.UpdateParams](hooks))},

@@ -17,11 +17,11 @@ type plan struct {
 	created bool
 }
 
-func (p plan) Created() []string {
-	if !p.created {
-		return nil
+func newPlan(result any) []string {
+	if p := result.(plan); p.created {
+		return []string{"plan", p.ID}
 	}
-	return []string{"plan", p.ID}
+	return nil
 }
 
 func putPlan(rules *license.Service, ctx context.Context, p license.PutPlanParams) (plan, error) {
@@ -34,19 +34,11 @@ func deletePlan(rules *license.Service, ctx context.Context, p license.DeletePla
 	return deleted{"plan", p.ID, true}, err
 }
 
-// A fulfillment is the response to a request that may have created a license.
-type fulfillment struct{ license.Fulfillment }
-
-func (f fulfillment) Created() []string {
-	if f.Result != license.FulfillCreated {
-		return nil
+func fulfilled(result any) []string {
+	if f := result.(license.Fulfillment); f.Result == license.FulfillCreated {
+		return []string{"license", f.LicenseID}
 	}
-	return []string{"license", f.LicenseID}
-}
-
-func fulfill(rules *license.Service, ctx context.Context, p license.FulfillParams) (fulfillment, error) {
-	f, err := rules.Fulfill(ctx, p)
-	return fulfillment{f}, err
+	return nil
 }
 
 type (
@@ -62,17 +54,9 @@ func getFulfillment(rules *license.Service, ctx context.Context, p byReference) 
 	return rules.GetFulfillment(ctx, p.Reference)
 }
 
-// A trial is the response to a request that may have created a license.
-type trial struct{ license.Trial }
-
-func (t trial) Created() []string {
-	if !t.Started {
-		return nil
+func newTrial(result any) []string {
+	if t := result.(license.Trial); t.Started {
+		return []string{"license", t.License.ID}
 	}
-	return []string{"license", t.License.ID}
-}
-
-func startTrial(rules *license.Service, ctx context.Context, p license.StartTrialParams) (trial, error) {
-	t, err := rules.StartTrial(ctx, p)
-	return trial{t}, err
+	return nil
 }

@@ -19,11 +19,9 @@ func exportLicenses(rules *license.Service, ctx context.Context, p api.ExportLic
 	})
 }
 
-type importParams struct{ Rows []byte }
-
 // importLicenses imports each row and writes its result after it is stored.
-func importLicenses(rules *license.Service, ctx context.Context, p importParams, w io.Writer) error {
-	return rules.Import(ctx, bytes.NewReader(p.Rows), func(result license.ImportResult) error {
+func importLicenses(rules *license.Service, ctx context.Context, rows []byte, w io.Writer) error {
+	return rules.Import(ctx, bytes.NewReader(rows), func(result license.ImportResult) error {
 		line, err := web.Marshal(result)
 		if err == nil {
 			_, err = w.Write(line)

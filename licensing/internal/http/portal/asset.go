@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -32,7 +31,7 @@ func hashedName(name string) string {
 // serveAsset serves a style sheet or a script. It asks for no customer.
 func serveAsset(w http.ResponseWriter, r *http.Request) error {
 	for name, hashed := range hashedNames {
-		if hashed == web.Params(r)["name"] {
+		if hashed == r.PathValue("name") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 			http.ServeFileFS(w, r, static, "static/"+name)
 			return nil

@@ -71,7 +71,7 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		}
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), web.Params(r)["license"]})
+		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license")})
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 //
 // The tags of a parameter struct say where its values stand: path:"licenseID" in
 // the path, in place of {licenseID}, and header:"If-Match" in that header, as
-// versions. Without the latter, the request must not have preconditions. A field
-// of bytes receives an NDJSON body. Package input maps the others, from the query
-// for GET and DELETE, from the body for any other method.
+// versions. Without the latter, the request must not have preconditions. Package
+// input maps the others, from the query for GET and DELETE, from the body for any
+// other method.
 type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
@@ -93,6 +93,14 @@ func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) erro
 			return fn(rules, ctx, *params.(*P), w)
 		},
 	}
+}
+
+// rows are the parameters of an endpoint of StreamRows.
+type rows struct{ body []byte }
+
+// StreamRows is Stream for a function that reads the NDJSON body.
+func StreamRows(fn func(rules *license.Service, ctx context.Context, body []byte, w io.Writer) error) *Endpoint {
+	return Stream(func(rules *license.Service, ctx context.Context, p rows, w io.Writer) error { return fn(rules, ctx, p.body, w) })
 }
 
 // Types returns the types of the parameters and of the result: of one element
@@ -240,11 +248,7 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		rows, err := readRows(r, route.Rows)
-		if err == nil {
-			bytes := reflect.TypeFor[[]byte]()
-			e.form.Find(func(f input.Field) bool { return f.Type == bytes }).In(params).SetBytes(rows)
-		}
+		params.Interface().(*rows).body, err = readRows(r, route.Rows)
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
 		return nil, noBody(r)

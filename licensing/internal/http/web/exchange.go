@@ -43,14 +43,3 @@ func RequestID(ctx context.Context) string {
 
 // SetOperator records the operator of a page request for the log.
 func SetOperator(r *http.Request, id string) { exchangeOf(r.Context()).operator = id }
-
-// Params returns the decoded values of the route's path parameters.
-func Params(r *http.Request) map[string]string {
-	params := make(map[string]string)
-	if x := exchangeOf(r.Context()); x.route != nil {
-		for _, name := range x.route.names {
-			params[name] = r.PathValue(name)
-		}
-	}
-	return params
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -13,10 +12,6 @@ import (
 
 // A versioned result has an entity tag.
 type versioned interface{ Version() license.Version }
-
-// A maybeNew result was created by the request, or existed before. Created returns
-// the segments of the path to what was created; nil: nothing was.
-type maybeNew interface{ Created() []string }
 
 // A list is one page of a list on the wire.
 type list struct {
@@ -73,12 +68,10 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	if f, ok := result.(withFile); ok {
 		p.File = f.FileClaims()
 	}
-	if n, ok := result.(maybeNew); ok {
-		if at := n.Created(); at != nil {
+	if route.Created != nil {
+		if at := route.Created(result); at != nil {
 			p.Status, p.Location = http.StatusCreated, Link(r, at...)
 		}
-	} else if p.Status == http.StatusCreated {
-		p.Location = Link(r, route.segments()[0], reflect.ValueOf(result).FieldByName("ID").String())
 	}
 	return p, nil
 }

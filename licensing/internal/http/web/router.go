@@ -30,12 +30,16 @@ type Route struct {
 	Do     *Endpoint
 	Handle Handler
 
-	Status       int   // on success; default: 200. With 201, Location is the URL of the result
+	// Created returns the segments of the path to what the request has created; nil:
+	// nothing is new. If there are any, the status is 201 and Location has the path.
+	Created func(result any) []string
+
+	Status       int   // on success; default: 200
 	OptionalBody bool  // no body is the same as an empty object
-	Key          bool  // the body has a license key; requests count toward its rate limit
+	Key          bool  // the member key of the body is a license key; requests count toward its rate limit
 	Secret       bool  // the response has a secret and is not stored for replays
 	Concurrent   int   // limit of concurrent requests per process, above which is 429; 0: none
-	Rows         int64 // the body is NDJSON of at most that many bytes, for a field of bytes
+	Rows         int64 // the body is NDJSON of at most that many bytes, for an endpoint of StreamRows
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
 	// method and refuses unknown ones itself; errors have the RFC 6749
 	// format; browser programs have no access. Method is only
@@ -64,8 +68,6 @@ func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
 func (rt *Route) needsToken(r *http.Request) bool {
 	return rt.Scope != "" && (rt.ScopeFor == "" || r.URL.Query().Has(rt.ScopeFor))
 }
-
-func (rt *Route) segments() []string { return strings.Split(rt.Path[1:], "/") }
 
 // A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
