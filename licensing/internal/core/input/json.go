@@ -133,15 +133,6 @@ func endOfString(data []byte, at int) int {
 	return at + 1
 }
 
-// unquote returns the text of a JSON string.
-func unquote(quoted []byte) (s string) {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	_ = json.Unmarshal(quoted, &s) // it is well-formed
-	return s
-}
-
 // loneSurrogate reports whether a JSON string has an escape for half of a
 // surrogate pair.
 func loneSurrogate(quoted []byte) bool {
@@ -168,35 +159,6 @@ func escaped(s []byte) rune {
 	}
 	n, _ := strconv.ParseUint(string(s[2:6]), 16, 16)
 	return rune(n)
-}
-
-// anyOf decodes a JSON value as encoding/json does, with exact numbers.
-func anyOf(raw json.RawMessage) (v any) {
-	switch raw[0] {
-	case '"':
-		return unquote(raw)
-	case 't', 'f':
-		return raw[0] == 't'
-	case '{', '[':
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		_ = d.Decode(&v) // it is well-formed
-		return v
-	case 'n':
-		return nil
-	}
-	return json.Number(raw)
-}
-
-// anyObject is anyOf for an object, most values of which are neither objects nor
-// arrays.
-func anyObject(raw json.RawMessage) map[string]any {
-	o, _ := members(raw)
-	values := make(map[string]any, len(o))
-	for name, raw := range o {
-		values[name] = anyOf(raw)
-	}
-	return values
 }
 
 // Canonical returns o with sorted members: the same bytes for objects that

@@ -269,7 +269,7 @@ func TestTimesAreInTheFormOfRFC3339AndNoLooser(t *testing.T) {
 	} {
 		t.Run(s, func(t *testing.T) {
 			is := is.New(t)
-			got, ok := ParseTime(s)
+			got, ok := parseTime(s)
 			is.Equal(ok, want != "")
 			if ok {
 				is.Equal(got.Format(time.RFC3339Nano), want)

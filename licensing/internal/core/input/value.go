@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -89,12 +91,25 @@ func decodeTime(target *time.Time, raw json.RawMessage) []FieldError {
 	if raw[0] != '"' {
 		return failed(codeInvalidType, want)
 	}
-	t, ok := ParseTime(unquote(raw))
+	t, ok := parseTime(unquote(raw))
 	if !ok {
 		return failed(codeInvalidFormat, want)
 	}
 	*target = t
 	return nil
+}
+
+// rfc3339 is the strict format of an instant. Package time also accepts hours of
+// one digit, a comma before the fraction, and offsets of a day.
+var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
+// parseTime parses an instant strictly as RFC 3339.
+func parseTime(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !rfc3339.MatchString(s) {
+		return time.Time{}, false
+	}
+	return t.UTC(), true
 }
 
 // decodeText decodes a type that parses its own text. If its error is an
@@ -167,4 +182,42 @@ func wholeNumber(raw json.RawMessage) (n int64, code string) {
 		return 0, codeInvalidType
 	}
 	return int64(f), ""
+}
+
+// anyOf decodes a JSON value as encoding/json does, with exact numbers.
+func anyOf(raw json.RawMessage) (v any) {
+	switch raw[0] {
+	case '"':
+		return unquote(raw)
+	case 't', 'f':
+		return raw[0] == 't'
+	case '{', '[':
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		_ = d.Decode(&v) // it is well-formed
+		return v
+	case 'n':
+		return nil
+	}
+	return json.Number(raw)
+}
+
+// anyObject is anyOf for an object, most values of which are neither objects nor
+// arrays.
+func anyObject(raw json.RawMessage) map[string]any {
+	o, _ := members(raw)
+	values := make(map[string]any, len(o))
+	for name, raw := range o {
+		values[name] = anyOf(raw)
+	}
+	return values
+}
+
+// unquote returns the text of a JSON string.
+func unquote(quoted []byte) (s string) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	_ = json.Unmarshal(quoted, &s) // it is well-formed
+	return s
 }

@@ -21,11 +21,8 @@ const (
 )
 
 // readObject reads the body of r: a JSON object with one of the media types.
-func readObject(r *http.Request, types ...string) (input.Object, error) {
-	if err := checkContent(r, types); err != nil {
-		return nil, err
-	}
-	data, err := readBody(r, exchangeOf(r.Context()).site.cfg.MaxBody)
+func readObject(x *exchange, r *http.Request, types ...string) (input.Object, error) {
+	data, err := readBody(x, r, x.site.cfg.MaxBody, types...)
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +31,6 @@ func readObject(r *http.Request, types ...string) (input.Object, error) {
 		return nil, NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
 	}
 	return o, err
-}
-
-// readOptionalObject is readObject for a request with only optional members: no
-// body is the same as an empty object.
-func readOptionalObject(r *http.Request, types ...string) (input.Object, error) {
-	present, err := hasBody(r)
-	if err != nil {
-		return nil, err
-	}
-	if !present {
-		return input.Object{}, nil
-	}
-	return readObject(r, types...)
 }
 
 // hasBody reports whether r has a body of at least one byte. If the length is
@@ -66,14 +50,6 @@ func hasBody(r *http.Request) (bool, error) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(first[:]), r.Body), r.Body}
 	return true, nil
-}
-
-// readRows reads the NDJSON body of r, of at most that many bytes, unparsed.
-func readRows(r *http.Request, most int64) ([]byte, error) {
-	if err := checkContent(r, []string{NDJSON}); err != nil {
-		return nil, err
-	}
-	return readBody(r, most)
 }
 
 // noBody refuses a body on a request that reads none. Ignoring the body would
@@ -112,9 +88,12 @@ func unsupported(detail, header, value string) *Problem {
 	return NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", detail).WithHeader(header, value)
 }
 
-// readBody reads the body of r within the size and time limits.
-func readBody(r *http.Request, most int64) ([]byte, error) {
-	x := exchangeOf(r.Context())
+// readBody reads the body of r, with one of the media types, within the size and
+// time limits.
+func readBody(x *exchange, r *http.Request, most int64, types ...string) ([]byte, error) {
+	if err := checkContent(r, types); err != nil {
+		return nil, err
+	}
 	if r.ContentLength > most {
 		return nil, tooLarge()
 	}

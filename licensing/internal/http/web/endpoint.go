@@ -100,7 +100,9 @@ type rows struct{ body []byte }
 
 // StreamRows is Stream for a function that reads the NDJSON body.
 func StreamRows(fn func(rules *license.Service, ctx context.Context, body []byte, w io.Writer) error) *Endpoint {
-	return Stream(func(rules *license.Service, ctx context.Context, p rows, w io.Writer) error { return fn(rules, ctx, p.body, w) })
+	return Stream(func(rules *license.Service, ctx context.Context, p rows, w io.Writer) error {
+		return fn(rules, ctx, p.body, w)
+	})
 }
 
 // Types returns the types of the parameters and of the result: of one element
@@ -248,14 +250,17 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		params.Interface().(*rows).body, err = readRows(r, route.Rows)
+		params.Interface().(*rows).body, err = readBody(x, r, route.Rows, NDJSON)
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
 		return nil, noBody(r)
-	case route.OptionalBody:
-		body, err = readOptionalObject(r, mediaTypes(route)...)
-	default:
-		body, err = readObject(r, mediaTypes(route)...)
+	}
+	present := true
+	if route.OptionalBody {
+		present, err = hasBody(r)
+	}
+	if present && err == nil {
+		body, err = readObject(x, r, mediaTypes(route)...)
 	}
 	if err != nil {
 		return nil, err
