@@ -31,7 +31,9 @@ func (s *site) paths() func(string) string {
 	is.New(s.t).NoErr(err)
 	keys, err := s.Files().Keys(s.t.Context())
 	is.New(s.t).NoErr(err)
+	s.plan(license.PutPlanParams{ID: "price_1"})
 	return func(path string) string {
+		path = strings.Replace(path, "plan/{id}", "plan/price_1", 1)
 		path = strings.Replace(path, "keys/{id}", "keys/"+keys[0].ID, 1)
 		path = strings.Replace(path, "webhooks/{id}", "webhooks/"+hook.ID, 1)
 		path = strings.Replace(path, "{delivery}", sent.ID, 1)

@@ -183,6 +183,8 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 		}
 	case data.Webhook != nil:
 		row.SubjectLink = webhookPath(data.Webhook.ID)
+	case data.Plan != nil:
+		row.SubjectLink = planPath(data.Plan.ID)
 	case strings.HasPrefix(e.Subject, "opr_"):
 		row.Subject, _ = n.actor("operator:" + e.Subject)
 	}

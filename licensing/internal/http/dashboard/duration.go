@@ -135,6 +135,41 @@ func termUnits() (units []option) {
 	return units
 }
 
+// termField returns a field for a calendar duration. A zero one is blank.
+func termField(name, label, hint string, d license.Duration) *field {
+	x := &field{Name: name, Label: label, Hint: hint, Type: "text", MaxLength: 60, Units: termUnits()}
+	var texts []string
+	eachPart(d, func(n int, u timeUnit) { texts = append(texts, strconv.Itoa(n)+u.short) })
+	x.Value = strings.Join(texts, " ")
+	for i, u := range x.Units {
+		if n, ok := strings.CutSuffix(x.Value, u.Value); ok && len(texts) == 1 && strings.Trim(n, "0123456789") == "" {
+			x.Value = n
+			choose(x.Units, []string{x.Units[i].Value})
+			break
+		}
+	}
+	return x
+}
+
+// eachPart calls fn for the parts of a calendar duration that are not zero.
+func eachPart(d license.Duration, fn func(n int, u timeUnit)) {
+	for i, n := range []int{d.Years, d.Months, d.Weeks, d.Days, d.Hours, d.Minutes, d.Seconds} {
+		if n != 0 {
+			fn(n, timeUnits[i])
+		}
+	}
+}
+
+// describeTerm formats a calendar duration in words: "1 year 6 months".
+func describeTerm(d license.Duration) string {
+	var parts []string
+	eachPart(d, func(n int, u timeUnit) { parts = append(parts, count(n, u.name)) })
+	if parts == nil {
+		return "no expiry"
+	}
+	return strings.Join(parts, " ")
+}
+
 // amount returns the value of a field with a unit for parseSeconds or parseTerm.
 // The field also accepts text with units, such as "1d 12h".
 func (x *field) amount() string {

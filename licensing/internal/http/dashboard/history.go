@@ -28,6 +28,7 @@ type eventData struct {
 	Client     *struct{ ID, Name string }     `json:"client"`
 	Operator   *struct{ ID, Email string }    `json:"operator"`
 	Webhook    *struct{ ID, URL string }      `json:"webhook"`
+	Plan       *struct{ ID, Name string }     `json:"plan"`
 	Changes    map[string]license.FieldChange `json:"changes"`
 	Reason     string                         `json:"reason"`
 	Address    string                         `json:"address"`
@@ -42,6 +43,8 @@ func (d eventData) name() string {
 		return d.License.Name
 	case d.Client != nil:
 		return d.Client.Name
+	case d.Plan != nil:
+		return d.Plan.Name
 	case d.Operator != nil:
 		return d.Operator.Email
 	case d.Webhook != nil:

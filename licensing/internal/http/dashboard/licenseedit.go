@@ -29,6 +29,39 @@ func (v *visit) offerNames(f *form) error {
 // licenseFieldNames are the names of license fields in the form.
 var licenseFieldNames = map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}
 
+// offeredPlans is the maximum number of plans that the form for a license offers.
+const offeredPlans = 200
+
+// addPlans adds the choice of a plan to the form for a new license, if there are
+// plans. What is left blank is then what the plan has.
+func (v *visit) addPlans(f *form) error {
+	plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{Limit: offeredPlans})
+	if err != nil || len(plans.Data) == 0 {
+		return err
+	}
+	plan := &field{Name: "plan_id", Label: "From plan", Hint: "A plan ID. The plan fills in what you leave blank.", Type: "text", Value: v.r.URL.Query().Get("plan"), MaxLength: 255}
+	for _, t := range plans.Data {
+		plan.Known = append(plan.Known, t.ID)
+	}
+	f.Groups[0].Fields = slices.Insert(f.Groups[0].Fields, 1, plan)
+	f.Field("product_id").Hint = "Your ID for the product. Leave blank for that of the plan."
+	f.Field("product_id").Required = false
+	f.Field("max_activations").Hint = "Leave blank for that of the plan, or for unlimited without a plan."
+	if x := f.Field("grace"); x.Value == "0" {
+		x.Value, x.Hint = "", "How long the license stays valid after it expires. Leave blank for that of the plan. Enter 0 for none."
+	}
+	f.Field("lease").Hint += " A plan fills it in."
+	term := f.Field("term")
+	inPlan := option{Value: termOfPlan, Label: "Duration of the plan", Hint: "Without a plan, or if it has none: no expiry."}
+	for i := range term.Options {
+		if term.Options[i].Value == "never" && term.Options[i].Chosen {
+			term.Options[i].Chosen, inPlan.Chosen = false, true
+		}
+	}
+	term.Options = append([]option{inPlan}, term.Options...)
+	return nil
+}
+
 // confirmProduct asks whether to create a product that no license has yet, which
 // may be a typo. It is not asked for the first license and for the product before.
 func (v *visit) confirmProduct(f *form, before string) error {
@@ -70,6 +103,9 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
 		Form: createForm(l), Action: "Create license", done: "created", names: licenseFieldNames,
+	}
+	if err := v.addPlans(p.Form); err != nil {
+		return nil, err
 	}
 	if v.isRead() {
 		p.Form.Once = newMark()

@@ -46,8 +46,10 @@ type licenseInput struct {
 	startsAt, expiresAt          *time.Time
 	grace                        int64
 	maxActivations, leaseSeconds *int64
+	offlineSeconds               *int64 // of a plan
 	entitlements                 map[string]any
 	metadata                     map[string]string
+	explicit                     []string             // what a plan does not fill in although it is zero or nil
 	errors                       []license.FieldError // parse errors, for the license service to report with its own
 }
 
@@ -58,6 +60,10 @@ var expiryTerms = []struct {
 }{
 	{"never", "No expiry", 0, 0}, {"30d", "30 days", 30, 0}, {"1y", "1 year", 0, 1}, {customDate, "Custom date", 0, 0},
 }
+
+// termOfPlan is the value of the term of a license that lasts as long as its plan
+// says.
+const termOfPlan = "plan"
 
 // createForm returns the form for a new license. It offers shortcuts for the
 // expiry.
@@ -83,16 +89,22 @@ func (f *form) readTerm(in *licenseInput, now time.Time, dated bool) {
 	wrong := func(detail string) {
 		in.errors = append(in.errors, license.FieldError{Field: "term", Code: license.CodeInvalidFormat, Detail: detail})
 	}
-	for i, t := range expiryTerms {
-		switch chosen := f.Field("term").Options[i].Chosen; {
-		case !chosen:
+	term := f.Field("term").chosen()
+	if term == termOfPlan && dated {
+		wrong("a date is entered below: select “Custom date” or clear that field")
+	}
+	for _, t := range expiryTerms {
+		switch {
+		case term != t.value:
 		case t.value == customDate:
 			if !dated {
 				in.errors = append(in.errors, license.FieldError{Field: "expires_at", Code: license.CodeRequired, Detail: "enter a date or select another option"})
 			}
 		case dated:
 			wrong("a date is entered below: select “Custom date” or clear that field")
-		case t.value != "never":
+		case t.value == "never":
+			in.explicit = append(in.explicit, "expires_at")
+		default:
 			start := now.UTC()
 			if in.startsAt != nil {
 				start = *in.startsAt
@@ -103,9 +115,15 @@ func (f *form) readTerm(in *licenseInput, now time.Time, dated bool) {
 	}
 }
 
-// readLicense parses the values of the form.
+// readLicense parses the values of the form for a license, or of that for a plan,
+// which has some of its fields.
 func (f *form) readLicense(now time.Time) (in licenseInput) {
-	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
+	value := func(name string) string {
+		if x := f.Field(name); x != nil {
+			return strings.TrimSpace(x.Value)
+		}
+		return ""
+	}
 	note := func(name string, errs ...error) {
 		for _, err := range errs {
 			if err != nil {
@@ -143,24 +161,41 @@ func (f *form) readLicense(now time.Time) (in licenseInput) {
 		note("lease_seconds", err)
 		in.leaseSeconds = &n
 	}
+	if x := f.Field("offline"); x != nil && x.amount() != "" {
+		n, err := parseSeconds(x.amount())
+		note("offline_seconds", err)
+		in.offlineSeconds = &n
+	}
 	// The slash marks an error of one row, so that errors of other rows are
 	// kept.
 	var wrong []error
 	in.entitlements, wrong = parsePairs(f.Field("entitlements"), parseEntitlement)
 	note("entitlements/", wrong...)
-	in.metadata, wrong = parsePairs(f.Field("metadata"), parseMetadata)
-	note("metadata/", wrong...)
+	if x := f.Field("metadata"); x != nil {
+		in.metadata, wrong = parsePairs(x, parseMetadata)
+		note("metadata/", wrong...)
+	}
 	return in
 }
 
 // createParams returns the fields of a new license.
 func (f *form) createParams(in licenseInput) license.CreateParams {
-	return license.CreateParams{
+	p := license.CreateParams{
 		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 		Key:      strings.TrimSpace(f.Field("key").Value),
 		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
 		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
 	}
+	if x := f.Field("plan_id"); x != nil {
+		p.PlanID, p.Explicit = strings.TrimSpace(x.Value), in.explicit
+		if f.Field("grace").amount() != "" {
+			p.Explicit = append(p.Explicit, "grace_seconds")
+		}
+		if len(p.Entitlements) == 0 {
+			p.Entitlements = nil
+		}
+	}
+	return p
 }
 
 // updateParams returns the edited fields of l. A time with milliseconds is kept

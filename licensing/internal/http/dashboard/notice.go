@@ -56,6 +56,8 @@ var notices = map[string]string{
 	"resend-queued":      "The event has been queued for delivery again.",
 	"resent":             "The event has been sent again.",
 	"webhook-deleted":    "The webhook has been deleted.",
+	"plan-created":       "The plan has been created.",
+	"plan-deleted":       "The plan has been deleted.",
 	"repeated":           "This form was already submitted. Nothing was created this time.",
 }
 

@@ -43,7 +43,7 @@ func init() {
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
 		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
-		{path: "licenses/new", query: "from product customer", access: admins, form: newLicenseForm},
+		{path: "licenses/new", query: "from product customer plan", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/refused", access: admins, handle: downloadRefused, upload: true, download: true},
@@ -59,6 +59,12 @@ func init() {
 		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: releaseForm},
 		{path: "licenses/{id}/{move}", access: byMove, form: moveForm},
+
+		{method: get, path: "plans", query: "after", handle: showPlans},
+		{path: "plans/new", access: admins, form: newPlanForm},
+		{method: get, path: "plan/{id}", handle: showPlan},
+		{path: "plan/{id}/edit", access: admins, form: editPlanForm},
+		{path: "plan/{id}/delete", access: admins, form: deletePlanForm},
 
 		{method: get, path: "refusals", query: "reason days open cursor", handle: showRefusedLicenses},
 		{method: get, path: "search", query: "q activations", handle: showSearch},

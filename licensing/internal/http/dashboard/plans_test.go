@@ -1,0 +1,105 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// plan creates a plan of the product atlas.
+func (s *site) plan(p license.PutPlanParams) license.Plan {
+	s.t.Helper()
+	if p.ProductID == "" {
+		p.ProductID = "atlas"
+	}
+	t, err := s.Service().PutPlan(s.t.Context(), p)
+	is.New(s.t).NoErr(err)
+	return t
+}
+
+func TestPlans(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	a := v.post("plans/new", "id", "a b", "duration", "soon", "max_activations", "many", "offline", "x")
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	for _, name := range []string{"id", "product_id", "duration", "max_activations", "offline"} {
+		require.Contains(t, a.body, `id="f-`+name+`-error"`)
+	}
+	a = v.post("plans/new", "id", "price_1", "name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y",
+		"grace", "14", "grace_unit", "d", "max_activations", "3", "lease", "1d 12h", "offline", "7", "offline_unit", "d",
+		"entitlements_name", "export", "entitlements_value", "", "once", v.get("plans/new").hidden("once"))
+	is.Equal(a.to(), "../plan/price_1")
+	plan, err := s.Service().GetPlan(t.Context(), "price_1")
+	is.NoErr(err)
+	is.Equal(plan.Duration, license.Duration{Years: 1})
+	is.Equal([]int64{plan.GraceSeconds, *plan.MaxActivations, *plan.LeaseSeconds, *plan.OfflineSeconds}, []int64{14 * 86400, 3, 36 * 3600, 7 * 86400})
+	is.Equal(plan.Entitlements, map[string]any{"export": true})
+	is.Equal(v.post("plans/new", "id", "price_1", "product_id", "atlas", "once", v.get("plans/new").hidden("once")).StatusCode, http.StatusUnprocessableEntity)
+
+	for range 2 {
+		_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "price_1"})
+		is.NoErr(err)
+	}
+	s.plan(license.PutPlanParams{ID: "price_12"})
+	_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
+	is.NoErr(err)
+	page := v.get("plan/price_1").body
+	for _, text := range []string{"2 licenses", "1 year", "14 days", "7 days", "export"} {
+		require.Contains(t, page, text)
+	}
+	require.Contains(t, v.get("plan/price_1/delete").body, "licenses with this plan: 2.")
+	require.Contains(t, v.get("plans").body, "Atlas yearly")
+	require.Contains(t, v.get("audit").body, `plan/price_1">Atlas yearly</a>`)
+
+	// Nothing changes when nothing was edited, and the plan of another operator is kept.
+	form := v.get("plan/price_1/edit")
+	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "grace", "14", "grace_unit", "d", "max_activations", "3",
+		"lease", "36", "lease_unit", "h", "offline", "7", "offline_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
+	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
+	s.plan(license.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})
+	is.Equal(v.post("plan/price_1/edit", sent...).StatusCode, http.StatusConflict)
+	is.Equal(v.post("plan/price_1/delete", "version", form.hidden("version")).StatusCode, http.StatusConflict)
+	is.Equal(v.follow(v.change("plan/price_1/delete")).notice(), "The plan has been deleted.")
+	is.Equal(v.get("plan/price_1").StatusCode, http.StatusNotFound)
+}
+
+// The form for a new license takes from the plan what is left blank, and nothing else.
+func TestNewLicenseFromPlan(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	require.NotContains(t, v.get("licenses/new").body, "From plan")
+	s.plan(license.PutPlanParams{
+		ID: "price_1", Duration: license.Duration{Days: 14}, GraceSeconds: 86400, MaxActivations: ptr[int64](3),
+		LeaseSeconds: ptr[int64](900), OfflineSeconds: ptr[int64](3600), Entitlements: map[string]any{"export": true},
+	})
+	form := v.get("licenses/new?plan=price_1").body
+	require.Contains(t, form, `value="price_1"`)
+	create := func(fields ...string) license.License {
+		t.Helper()
+		fields = append(fields, "name", "Ada", "customer_id", "cus_ada", "plan_id", "price_1", "once", v.get("licenses/new").hidden("once"))
+		is.Equal(v.post("licenses/new", fields...).StatusCode, http.StatusSeeOther)
+		page, err := s.Service().List(t.Context(), license.ListParams{NewestFirst: true, Limit: 1})
+		is.NoErr(err)
+		return page.Data[0]
+	}
+	l := create("term", "plan")
+	is.Equal(l.PlanID, "price_1")
+	is.Equal(l.ProductID, "atlas")
+	is.True(l.ExpiresAt.Equal(s.clock().AddDate(0, 0, 14)))
+	is.Equal([]int64{l.GraceSeconds, *l.MaxActivations, *l.LeaseSeconds, *l.OfflineSeconds}, []int64{86400, 3, 900, 3600})
+	is.Equal(l.Entitlements, map[string]any{"export": true})
+
+	s.advance(1e9)
+	l = create("term", "never", "grace", "0", "max_activations", "5", "entitlements_name", "projects", "entitlements_value", "9")
+	is.Equal(l.ExpiresAt, nil)
+	is.Equal([]int64{l.GraceSeconds, *l.MaxActivations}, []int64{0, 5})
+	is.Equal(l.Entitlements, map[string]any{"projects": 9.0})
+	a := v.post("licenses/new", "name", "Ada", "customer_id", "cus_ada", "plan_id", "price_2", "term", "plan", "once", v.get("licenses/new").hidden("once"))
+	require.Contains(t, a.body, `id="f-plan_id-error"`)
+}
