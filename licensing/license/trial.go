@@ -158,3 +158,13 @@ func (tx *transaction) putTrial(ctx context.Context, licenseID string, keys []st
 	}
 	return tx.PutEntries(ctx, entries...)
 }
+
+// TrialOf returns the ID of the license of the trial with a reference, or "" if the
+// reference is that of a purchase.
+func (internals) TrialOf(reference string) string {
+	id, _ := strings.CutPrefix(reference, trialPrefix)
+	if id == reference {
+		return ""
+	}
+	return id
+}

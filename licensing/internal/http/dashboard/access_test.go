@@ -31,9 +31,12 @@ func (s *site) paths() func(string) string {
 	is.New(s.t).NoErr(err)
 	keys, err := s.Files().Keys(s.t.Context())
 	is.New(s.t).NoErr(err)
-	s.plan(license.PutPlanParams{ID: "price_1"})
+	s.plan(license.PutPlanParams{ID: "price_1", Duration: license.Duration{Days: 14}})
+	trial, err := s.Service().StartTrial(s.t.Context(), license.StartTrialParams{PlanID: "price_1", CustomerID: "cus_trial"})
+	is.New(s.t).NoErr(err)
 	return func(path string) string {
 		path = strings.Replace(path, "plan/{id}", "plan/price_1", 1)
+		path = strings.Replace(path, "{reference}", "trial:"+trial.License.ID, 1)
 		path = strings.Replace(path, "keys/{id}", "keys/"+keys[0].ID, 1)
 		path = strings.Replace(path, "webhooks/{id}", "webhooks/"+hook.ID, 1)
 		path = strings.Replace(path, "{delivery}", sent.ID, 1)

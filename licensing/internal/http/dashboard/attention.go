@@ -40,6 +40,11 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
+	if n, more, err := inner.Of(v.licenses).CountWaiting(v.r.Context()); err != nil {
+		return nil, err
+	} else if n > 0 {
+		list = append(list, attentionItem{matchCount{n, more}.text("purchase"), "without a license", "purchases", false})
+	}
 	refused, err := v.refusedLicenses()
 	if err != nil {
 		return nil, err

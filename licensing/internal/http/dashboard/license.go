@@ -22,6 +22,7 @@ type licensePage struct {
 	Facts        []fact
 	Entitlements []pair
 	Metadata     []pair
+	Purchases    []purchaseRow
 	Verdict      verdictPanel
 	Refusals     refusalPanel
 	History      []historyEntry
@@ -70,6 +71,16 @@ func showLicense(v *visit) error {
 		return err
 	}
 	body.Facts = v.licenseFacts(l, files)
+	if l.PlanID != "" {
+		plan, err := v.planFact(l)
+		if err != nil {
+			return err
+		}
+		body.Facts = slices.Insert(body.Facts, slices.IndexFunc(body.Facts, func(f fact) bool { return f.Label == "Starts" }), plan)
+	}
+	if body.Purchases, err = v.purchasesOf(l.ID); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}

@@ -58,6 +58,8 @@ var notices = map[string]string{
 	"webhook-deleted":    "The webhook has been deleted.",
 	"plan-created":       "The plan has been created.",
 	"plan-deleted":       "The plan has been deleted.",
+	"reopened":           "The purchase has been reopened.",
+	"trial-allowed":      "Another trial is allowed.",
 	"repeated":           "This form was already submitted. Nothing was created this time.",
 }
 

@@ -66,6 +66,11 @@ func init() {
 		{path: "plan/{id}/edit", access: admins, form: editPlanForm},
 		{path: "plan/{id}/delete", access: admins, form: deletePlanForm},
 
+		{method: get, path: "purchases", query: "reference", handle: showPurchases},
+		{method: get, path: "purchase/{reference}", handle: showPurchase},
+		{path: "purchase/{reference}/reopen", access: admins, form: reopenForm},
+		{path: "purchase/{reference}/allow-trial", access: admins, form: allowTrialForm},
+
 		{method: get, path: "refusals", query: "reason days open cursor", handle: showRefusedLicenses},
 		{method: get, path: "search", query: "q activations", handle: showSearch},
 		{method: get, path: "customers", query: "q after", handle: customers.show},

@@ -1,0 +1,245 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// purchasePath returns the page of a purchase, as a reference from dashboard/.
+func purchasePath(reference string) string { return "purchase/" + url.PathEscape(reference) }
+
+// waitingTexts say what purchases wait for.
+var waitingTexts = map[license.Waiting]string{
+	license.WaitingCustomer:     "No event has named the customer",
+	license.WaitingPlan:         "No event has named the plan",
+	license.WaitingActive:       "No event has reported it as active",
+	license.WaitingUnknownPlan:  "There is no plan with its plan ID",
+	license.WaitingOtherProduct: "Its plan is one of another product than the license",
+}
+
+// purchaseRow is a purchase formatted for a page.
+type purchaseRow struct {
+	license.Fulfillment
+	Path     string // a reference from dashboard/
+	Customer string // a reference from dashboard/; empty: unknown
+	Plan     string // the ID; empty: unknown
+	State    license.PurchaseState
+	Waits    string
+	Changed  *moment
+}
+
+func (v *visit) purchaseRow(f license.Fulfillment) purchaseRow {
+	r := purchaseRow{Fulfillment: f, Path: purchasePath(f.Reference), Waits: waitingTexts[f.Waiting], Changed: v.moment(f.UpdatedAt)}
+	if f.CustomerID != "" {
+		r.Customer = customers.namePath(f.CustomerID)
+	}
+	r.Plan, _ = f.Fields["plan_id"].Value.(string)
+	r.State, _ = f.Fields["state"].Value.(license.PurchaseState)
+	if f.EndedAt != nil {
+		r.State = license.PurchaseEnded
+	}
+	return r
+}
+
+// showPurchases shows the purchases that wait, and looks one up by its reference.
+func showPurchases(v *visit) error {
+	var body struct {
+		Search, Problem string
+		Rows            []purchaseRow
+		Full            bool // there may be more
+	}
+	if body.Search = strings.TrimSpace(v.r.URL.Query().Get("reference")); body.Search != "" {
+		switch _, err := v.licenses.GetFulfillment(v.r.Context(), body.Search); {
+		case err == nil:
+			v.redirect(purchasePath(body.Search))
+			return nil
+		case !errors.Is(err, license.ErrNotFound):
+			return err
+		}
+		body.Problem = "No purchase has this reference."
+	}
+	list, err := v.licenses.ListFulfillments(v.r.Context(), license.ListFulfillmentsParams{})
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		body.Rows = append(body.Rows, v.purchaseRow(f))
+	}
+	_, body.Full, err = inner.Of(v.licenses).CountWaiting(v.r.Context())
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
+}
+
+// A storedField is a stored field of a purchase with the At of the event that set it.
+type storedField struct {
+	Name, Value string
+	Moment      *moment // instead of Value
+	At          *moment
+}
+
+func showPurchase(v *visit) error {
+	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	if err != nil {
+		return err
+	}
+	body := struct {
+		purchaseRow
+		Facts  []fact
+		Fields []storedField
+		Trial  bool
+	}{purchaseRow: v.purchaseRow(f), Trial: inner.Of(v.licenses).TrialOf(f.Reference) != ""}
+	body.Facts = v.purchaseFacts(body.purchaseRow)
+	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
+		field := storedField{Name: storedFieldName(name), At: v.moment(f.Fields[name].At)}
+		switch value := f.Fields[name].Value.(type) {
+		case *time.Time:
+			if field.Moment = v.momentOf(value); value == nil {
+				field.Value = "never"
+			}
+		case license.PurchaseState:
+			field.Value = string(value)
+		case *string:
+			if field.Value = "removed"; value != nil {
+				field.Value = *value
+			}
+		default:
+			field.Value = formatValue(value)
+		}
+		body.Fields = append(body.Fields, field)
+	}
+	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Section: "purchases", Body: body})
+}
+
+// storedFieldName returns the label of a stored field of a purchase.
+func storedFieldName(name string) string {
+	if entry, ok := strings.CutPrefix(name, "metadata/"); ok {
+		return "Metadata " + entry
+	}
+	return cmp.Or(changeLabels[name], sentenceCase(name))
+}
+
+// purchaseFacts describes a purchase.
+func (v *visit) purchaseFacts(r purchaseRow) (facts []fact) {
+	add := func(label string, when *time.Time, note string) {
+		if when != nil {
+			facts = append(facts, fact{Label: label, Moment: v.moment(*when), Note: note})
+		}
+	}
+	if r.Waits != "" {
+		facts = append(facts, fact{Label: "Waiting", Text: r.Waits})
+	}
+	switch l := r.License; {
+	case l != nil && !r.Governs:
+		facts = append(facts, fact{Label: "License", Text: l.Name, Link: licensePath(l.ID), Note: "another purchase determines its terms"})
+	case l != nil:
+		facts = append(facts, fact{Label: "License", Text: l.Name, Link: licensePath(l.ID)})
+	case r.Result == license.FulfillDeleted:
+		facts = append(facts, fact{Label: "License", Text: "Deleted"})
+	default:
+		facts = append(facts, fact{Label: "License", Text: "None yet"})
+	}
+	if r.CustomerID != "" {
+		facts = append(facts, fact{Label: "Customer", Text: r.CustomerID, Link: r.Customer})
+	}
+	if r.ProductID != "" {
+		facts = append(facts, fact{Label: "Product", Text: r.ProductID, Link: products.namePath(r.ProductID)})
+	}
+	if r.Clamped {
+		facts = append(facts, fact{Label: "Quantity", Text: "Buys more activations than a license may have"})
+	}
+	add("First active", r.FirstActiveAt, "")
+	add("Ended", r.EndedAt, "final, whatever later events report")
+	add("Reopened", r.ReopenedAt, "earlier ends do not count")
+	add("First received", &r.CreatedAt, "")
+	add("Last changed", &r.UpdatedAt, "")
+	return facts
+}
+
+// reopenForm continues a purchase that was ended by mistake.
+func reopenForm(v *visit) (*formPage, error) {
+	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	if err != nil {
+		return nil, err
+	}
+	p := v.purchaseFormPage(f.Reference, "Reopen purchase", "Reopen purchase",
+		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
+		"Check at the payment provider that the purchase is paid for.")
+	p.Form = newForm(
+		&field{Name: "at", Label: "Ends do not count up to", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		reasonField("Optional. Recorded in the history."))
+	p.done, p.names = "reopened", map[string]string{"reference": ""}
+	p.do = func(tx *visit) (string, error) {
+		params := license.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
+		if at := p.Form.Field("at"); at.Value != "" {
+			var err error
+			if params.At, err = parseTime(at.Value); err != nil {
+				p.Form.addError("at", err.Error())
+				return "", nil
+			}
+		}
+		_, err := tx.licenses.Reopen(tx.r.Context(), params)
+		return "", err
+	}
+	return p, nil
+}
+
+// allowTrialForm allows the customer and the devices of a trial another one.
+func allowTrialForm(v *visit) (*formPage, error) {
+	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	if err != nil {
+		return nil, err
+	}
+	id := inner.Of(v.licenses).TrialOf(f.Reference)
+	if id == "" {
+		return nil, notFound("This purchase is not a trial.")
+	}
+	p := v.purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
+		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial stays as it is.")
+	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "trial-allowed"
+	p.do = func(tx *visit) (string, error) {
+		err := tx.licenses.AllowTrial(tx.r.Context(), license.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
+		if errors.Is(err, license.ErrNotFound) {
+			err = conflictError("This trial prevents no other one.")
+		}
+		return "", err
+	}
+	return p, nil
+}
+
+func (v *visit) purchaseFormPage(reference, title, action string, text ...string) *formPage {
+	return &formPage{Title: title + ": " + reference, Section: "purchases", Heading: title, Text: text, Back: purchasePath(reference), Subject: reference, Action: action}
+}
+
+// purchasesOf returns the purchases of a license, the one that governs it first.
+func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
+	list, err := v.licenses.ListFulfillments(v.r.Context(), license.ListFulfillmentsParams{LicenseID: licenseID})
+	for _, f := range list {
+		rows = append(rows, v.purchaseRow(f))
+	}
+	return rows, err
+}
+
+// planFact returns the plan of a license, with a link if the plan still exists.
+func (v *visit) planFact(l license.License) (fact, error) {
+	f := fact{Label: "Plan", Text: l.PlanID}
+	switch t, err := v.licenses.GetPlan(v.r.Context(), l.PlanID); {
+	case errors.Is(err, license.ErrNotFound):
+		f.Note = "deleted"
+	case err != nil:
+		return fact{}, err
+	default:
+		f.Text, f.Link = t.Name, planPath(t.ID)
+	}
+	return f, nil
+}
