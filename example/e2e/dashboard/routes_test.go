@@ -24,7 +24,7 @@ func dashboardPages(t *testing.T) (paths []string) {
 			paths = append(paths, m[1])
 		}
 	}
-	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-3) // without two CSV files and a JSON file
+	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-4) // without two CSV files, a JSON file and the bulk moves
 	require.Greater(t, len(paths), 50)
 	return paths
 }
@@ -45,6 +45,7 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 	is.NoErr(err)
 	keys, err := h.Files().Keys(ctx)
 	is.NoErr(err)
+	trial := h.seedSales(t)
 	return func(path string) string {
 		switch path {
 		case "search":
@@ -56,7 +57,11 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 		case "licenses/selected/{move}":
 			return "licenses/selected/suspend?id=" + licenseID
 		}
+		if path == "purchase/{reference}/allow-trial" {
+			return trial + "/allow-trial"
+		}
 		return strings.NewReplacer(
+			"plan/{id}", "plan/price_atlas_1", "{reference}", "shop:sub_1",
 			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{move}", "revoke", "{name}", "createLicense",
 			"credentials/{id}", "credentials/"+clientID, "{secret}", client.Secrets[0].ID, "keys/{id}", "keys/"+keys[0].ID,
 			"operators/{id}", "operators/"+operatorID, "webhooks/{id}", "webhooks/"+hook, "{delivery}", sent.ID,

@@ -1,0 +1,95 @@
+package dashboard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// seedSales creates a plan, a purchase that has ended, one that waits, and a trial, and
+// returns the page of the trial.
+func (h *host) seedSales(t *testing.T) (trialPath string) {
+	t.Helper()
+	is := is.New(t)
+	ctx, seats := t.Context(), int64(3)
+	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{
+		ID: "price_atlas_1", Name: "Atlas, a year", ProductID: "atlas", Duration: license.Duration{Years: 1},
+		GraceSeconds: 14 * 86400, MaxActivations: &seats, Entitlements: map[string]any{"export": true},
+	})
+	is.NoErr(err)
+	order := "2026-00417"
+	for _, p := range []license.FulfillParams{
+		{Reference: "shop:sub_1", CustomerID: "harbour-pilots", PlanID: "price_atlas_1", State: license.PurchaseActive, Metadata: map[string]*string{"order": &order}, At: time.Now().Add(-time.Hour)},
+		{Reference: "shop:sub_1", State: license.PurchaseEnded, At: time.Now()},
+		{Reference: "shop:sub_2", CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org", PlanID: "price_of_another_shop", State: license.PurchaseActive},
+	} {
+		_, err := h.Service().Fulfill(ctx, p)
+		is.NoErr(err)
+	}
+	trial, err := h.Service().StartTrial(ctx, license.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
+	is.NoErr(err)
+	return "purchase/trial:" + trial.License.ID
+}
+
+// TestSales creates a plan and a license from it, finds out why a purchase has ended,
+// and reopens it.
+func TestSales(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.admin(t)
+			b := newSignedIn(t, h, script)
+			b.open("plans")
+			b.press("New plan")
+			b.fill("Plan ID", "price_2")
+			b.fill("Product", "compass")
+			b.fill("Duration", "14d")
+			b.fill("Maximum activations", "2")
+			b.press("Create plan")
+			b.see("The plan has been created.")
+			b.press("New license")
+			b.fill("Name", "Compass for Ada")
+			b.fill("Customer", "cus_ada")
+			b.press("Create license")
+			b.see("The license has been created.")
+			b.see("in 14 days")
+
+			h.seedSales(t)
+			b.open("purchases")
+			b.see("There is no plan with its plan ID")
+			b.fill("Reference", "shop:sub_1")
+			b.press("Look up")
+			b.see("Metadata order")
+			b.ask(script, "Reopen")
+			b.press("Reopen purchase")
+			b.see("The purchase has been reopened.")
+			is.New(t).Equal(b.policyErrors(), nil)
+		})
+	}
+}
+
+// TestSalePages checks the pages about plans and purchases as TestEveryPage does.
+func TestSalePages(t *testing.T) {
+	inspect := newInspection(t)
+	h := newHost(t)
+	h.admin(t)
+	views := func(paths map[string]string) (list []view) {
+		for name, path := range paths {
+			list = append(list, view{name, func(b *browser) { b.open(path) }})
+		}
+		return list
+	}
+	cookie := h.cookie(t, adminEmail, adminPassword)
+	inspect.views(t, h, cookie, views(map[string]string{"plans-empty": "plans", "purchases-empty": "purchases?reference=shop:7"}))
+	trial := h.seedSales(t)
+	bought, err := h.Service().GetFulfillment(t.Context(), "shop:sub_1")
+	is.New(t).NoErr(err)
+	inspect.views(t, h, cookie, views(map[string]string{
+		"plans": "plans", "plan": "plan/price_atlas_1", "plan-edit": "plan/price_atlas_1/edit", "plan-delete": "plan/price_atlas_1/delete",
+		"license-from-plan": "licenses/new?plan=price_atlas_1", "license-bought": "licenses/" + bought.LicenseID, "purchases": "purchases",
+		"purchase": "purchase/shop:sub_1", "purchase-reopen": "purchase/shop:sub_1/reopen", "trial-again": trial + "/allow-trial",
+	}))
+}
