@@ -73,12 +73,6 @@ func encode(v any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// WriteJSON responds with v as JSON. It encodes v before it writes, so that the
-// response is either complete or an error.
-func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	return writeJSON(w, status, JSON, v)
-}
-
 // lines is an NDJSON response, sent line by line. It starts with the first
 // line: an earlier failure gets an error response, a later one aborts the
 // response.
@@ -87,18 +81,13 @@ type lines struct {
 	begun bool
 }
 
-// newLines returns a response without lines.
-func newLines(w http.ResponseWriter) *lines { return &lines{w: w} }
-
 // Write implements [io.Writer].
 func (l *lines) Write(p []byte) (int, error) {
 	l.begin()
 	return l.w.Write(p)
 }
 
-// end starts a response that has no lines.
-func (l *lines) end() { l.begin() }
-
+// begin starts the response, unless a line has.
 func (l *lines) begin() {
 	if !l.begun {
 		l.begun = true
@@ -126,15 +115,6 @@ func CloseAfter(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && (!ok || server.WriteTimeout <= 0) {
 		w.Header().Set("Connection", "close")
 	}
-}
-
-func writeJSON(w http.ResponseWriter, status int, mediaType string, v any) error {
-	body, err := Marshal(v)
-	if err != nil {
-		return err
-	}
-	writeBody(w, status, mediaType, body)
-	return nil
 }
 
 func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte) {

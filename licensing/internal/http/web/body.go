@@ -144,10 +144,10 @@ func (b timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TimeBody limits how long the body of r may take. It does nothing if the
+// timeBody limits how long the body of r may take. It does nothing if the
 // host's server has a read timeout, because a later deadline would override it,
 // or if the writer does not support deadlines.
-func TimeBody(w http.ResponseWriter, r *http.Request, most time.Duration) {
+func timeBody(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	if r.ContentLength == 0 {
 		return
 	}

@@ -16,23 +16,22 @@ type Document struct {
 	Body      []byte
 }
 
-// WriteCacheable responds to a GET with a public document that caches may keep
-// for a while, or with 304 if the client has it. The entity tag is a digest of
-// the document.
-func WriteCacheable(w http.ResponseWriter, r *http.Request, mediaType string, keep time.Duration, body []byte) error {
+// write responds to a GET with d, or with 304 if the client has it. The entity tag
+// is a digest of the document.
+func (d Document) write(w http.ResponseWriter, r *http.Request) error {
 	tags, any, err := entityTags(r, "If-None-Match")
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256(d.Body)
 	opaque := base64.RawURLEncoding.EncodeToString(sum[:16])
 	h := w.Header()
-	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(keep.Seconds())))
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(d.Keep.Seconds())))
 	h.Set("ETag", `"`+opaque+`"`)
 	if any || slices.ContainsFunc(tags, func(tag entityTag) bool { return tag.opaque == opaque }) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	writeBody(w, http.StatusOK, mediaType, body)
+	writeBody(w, http.StatusOK, d.MediaType, d.Body)
 	return nil
 }

@@ -144,11 +144,11 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		return err
 	}
 	if e.stream != nil {
-		lines := newLines(x)
-		if err := e.stream(r.Context(), rules, params.Interface(), lines); err != nil {
+		lines := lines{w: x}
+		if err := e.stream(r.Context(), rules, params.Interface(), &lines); err != nil {
 			return route.queryError(err)
 		}
-		lines.end()
+		lines.begin()
 		return nil
 	}
 	if route.reads() || route.Scope == "" || key == "" {
@@ -193,7 +193,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	if route.Probe {
 		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasParam(name) })
 	} else if err != nil {
-		return Invalid(api.FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
+		return invalid(api.FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	}
 	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
 		return invalidQuery(errs)
@@ -213,11 +213,11 @@ func (rt *Route) queryError(err error) error {
 }
 
 func invalidQuery(errs []license.FieldError) error {
-	invalid := make([]api.FieldError, len(errs))
+	all := make([]api.FieldError, len(errs))
 	for i, e := range errs {
-		invalid[i] = api.FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
+		all[i] = api.FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
 	}
-	return Invalid(invalid...)
+	return invalid(all...)
 }
 
 // readConditions reads the preconditions of a change. Preconditions of a read
@@ -235,7 +235,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	versions, err := ifMatch(r)
 	if err == nil && versions == nil && route.Method == http.MethodPut && r.Header.Get("If-Match") != "" {
-		return Invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
+		return invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
 	}
 	if err == nil && versions != nil {
 		field.In(params).Set(reflect.ValueOf(versions))

@@ -178,8 +178,8 @@ func tooLarge() error {
 	return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than this service accepts.")
 }
 
-// Invalid returns the problem for invalid headers or query parameters.
-func Invalid(errs ...api.FieldError) error {
+// invalid returns the problem for invalid headers or query parameters.
+func invalid(errs ...api.FieldError) error {
 	details := make([]string, len(errs))
 	for i, f := range errs {
 		details[i] = strings.TrimSpace(f.Header + f.Parameter + " " + f.Detail)

@@ -38,7 +38,7 @@ func noneMatchOnRead(r *http.Request) error {
 	if r.Header.Get("If-None-Match") == "" {
 		return nil
 	}
-	return Invalid(api.FieldError{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "applies only to reads; use If-Match for changes"})
+	return invalid(api.FieldError{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "applies only to reads; use If-Match for changes"})
 }
 
 // unconditional refuses If-Match and If-None-Match on a change of a resource
@@ -46,7 +46,7 @@ func noneMatchOnRead(r *http.Request) error {
 func unconditional(r *http.Request) error {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if r.Header.Get(name) != "" {
-			return Invalid(api.FieldError{Header: name, Code: license.CodeUnknown, Detail: "not supported: this resource has no ETag; omit the header"})
+			return invalid(api.FieldError{Header: name, Code: license.CodeUnknown, Detail: "not supported: this resource has no ETag; omit the header"})
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err e
 }
 
 func malformedTags(header string) error {
-	return Invalid(api.FieldError{Header: header, Code: license.CodeInvalidFormat,
+	return invalid(api.FieldError{Header: header, Code: license.CodeInvalidFormat,
 		Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 }
 

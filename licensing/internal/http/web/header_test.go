@@ -89,10 +89,10 @@ func TestIdempotencyKeysComeWithQuotesAndWithout(t *testing.T) {
 func TestRequestIDsAreTakenOverIfTheyFitALog(t *testing.T) {
 	is := is.New(t)
 	for _, id := range []string{"a", "A-b_c.9", strings.Repeat("x", 64)} {
-		is.Equal(NewRequestID(withHeader(requestIDHeader, id)), id)
+		is.Equal(newRequestID(withHeader(requestIDHeader, id)), id)
 	}
 	for _, lines := range [][]string{{""}, {"a b"}, {"a\n"}, {"é"}, {strings.Repeat("x", 65)}, {"a", "b"}, {`"`}, nil} {
-		require.HasPrefix(t, NewRequestID(withHeader(requestIDHeader, lines...)), "req_")
+		require.HasPrefix(t, newRequestID(withHeader(requestIDHeader, lines...)), "req_")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestLinksClimbToTheMount(t *testing.T) {
 		is := is.New(t)
 		r := httptest.NewRequest("GET", path+"?limit=1", nil)
 		base, _ := url.Parse(mount.String() + path)
-		ref, err := url.Parse(Link(r, "license", "a/b?c d"))
+		ref, err := url.Parse(link(r, "license", "a/b?c d"))
 		is.NoErr(err)
 		is.Equal(base.ResolveReference(ref).String(), "https://example.com/some/mount/license/a%2Fb%3Fc%20d")
 		is.Equal(nextLink(r, "c"), `<?cursor=c&limit=1>; rel="next"`)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Link returns a relative reference from the resource of r to the path with the
+// link returns a relative reference from the resource of r to the path with the
 // given segments below the mount. It works at any mount and behind any proxy,
 // because it depends only on the path that is left after the prefix is
 // stripped.
-func Link(r *http.Request, segments ...string) string {
+func link(r *http.Request, segments ...string) string {
 	var b strings.Builder
 	for range strings.Count(r.URL.EscapedPath(), "/") - 1 {
 		b.WriteString("../")

@@ -74,7 +74,7 @@ func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 		return "", nil
 	}
 	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
-		return "", Invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
+		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
 			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
 	}
 	return idempotencyKey(r)
@@ -93,7 +93,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 		key, good = unquote(quoted, good)
 	}
 	if !good || key == "" || len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", Invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
+		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
 			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
 	}
 	return key, nil

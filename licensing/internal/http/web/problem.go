@@ -63,7 +63,7 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 	if x != nil {
 		id = x.id
 	} else {
-		id = NewRequestID(r)
+		id = newRequestID(r)
 		standardHeader(w.Header(), id)
 	}
 	p := ProblemOf(err)
@@ -112,9 +112,11 @@ func (p *Problem) writeOAuth(w http.ResponseWriter) {
 
 func (p *Problem) send(w http.ResponseWriter, mediaType string, document any) {
 	maps.Copy(w.Header(), p.Header)
-	if err := writeJSON(w, p.Status, mediaType, document); err != nil {
+	body, err := Marshal(document)
+	if err != nil {
 		panic(err) // unreachable: every field can be encoded
 	}
+	writeBody(w, p.Status, mediaType, body)
 }
 
 // pointer converts the path of a field to a JSON Pointer in URI fragment form

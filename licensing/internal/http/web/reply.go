@@ -43,7 +43,7 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 		}
 	}
 	if d, ok := result.(Document); ok {
-		return WriteCacheable(x, r, d.MediaType, d.Keep, d.Body)
+		return d.write(x, r)
 	}
 	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.form.HasParam("cursor") {
 		x.Header().Set("Link", nextLink(r, *l.NextCursor))
@@ -70,7 +70,7 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	}
 	if route.Created != nil {
 		if at := route.Created(result); at != nil {
-			p.Status, p.Location = http.StatusCreated, Link(r, at...)
+			p.Status, p.Location = http.StatusCreated, link(r, at...)
 		}
 	}
 	return p, nil

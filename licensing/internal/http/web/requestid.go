@@ -10,9 +10,9 @@ import (
 // requestIDHeader carries the request ID, in requests and responses.
 const requestIDHeader = "X-Request-Id"
 
-// NewRequestID returns the request ID sent by the client, or a new one if it is
+// newRequestID returns the request ID sent by the client, or a new one if it is
 // missing or not safe to log.
-func NewRequestID(r *http.Request) string {
+func newRequestID(r *http.Request) string {
 	if ids := r.Header[requestIDHeader]; len(ids) == 1 && goodRequestID(ids[0]) {
 		return ids[0]
 	}

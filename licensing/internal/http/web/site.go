@@ -72,7 +72,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, id: NewRequestID(r), start: time.Now()}
+	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, id: newRequestID(r), start: time.Now()}
 	x.page = s.pages != nil && (s.alone || s.pages.has(r.URL.EscapedPath()))
 	standardHeader(w.Header(), x.id)
 	if x.page {
@@ -81,7 +81,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Licensing-Version", Version)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	TimeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
+	timeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
 	defer s.observe(r, x)
 	defer func() {
@@ -170,7 +170,7 @@ func (s *Site) serve(x *exchange, r *http.Request, route *Route) error {
 	timeout := s.cfg.Timeout
 	if route.Bulk {
 		timeout *= bulkFactor
-		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
+		timeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
