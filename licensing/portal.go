@@ -40,6 +40,7 @@ type PortalTexts struct {
 	NextPage string `text:"Next page"`
 	AllOfMy  string `text:"All your licenses"`
 	Product  string `text:"Product"`
+	Plan     string `text:"Plan"`
 	Key      string `text:"License key"`
 	Copy     string `text:"Copy"`
 	Copied   string `text:"Copied"`

@@ -11,14 +11,17 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // A portalHost is a host application with the customers' pages.
@@ -257,4 +260,48 @@ func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
 	is.Equal(page.Code, http.StatusNotFound)
 	require.Contains(t, page.Body.String(), "Nicht gefunden")
 	require.Contains(t, page.Body.String(), "<nav>Shop</nav>")
+}
+
+// The customer reads the name of the plan, or its ID after it was deleted.
+func TestPortalShowsThePlan(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	rules := host.Handler.Service()
+	_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", Name: "Atlas yearly", ProductID: "atlas"})
+	is.NoErr(err)
+	l, err := rules.Create(t.Context(), license.CreateParams{Name: "Workshop", CustomerID: "cus_ada", PlanID: "price_1"})
+	is.NoErr(err)
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "<dt>Plan</dt><dd dir=\"auto\">Atlas yearly</dd>")
+	is.NoErr(rules.DeletePlan(t.Context(), license.DeletePlanParams{ID: "price_1"}))
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "price_1")
+}
+
+// A page with five licenses makes no more than three times the store calls of the same
+// list over the API, also if licenses have ended or are in their grace period.
+func TestPortalListIsCheap(t *testing.T) {
+	is := is.New(t)
+	st := &countingStore{Store: memory.New()}
+	h := licensing.NewHandler(st, licensing.Options{Logger: discard})
+	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "shop"})
+	is.NoErr(err)
+	token := strings.Split(ask(t, h, "GET", "/oauth/token?client_id="+client.ID+"&client_secret="+secret, "", "").Body.String(), `"`)[3]
+	past := time.Now().Add(-time.Hour)
+	for i := range 5 {
+		p := license.CreateParams{Name: "Workshop", ProductID: "atlas", CustomerID: "cus_ada", ExpiresAt: &past}
+		if i < 2 {
+			p.GraceSeconds = 2 * 86400
+		}
+		_, err := h.Service().Create(t.Context(), p)
+		is.NoErr(err)
+	}
+	pages := h.Portal(licensing.Portal{Customer: func(http.ResponseWriter, *http.Request) (string, bool) { return "cus_ada", true }})
+	sum := func(calls [4]int64) int64 { return calls[0] + calls[1] + calls[2] + calls[3] }
+	st.calls()
+	is.Equal(strings.Count(ask(t, h, "GET", "/license?customer_id=cus_ada", token, "").Body.String(), `"Workshop"`), 5)
+	api := sum(st.calls())
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	is.Equal(strings.Count(w.Body.String(), "Ended; works until "), 2)
+	is.Equal(strings.Count(w.Body.String(), "Ended on "), 3)
+	require.AtMost(t, sum(st.calls()), 3*api)
 }

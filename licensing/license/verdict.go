@@ -100,6 +100,12 @@ func timeReasons(l record.License, at time.Time) (reasons []Reason) {
 	return reasons
 }
 
+// InGrace reports whether a license that was just read is in its grace period, so
+// that a list needs no verdict of each.
+func (s internals) InGrace(l License) bool {
+	return l.Status == StatusExpired && s.now().Before(l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second))
+}
+
 // graceEnd returns when an expiring license stops being valid.
 func graceEnd(l record.License) time.Time {
 	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)

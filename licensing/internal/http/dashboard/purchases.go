@@ -159,7 +159,7 @@ func (v *visit) purchaseFacts(r purchaseRow) (facts []fact) {
 		facts = append(facts, fact{Label: "Quantity", Text: "Buys more activations than a license may have"})
 	}
 	add("First active", r.FirstActiveAt, "")
-	add("Ended", r.EndedAt, "final, whatever later events report")
+	add("Ended", r.EndedAt, "final unless it is reopened")
 	add("Reopened", r.ReopenedAt, "earlier ends do not count")
 	add("First received", &r.CreatedAt, "")
 	add("Last changed", &r.UpdatedAt, "")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -71,28 +72,20 @@ func showLicenses(v *visit) error {
 		Next     string
 	}{Next: page.NextCursor}
 	for _, l := range page.Data {
-		verdict, err := v.verdict(l)
-		if errors.Is(err, license.ErrNotFound) { // deleted since
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		body.Licenses = append(body.Licenses, v.view(l, verdict))
+		body.Licenses = append(body.Licenses, v.view(l, v.verdict(l)))
 	}
 	return v.render(200, "list", v.text("Title"), body)
 }
 
-// verdict returns the verdict on a license of a list. Only that on an expired one
-// depends on more than its status: it may be in its grace period.
-func (v *visit) verdict(l license.License) (license.Verdict, error) {
-	switch l.Status {
-	case license.StatusExpired:
-		return v.customer.Verdict(v.r.Context(), l.ID)
-	case license.StatusActive:
-		return license.Verdict{Valid: true, Code: license.VerdictValid}, nil
+// verdict returns the verdict on a license of a list.
+func (v *visit) verdict(l license.License) license.Verdict {
+	switch {
+	case l.Status == license.StatusActive:
+		return license.Verdict{Valid: true, Code: license.VerdictValid}
+	case inner.Of(v.h.opts.Licenses).InGrace(l):
+		return license.Verdict{Valid: true, Code: license.VerdictInGrace}
 	}
-	return license.Verdict{Code: license.VerdictCode(l.Status)}, nil
+	return license.Verdict{Code: license.VerdictCode(l.Status)}
 }
 
 // A device is an activation as the pages show it.
@@ -103,6 +96,18 @@ type device struct {
 	Held          string // until when it works offline, in words; empty: not
 	ReleaseLabel  string // of the buttons, for screen readers
 	DownloadLabel string
+}
+
+// plan returns the name of the plan of a license, or its ID if it was deleted.
+func (v *visit) plan(l license.License) (string, error) {
+	if l.PlanID == "" {
+		return "", nil
+	}
+	plan, err := v.h.opts.Licenses.GetPlan(v.r.Context(), l.PlanID)
+	if errors.Is(err, license.ErrNotFound) {
+		return l.PlanID, nil
+	}
+	return plan.Name, err
 }
 
 // showLicense shows one license.
@@ -127,9 +132,14 @@ func (v *visit) showLicense(status int, problem string) error {
 	if err != nil {
 		return err
 	}
+	plan, err := v.plan(l)
+	if err != nil {
+		return err
+	}
 	body := struct {
 		licenseView
 		Here      string // relative reference to this page
+		Plan      string // the name; empty: none
 		Problem   string
 		Released  bool
 		Devices   []device
@@ -138,7 +148,7 @@ func (v *visit) showLicense(status int, problem string) error {
 		Offline   bool // license files can be had
 		AnyDevice bool // a file needs no activation
 	}{
-		licenseView: v.view(l, verdict), Here: v.root() + l.ID, Problem: problem, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
+		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
 		Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
 	for _, a := range list.Data {
