@@ -57,6 +57,11 @@ type countingReader struct {
 	c *countingStore
 }
 
+func (r countingReader) License(ctx context.Context, id string) (store.License, error) {
+	r.c.licenses.Add(1)
+	return r.Reader.License(ctx, id)
+}
+
 func (r countingReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	r.c.lists.Add(1)
 	return r.Reader.Licenses(ctx, q)

@@ -249,6 +249,24 @@ func newInspection(t *testing.T) inspection {
 	return inspection{dir, axe(t)}
 }
 
+// page runs axe-core on the current page, and takes a screenshot if there is a directory
+// for it.
+func (i inspection) page(b *browser, name string) {
+	b.t.Helper()
+	if i.source != "" {
+		for _, x := range b.violations(i.source) {
+			for _, n := range x.Nodes {
+				b.t.Errorf("%s: %s (%s)\n%s\n%s", name, x.ID, x.Help, n.HTML, n.Summary)
+			}
+		}
+	}
+	if i.dir != "" {
+		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		is.New(b.t).NoErr(err)
+		is.New(b.t).NoErr(os.WriteFile(filepath.Join(i.dir, name+".png"), picture, 0o644))
+	}
+}
+
 // views runs axe-core on every view, and takes screenshots if there is a directory
 // for them.
 func (i inspection) views(t *testing.T, h *host, session *http.Cookie, views []view) {
@@ -267,19 +285,7 @@ func (i inspection) views(t *testing.T, h *host, session *http.Cookie, views []v
 				b.scheme(scheme)
 				for _, width := range []int64{1440, 360} {
 					is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
-					if i.source != "" {
-						for _, x := range b.violations(i.source) {
-							for _, n := range x.Nodes {
-								t.Errorf("%s at %d: %s (%s)\n%s\n%s", scheme, width, x.ID, x.Help, n.HTML, n.Summary)
-							}
-						}
-					}
-					if i.dir != "" {
-						picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-						is.NoErr(err)
-						name := v.name + "-" + scheme + map[int64]string{1440: "-wide", 360: "-narrow"}[width] + ".png"
-						is.NoErr(os.WriteFile(filepath.Join(i.dir, name), picture, 0o644))
-					}
+					i.page(b, v.name+"-"+scheme+map[int64]string{1440: "-wide", 360: "-narrow"}[width])
 				}
 			}
 			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))
