@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // ValidateKeyParams are the parameters of a validation. Only Key is required;
 // parameters that are not set are not checked.
 type ValidateKeyParams struct {
@@ -12,6 +14,9 @@ type ValidateKeyParams struct {
 	// put into the file, as in [IssueFileParams].
 	File  Duration `json:"file"`
 	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
+	// BuiltAt is when the program was built; it must not be after the license's
+	// UpdatesUntil.
+	BuiltAt *time.Time `json:"built_at" validate:"omitempty,instant" wire:"nullable"`
 }
 
 // ActivateKeyParams are the parameters of an activation. Key and Fingerprint are
@@ -30,8 +35,9 @@ type ActivateKeyParams struct {
 	TakeOver string `json:"take_over" wire:"filled"`
 	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
 	// put into the file, as in [IssueFileParams].
-	File  Duration `json:"file"`
-	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
+	File    Duration   `json:"file"`
+	Nonce   string     `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
+	BuiltAt *time.Time `json:"built_at" validate:"omitempty,instant" wire:"nullable"` // as in [ValidateKeyParams]
 }
 
 // TakeOverOldest evicts the oldest active activation.

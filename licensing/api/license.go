@@ -38,6 +38,10 @@ type License struct {
 
 	PlanID    string `json:"plan_id,omitempty"`   // the plan whose terms it was given last
 	Reference string `json:"reference,omitempty"` // the purchase that governs it; see [Fulfillment]
+
+	// UpdatesUntil is the last instant at which a build may have been made that the
+	// license is valid for; nil: any build. Older builds keep running.
+	UpdatesUntil *time.Time `json:"updates_until,omitempty"`
 }
 
 // Version returns the version that IfMatch compares and the ETag encodes.
@@ -85,6 +89,8 @@ type CreateLicenseParams struct {
 	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`  // nil: none
 	OfflineSeconds *int64 `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"` // nil: the default of the service; 0: two checks
 
+	UpdatesUntil *time.Time `json:"updates_until,omitempty" validate:"omitempty,instant" wire:"nullable"` // as in [License]; nil: the license is valid for any build
+
 	// Entitlements has at most 100 entries. Names are 1–64 characters.
 	// Values are true, a number or a string of 1–255 characters. Numbers may
 	// be of any Go number type or json.Number and are stored as float64;
@@ -127,6 +133,7 @@ type UpdateLicenseParams struct {
 	MaxActivations Change[int64]     `json:"max_activations"`
 	LeaseSeconds   Change[int64]     `json:"lease_seconds"`
 	OfflineSeconds Change[int64]     `json:"offline_seconds"`
+	UpdatesUntil   Change[time.Time] `json:"updates_until"`
 
 	// Entitlements and Metadata are merged by name (RFC 7396): a nil value
 	// removes its entry, null removes all entries.

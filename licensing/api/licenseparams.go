@@ -22,9 +22,12 @@ type MoveLicenseParams struct {
 // RenewLicenseParams are the parameters of a renewal.
 type RenewLicenseParams struct {
 	ID string `json:"-" path:"licenseID"`
-	// Exactly one of ExpiresAt and Duration must be set.
-	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
-	Duration  Duration   `json:"duration"`
+	// Exactly one of ExpiresAt, UpdatesUntil and Duration must be set.
+	ExpiresAt    *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
+	UpdatesUntil *time.Time `json:"updates_until" validate:"omitempty,instant" wire:"nullable"`
+	Duration     Duration   `json:"duration"`
+	// Extend is what Duration moves. Default: [ExtendLicense].
+	Extend RenewExtend `json:"extend" validate:"omitempty,oneof=license updates" wire:"filled"`
 	// From is the start of Duration. Default: [FromLater].
 	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now" wire:"filled"`
 	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
@@ -36,9 +39,18 @@ type RenewFrom string
 
 // The values of RenewFrom.
 const (
-	FromLater  RenewFrom = "later"  // the later of ExpiresAt and now: no paid time is lost
-	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
+	FromLater  RenewFrom = "later"  // the later of the present end and now: no paid time is lost
+	FromExpiry RenewFrom = "expiry" // the present end
 	FromNow    RenewFrom = "now"
+)
+
+// A RenewExtend is the end that a renewal's duration moves.
+type RenewExtend string
+
+// The values of RenewExtend.
+const (
+	ExtendLicense RenewExtend = "license" // ExpiresAt
+	ExtendUpdates RenewExtend = "updates" // UpdatesUntil
 )
 
 // RekeyLicenseParams are the parameters of a new license key.
@@ -57,6 +69,7 @@ type ExplainLicenseParams struct {
 	ProductID    string    `query:"product_id" validate:"omitempty,text"`
 	CustomerID   string    `query:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string    `query:"fingerprint" validate:"omitempty,text"`
+	BuiltAt      time.Time `query:"built_at" validate:"omitempty,instant"` // as in [ValidateKeyParams]
 	Entitlements []string  `query:"entitlements" validate:"max=100,dive,text"`
 }
 

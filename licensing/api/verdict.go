@@ -59,6 +59,7 @@ const (
 	VerdictScheduled          VerdictCode = "scheduled"           // before StartsAt
 	VerdictProductMismatch    VerdictCode = "product_mismatch"    // not for the requested product
 	VerdictCustomerMismatch   VerdictCode = "customer_mismatch"   // not for the requested customer
+	VerdictUpdatesEnded       VerdictCode = "updates_ended"       // the program was built after UpdatesUntil
 	VerdictNotActivated       VerdictCode = "not_activated"       // the fingerprint has no activation, or released it
 	VerdictLeaseEnded         VerdictCode = "lease_ended"         // the activation was not renewed in time
 	VerdictEvicted            VerdictCode = "evicted"             // another activation took over the seat

@@ -52,6 +52,7 @@ const (
 	CodeNotActivated       = api.VerdictNotActivated
 	CodeLeaseEnded         = api.VerdictLeaseEnded
 	CodeEvicted            = api.VerdictEvicted
+	CodeUpdatesEnded       = api.VerdictUpdatesEnded
 	CodeActivationLimit    = api.VerdictActivationLimit
 	CodeEntitlementMissing = api.VerdictEntitlementMissing
 )

@@ -26,6 +26,7 @@ type (
 	WebhookWithSecret = api.WebhookWithSecret
 	ResumeFrom        = api.ResumeFrom
 	RenewFrom         = api.RenewFrom
+	RenewExtend       = api.RenewExtend
 	Delivery          = api.Delivery
 	DeliveryStatus    = api.DeliveryStatus
 	Attempt           = api.Attempt
@@ -103,9 +104,11 @@ const (
 	ResumeFromStop = api.ResumeFromStop
 	ResumeFromNow  = api.ResumeFromNow
 
-	FromLater  = api.FromLater
-	FromExpiry = api.FromExpiry
-	FromNow    = api.FromNow
+	FromLater     = api.FromLater
+	FromExpiry    = api.FromExpiry
+	ExtendLicense = api.ExtendLicense
+	ExtendUpdates = api.ExtendUpdates
+	FromNow       = api.FromNow
 
 	PurchaseActive = api.PurchaseActive
 	PurchasePaused = api.PurchasePaused

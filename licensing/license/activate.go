@@ -120,7 +120,7 @@ func checkActivate(p ActivateParams) []FieldError {
 // admit finds the license and checks everything an activation needs except a
 // free seat.
 func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (facts, error) {
-	q := question{productID: p.ProductID, customerID: p.CustomerID}
+	q := question{productID: p.ProductID, customerID: p.CustomerID, builtAt: timeOrZero(p.BuiltAt)}
 	f, err := s.findByKey(ctx, r, p.Key, q, now)
 	if err != nil {
 		return facts{}, err

@@ -59,7 +59,7 @@ func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p Cr
 // clone returns a copy of p, whose fields have been checked, that shares no
 // memory with it.
 func clone(p CreateParams) CreateParams {
-	p.StartsAt, p.ExpiresAt = clonePointer(p.StartsAt), clonePointer(p.ExpiresAt)
+	p.StartsAt, p.ExpiresAt, p.UpdatesUntil = clonePointer(p.StartsAt), clonePointer(p.ExpiresAt), clonePointer(p.UpdatesUntil)
 	p.MaxActivations, p.LeaseSeconds, p.OfflineSeconds = clonePointer(p.MaxActivations), clonePointer(p.LeaseSeconds), clonePointer(p.OfflineSeconds)
 	p.Entitlements, p.Metadata = maps.Clone(p.Entitlements), maps.Clone(p.Metadata)
 	return p

@@ -72,7 +72,7 @@ func checkCreate(p *CreateParams) []FieldError {
 
 // normalize does what checkCreate does beyond the tags.
 func normalize(p *CreateParams) (broken []FieldError) {
-	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
+	p.StartsAt, p.ExpiresAt, p.UpdatesUntil = cut(p.StartsAt), cut(p.ExpiresAt), cut(p.UpdatesUntil)
 	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeOutOfRange, Detail: "must be after starts_at"})
 	}

@@ -225,7 +225,7 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 			}
 		case "status_reason":
 			row["state_reason"] = cell
-		case "starts_at", "expires_at", "created_at":
+		case "starts_at", "expires_at", "updates_until", "created_at":
 			for _, layout := range csvTimes {
 				if at, err := time.Parse(layout, cell); err == nil {
 					cell = at.Format(time.RFC3339)

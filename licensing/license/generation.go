@@ -15,15 +15,15 @@ import (
 func generation(rec record.License) int64 { return max(1, rec.Generation) }
 
 // outdates reports whether a change of a license makes its earlier files
-// promise too much: another key or product, an earlier end, a later start, an
+// promise too much: another key or product, an earlier end or end of updates, a later start, an
 // entitlement that was removed or changed, or a limit on activations where
 // there was none.
 func outdates(before, after License) bool {
 	if before.Key != after.Key || before.ProductID != after.ProductID {
 		return true
 	}
-	was, is := endOf(before), endOf(after)
-	if !is.IsZero() && (was.IsZero() || is.Before(was)) {
+	earlier := func(was, is time.Time) bool { return !is.IsZero() && (was.IsZero() || is.Before(was)) }
+	if earlier(endOf(before), endOf(after)) || earlier(timeOrZero(before.UpdatesUntil), timeOrZero(after.UpdatesUntil)) {
 		return true
 	}
 	if timeOrZero(after.StartsAt).After(timeOrZero(before.StartsAt)) {

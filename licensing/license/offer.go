@@ -112,7 +112,7 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
 	c := &licensefile.Claims{
 		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: generation(f.license),
-		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt,
+		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt, UpdatesUntil: f.license.UpdatesUntil,
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}
 	if f.seated {

@@ -53,6 +53,7 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 		Metadata:       metadata,
 		PlanID:         rec.PlanID,
 		Reference:      rec.Reference,
+		UpdatesUntil:   record.OptionalTime(rec.UpdatesUntil),
 		Revision:       rec.Revision,
 		CreatedAt:      rec.CreatedAt,
 		UpdatedAt:      rec.UpdatedAt,
@@ -72,6 +73,7 @@ func paramsOf(l License) CreateParams {
 		MaxActivations: l.MaxActivations,
 		LeaseSeconds:   l.LeaseSeconds,
 		OfflineSeconds: l.OfflineSeconds,
+		UpdatesUntil:   l.UpdatesUntil,
 		Entitlements:   l.Entitlements,
 		Metadata:       l.Metadata,
 		PlanID:         l.PlanID,
@@ -87,6 +89,7 @@ func writeFields(p CreateParams, rec *record.License) {
 	rec.GraceSeconds = p.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
 	rec.OfflineSeconds = countOrNegative(p.OfflineSeconds)
+	rec.UpdatesUntil = timeOrZero(p.UpdatesUntil)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
 	rec.PlanID = p.PlanID
 	rec.Text = textOf(*rec, p.Metadata)
@@ -103,6 +106,7 @@ func apply(p UpdateParams, fields *CreateParams) {
 	change(&fields.MaxActivations, p.MaxActivations)
 	change(&fields.LeaseSeconds, p.LeaseSeconds)
 	change(&fields.OfflineSeconds, p.OfflineSeconds)
+	change(&fields.UpdatesUntil, p.UpdatesUntil)
 	fields.Entitlements = mergeMap(fields.Entitlements, p.Entitlements, func(v any) (any, bool) { return v, v != nil })
 	fields.Metadata = mergeMap(fields.Metadata, p.Metadata, func(v *string) (string, bool) {
 		if v == nil {
@@ -160,6 +164,7 @@ func diff(before, after License) map[string]FieldChange {
 	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
 	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
 	note(changes, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
+	note(changes, "updates_until", sameTime(before.UpdatesUntil, after.UpdatesUntil), before.UpdatesUntil, after.UpdatesUntil)
 	note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)
 	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 	note(changes, "metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Renew moves ExpiresAt to a later time, whether or not it has passed. It
-// returns a [*MoveError] if the license is revoked, and an [*InvalidError]
-// for "expires_at" if the license has no ExpiresAt or the new one is not
+// Renew moves ExpiresAt or UpdatesUntil to a later time, whether or not it has
+// passed. It returns a [*MoveError] if the license is revoked, and an [*InvalidError]
+// for "expires_at" or "updates_until" if the license has none or the new one is not
 // later. To shorten a license or to set a first expiry, use
 // [Service.Update]. Other errors are those of [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
@@ -34,7 +34,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 	})
 }
 
-// PreviewRenew returns a license and the expiry that Renew would give it now,
+// PreviewRenew returns a license and the end that Renew would give it now,
 // or the error of Renew. It ignores IfMatch and writes nothing.
 func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, end time.Time, err error) {
 	if err := checkRenewal(p); err != nil {
@@ -51,7 +51,7 @@ func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, 
 		}
 		fields, err := renewed(p, l, now)
 		if err == nil {
-			end = *fields.ExpiresAt
+			end = **renewedEnd(p, &fields)
 		}
 		return err
 	})
@@ -67,26 +67,53 @@ func renewed(p RenewParams, l License, now time.Time) (CreateParams, error) {
 	if l.Status == StatusRevoked {
 		return CreateParams{}, &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 	}
-	if l.ExpiresAt == nil {
-		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
-	}
-	end := renewalEnd(p, *l.ExpiresAt, now)
 	fields := paramsOf(l)
-	fields.ExpiresAt = &end
+	field, of := renewedEnd(p, &fields), "expires_at"
+	if renewsUpdates(p) {
+		of = "updates_until"
+	}
+	before := *field
+	switch {
+	case before == nil && of == "expires_at":
+		return CreateParams{}, Invalid(of, CodeOutOfRange, "the license does not expire; set expires_at with an update")
+	case before == nil:
+		return CreateParams{}, Invalid(of, CodeOutOfRange, "the license includes all updates; set updates_until with an update")
+	}
+	end := renewalEnd(p, *before, now)
+	*field = &end
 	if err := invalidFields(checkCreate(&fields)); err != nil {
 		return CreateParams{}, err
 	}
-	if !fields.ExpiresAt.After(*l.ExpiresAt) {
-		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "must be later than the current expires_at")
+	if !(*field).After(*before) {
+		return CreateParams{}, Invalid(of, CodeOutOfRange, "must be later than the current "+of)
 	}
 	return fields, nil
+}
+
+// renewsUpdates reports whether a renewal moves UpdatesUntil.
+func renewsUpdates(p RenewParams) bool { return p.UpdatesUntil != nil || p.Extend == ExtendUpdates }
+
+// renewedEnd returns the field that a renewal moves.
+func renewedEnd(p RenewParams, fields *CreateParams) **time.Time {
+	if renewsUpdates(p) {
+		return &fields.UpdatesUntil
+	}
+	return &fields.ExpiresAt
 }
 
 // checkRenewal checks what does not depend on the license.
 func checkRenewal(p RenewParams) error {
 	broken := checkRenew(p)
-	if (p.ExpiresAt == nil) == p.Duration.IsZero() {
-		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at or duration"})
+	given := 0
+	for _, is := range []bool{p.ExpiresAt != nil, p.UpdatesUntil != nil, !p.Duration.IsZero()} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at, updates_until or duration"})
+	} else if p.Extend != "" && p.Duration.IsZero() {
+		broken = append(broken, FieldError{Field: "extend", Code: CodeOutOfRange, Detail: "is only for a duration"})
 	}
 	return invalidFields(broken)
 }
@@ -115,6 +142,8 @@ func renewalEnd(p RenewParams, expiry, now time.Time) time.Time {
 	switch {
 	case p.ExpiresAt != nil:
 		return *p.ExpiresAt
+	case p.UpdatesUntil != nil:
+		return *p.UpdatesUntil
 	case p.From == FromExpiry, p.From != FromNow && expiry.After(now):
 		return p.Duration.AddTo(expiry)
 	}

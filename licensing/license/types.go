@@ -21,6 +21,7 @@ type (
 	FieldChange      = api.FieldChange
 	Duration         = api.Duration
 	RenewFrom        = api.RenewFrom
+	RenewExtend      = api.RenewExtend
 	Change[T any]    = api.Change[T]
 	Plan             = api.Plan
 	Fulfillment      = api.Fulfillment
@@ -86,9 +87,11 @@ const (
 
 // The values of RenewFrom.
 const (
-	FromLater  = api.FromLater
-	FromExpiry = api.FromExpiry
-	FromNow    = api.FromNow
+	FromLater     = api.FromLater
+	FromExpiry    = api.FromExpiry
+	ExtendLicense = api.ExtendLicense
+	ExtendUpdates = api.ExtendUpdates
+	FromNow       = api.FromNow
 )
 
 // TakeOverOldest evicts the oldest active activation.
@@ -116,6 +119,7 @@ const (
 	VerdictNotActivated       = api.VerdictNotActivated
 	VerdictLeaseEnded         = api.VerdictLeaseEnded
 	VerdictEvicted            = api.VerdictEvicted
+	VerdictUpdatesEnded       = api.VerdictUpdatesEnded
 	VerdictActivationLimit    = api.VerdictActivationLimit
 	VerdictEntitlementMissing = api.VerdictEntitlementMissing
 

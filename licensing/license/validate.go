@@ -69,7 +69,7 @@ type validation struct {
 
 // answer answers Validate. It writes nothing.
 func (s *Service) answer(ctx context.Context, r store.Reader, p ValidateParams, ask *fileAsk, now time.Time) (a validation, err error) {
-	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
+	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, timeOrZero(p.BuiltAt)}
 	if a.facts, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
 		return validation{}, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	if at.IsZero() {
 		at = s.now()
 	}
-	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
+	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, p.BuiltAt}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) (err error) {
 		f := s.facts(at)

@@ -15,6 +15,7 @@ type question struct {
 	productID, customerID string // empty: not checked
 	fingerprint           string // empty: no activation is checked
 	entitlements          []string
+	builtAt               time.Time // of the program; zero: not checked
 }
 
 // facts are what the store holds about a question at an instant.
@@ -117,6 +118,10 @@ func scopeReasons(q question, l record.License) (reasons []Reason) {
 	}
 	if q.customerID != "" && q.customerID != l.CustomerID {
 		reasons = append(reasons, Reason{Code: VerdictCustomerMismatch, Detail: "The license is for another customer."})
+	}
+	if until := l.UpdatesUntil; !until.IsZero() && q.builtAt.After(until) {
+		reasons = append(reasons, Reason{Code: VerdictUpdatesEnded, Detail: "The license includes updates until " + until.Format(time.RFC3339) +
+			", and this build is newer; builds made until then keep running."})
 	}
 	return reasons
 }

@@ -23,6 +23,8 @@ type Claims struct {
 	ExpiresAt        time.Time // exp: when the file expires
 	LicenseExpiresAt time.Time // license_expires: when the license expires; zero: never
 
+	UpdatesUntil time.Time // updates_until: no later build of the program may use the file; zero: any build may
+
 	ActivationID    string // activation_id; empty: none
 	FingerprintHash string // fingerprint_hash: see [FingerprintHash]; empty: the file is valid anywhere
 
@@ -47,6 +49,7 @@ type wireClaims struct {
 	ExpiresAt      int64          `json:"exp"`
 	Generation     int64          `json:"gen"`
 	LicenseExpires int64          `json:"license_expires,omitempty"`
+	UpdatesUntil   int64          `json:"updates_until,omitempty"`
 	ActivationID   string         `json:"activation_id,omitempty"`
 	Fingerprint    string         `json:"fingerprint_hash,omitempty"`
 	Entitlements   map[string]any `json:"entitlements,omitempty"`
@@ -59,7 +62,7 @@ func (c Claims) MarshalJSON() ([]byte, error) {
 	return encode(wireClaims{
 		Issuer: c.Issuer, LicenseID: c.LicenseID, ProductID: c.ProductID, Name: c.Name, ID: c.ID,
 		IssuedAt: unix(c.IssuedAt), NotBefore: unix(c.NotBefore), ExpiresAt: unix(c.ExpiresAt),
-		Generation: c.Generation, LicenseExpires: unix(c.LicenseExpiresAt),
+		Generation: c.Generation, LicenseExpires: unix(c.LicenseExpiresAt), UpdatesUntil: unix(c.UpdatesUntil),
 		ActivationID: c.ActivationID, Fingerprint: c.FingerprintHash,
 		Entitlements: c.Entitlements, RecheckAfter: c.RecheckAfter, Nonce: c.Nonce,
 	})
@@ -84,6 +87,7 @@ func (c *Claims) UnmarshalJSON(payload []byte) error {
 		NotBefore:        m.time("nbf", true),
 		ExpiresAt:        m.time("exp", true),
 		LicenseExpiresAt: m.time("license_expires", false),
+		UpdatesUntil:     m.time("updates_until", false),
 		ActivationID:     m.text("activation_id", false),
 		FingerprintHash:  m.text("fingerprint_hash", false),
 		Entitlements:     m.entitlements(),
@@ -130,6 +134,7 @@ func (c Claims) check() error {
 		{"gen", c.Generation >= 1 && c.Generation <= maxNumber}, {"recheck", c.RecheckAfter >= 0 && c.RecheckAfter <= maxNumber},
 		{"iat", isTime(c.IssuedAt)}, {"nbf", isTime(c.NotBefore)}, {"exp", isTime(c.ExpiresAt)},
 		{"license_expires", c.LicenseExpiresAt.IsZero() || isTime(c.LicenseExpiresAt)},
+		{"updates_until", c.UpdatesUntil.IsZero() || isTime(c.UpdatesUntil)},
 	} {
 		if !claim.ok {
 			return fmt.Errorf("%w: %q is missing or out of range", ErrMalformed, claim.name)

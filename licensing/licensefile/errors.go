@@ -37,6 +37,7 @@ var (
 	ErrClock         = errors.New("licensefile: the clock of this machine was set back")
 	ErrEarly         = errors.New("licensefile: not valid yet")
 	ErrExpired       = errors.New("licensefile: expired")
+	ErrUpdatesEnded  = errors.New("licensefile: this build is newer than the updates of the license, which ended")
 
 	// Check of a revocation list returns these, and ErrProduct.
 	ErrStaleList = errors.New("licensefile: the revocation list is out of date")

@@ -63,6 +63,8 @@ type Expect struct {
 	Fingerprint string
 	// Nonce is that of the request which the file must answer; empty: any.
 	Nonce string
+	// BuiltAt is when this build of the program was made; zero: not checked.
+	BuiltAt time.Time
 	// MinGeneration is the highest generation that the program has seen in a
 	// file of this license; 0: none.
 	MinGeneration int64
@@ -78,8 +80,8 @@ type Expect struct {
 
 // Check returns why a file does not apply here and now; nil: it does. It
 // returns, in this order, [ErrProduct], [ErrFingerprint], [ErrNonce],
-// [ErrCondemnedKey], [ErrRevoked], [ErrOldGeneration], [ErrClock], [ErrEarly]
-// or [ErrExpired].
+// [ErrCondemnedKey], [ErrRevoked], [ErrOldGeneration], [ErrClock], [ErrEarly],
+// [ErrExpired] or [ErrUpdatesEnded].
 func (f File) Check(want Expect) error {
 	now := want.Now
 	if now.IsZero() {
@@ -107,6 +109,8 @@ func (f File) Check(want Expect) error {
 		return fmt.Errorf("%w: it begins at %s", ErrEarly, f.NotBefore.Format(time.RFC3339))
 	case !now.Before(f.ExpiresAt):
 		return fmt.Errorf("%w at %s", ErrExpired, f.ExpiresAt.Format(time.RFC3339))
+	case !f.UpdatesUntil.IsZero() && want.BuiltAt.Truncate(time.Second).After(f.UpdatesUntil):
+		return fmt.Errorf("%w at %s", ErrUpdatesEnded, f.UpdatesUntil.Format(time.RFC3339))
 	}
 	return nil
 }

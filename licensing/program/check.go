@@ -72,7 +72,7 @@ func (l *License) query(ctx context.Context, key string, how reach) (result, err
 	wants := file != nil && l.wantsFile()
 	l.mu.Unlock()
 	send := func(path string, p params) (result, error) {
-		p.Key, p.Fingerprint, p.ProductID = key, l.fingerprint, l.opts.ProductID
+		p.Key, p.Fingerprint, p.ProductID, p.BuiltAt = key, l.fingerprint, l.opts.ProductID, l.opts.BuiltAt
 		if p.File != "" {
 			p.Nonce = rand.Text()
 		}
@@ -152,14 +152,16 @@ func (l *License) differs(a answer, f licensefile.File) bool {
 			return true // a file proves the time
 		}
 	}
-	var end time.Time
-	if a.License.ExpiresAt != nil {
-		end = a.License.ExpiresAt.Truncate(time.Second)
+	seconds := func(t *time.Time) time.Time {
+		if t == nil {
+			return time.Time{}
+		}
+		return t.Truncate(time.Second)
 	}
 	granted := a.License.Entitlements
 	moved := a.Activation != nil && a.Activation.ID != f.ActivationID
 	return moved || a.License.ID != f.LicenseID || a.License.Name != f.Name || a.License.Generation > f.Generation ||
-		!end.Equal(f.LicenseExpiresAt) || len(granted)+len(f.Entitlements) > 0 && !reflect.DeepEqual(granted, f.Entitlements)
+		!seconds(a.License.ExpiresAt).Equal(f.LicenseExpiresAt) || !seconds(a.License.UpdatesUntil).Equal(f.UpdatesUntil) || len(granted)+len(f.Entitlements) > 0 && !reflect.DeepEqual(granted, f.Entitlements)
 }
 
 // verify verifies the license file of a positive answer. A license may have none,
@@ -220,6 +222,9 @@ func (l *License) denialOf(v api.Verdict) denial {
 		}
 		if found.ExpiresAt != nil {
 			d.ExpiresAt = *found.ExpiresAt
+		}
+		if found.UpdatesUntil != nil {
+			d.UpdatesUntil = *found.UpdatesUntil
 		}
 	}
 	return d

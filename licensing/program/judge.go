@@ -13,11 +13,11 @@ import (
 func (l *License) judge() {
 	s := Status{CheckedAt: l.checkedAt, Warnings: l.warnings()}
 	if f := l.file; f != nil {
-		s.LicenseID, s.LicensedTo, s.Entitlements, s.ExpiresAt = f.LicenseID, f.Name, f.Entitlements, f.LicenseExpiresAt
+		s.LicenseID, s.LicensedTo, s.Entitlements, s.ExpiresAt, s.UpdatesUntil = f.LicenseID, f.Name, f.Entitlements, f.LicenseExpiresAt, f.UpdatesUntil
 	}
 	var t timeline
 	if d := l.denial; d != nil {
-		s.Code, s.Reason, s.LicenseID, s.ExpiresAt = d.Code, d.Reason, d.LicenseID, d.ExpiresAt
+		s.Code, s.Reason, s.LicenseID, s.ExpiresAt, s.UpdatesUntil = d.Code, d.Reason, d.LicenseID, d.ExpiresAt, d.UpdatesUntil
 	} else if l.file == nil {
 		s.Code = l.withoutFile()
 	} else if err := l.usable(*l.file); err != nil {
@@ -77,6 +77,8 @@ func (l *License) fileCode(f licensefile.File, why error) api.Code {
 		return api.VerdictRevoked
 	case errors.Is(why, licensefile.ErrClock):
 		return CodeClockChanged
+	case errors.Is(why, licensefile.ErrUpdatesEnded):
+		return api.VerdictUpdatesEnded
 	case errors.Is(why, licensefile.ErrEarly):
 		return api.VerdictScheduled
 	case errors.Is(why, licensefile.ErrExpired):

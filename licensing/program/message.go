@@ -29,6 +29,8 @@ func (s Status) Message() string {
 			return "The license expired on " + date(s.ExpiresAt) + "; renew it."
 		}
 		return "The license has expired; renew it."
+	case api.VerdictUpdatesEnded:
+		return "The license includes updates until " + date(s.UpdatesUntil) + ", and this version is newer; versions made until then keep running."
 	case api.VerdictSuspended:
 		return because("The license is suspended")
 	case api.VerdictRevoked:

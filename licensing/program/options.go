@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -42,6 +43,11 @@ type Options struct {
 	// of ProductID and the ID of the machine or, without one, a random ID that is
 	// kept in Dir.
 	Fingerprint string
+
+	// BuiltAt is when this build of the program was made. A license whose updates
+	// ended before that is not valid for it; see api.License.UpdatesUntil. Zero: not
+	// checked.
+	BuiltAt time.Time
 
 	// Name describes the activation to operators. Empty: the host name.
 	Name string

@@ -33,6 +33,8 @@ type params struct {
 	TakeOver    string `json:"take_over,omitempty"`
 	File        string `json:"file,omitempty"`
 	Nonce       string `json:"nonce,omitempty"`
+
+	BuiltAt time.Time `json:"built_at,omitzero"` // not of a deactivation
 }
 
 // A failure is a request that the service did not answer, or not with what was

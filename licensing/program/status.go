@@ -25,9 +25,10 @@ type Status struct {
 	// float64 or a string. [License.Has] also checks Valid.
 	Entitlements map[string]any `json:"entitlements,omitempty"`
 
-	ExpiresAt  time.Time `json:"expires_at,omitzero"`  // of the license; zero: never, or unknown
-	ValidUntil time.Time `json:"valid_until,omitzero"` // without any further answer of the service; zero: it is not valid
-	CheckedAt  time.Time `json:"checked_at,omitzero"`  // when the service last answered; zero: not since the start
+	ExpiresAt    time.Time `json:"expires_at,omitzero"`    // of the license; zero: never, or unknown
+	UpdatesUntil time.Time `json:"updates_until,omitzero"` // of the license; zero: it is valid for any build, or unknown
+	ValidUntil   time.Time `json:"valid_until,omitzero"`   // without any further answer of the service; zero: it is not valid
+	CheckedAt    time.Time `json:"checked_at,omitzero"`    // when the service last answered; zero: not since the start
 
 	// Warnings do not make the license invalid.
 	Warnings []Warning `json:"warnings,omitempty"`

@@ -26,6 +26,8 @@ type denial struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // of the license
 	Key       string    `json:"key"`                 // as in storedFile
 	Since     time.Time `json:"since"`               // files that were issued later are newer
+
+	UpdatesUntil time.Time `json:"-"` // a denial for that reason is not stored
 }
 
 // load reads Options.Dir. What another process has written since the last time
@@ -100,7 +102,7 @@ func (l *License) condemned(f licensefile.File) bool {
 // l.mu.
 func (l *License) usable(f licensefile.File) error {
 	want := licensefile.Expect{
-		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
+		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, BuiltAt: l.opts.BuiltAt, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
 	}
 	if list := l.revoked; list != nil && f.IssuedAt.After(list.IssuedAt) {
 		// The list is from before the license was reinstated.
@@ -130,6 +132,9 @@ func (l *License) deny(d denial) {
 		return
 	}
 	l.denial = &d
+	if d.Code == api.VerdictUpdatesEnded {
+		return // it is about this build; an older one with the same directory keeps running
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		panic(err) // strings and times of this era can always be encoded

@@ -30,6 +30,8 @@ type License struct {
 	OfflineSeconds int64 // negative: the default of the service
 	Generation     int64 // 0: 1
 
+	UpdatesUntil time.Time // when the last build may have been made; zero: at any time
+
 	PlanID      string // of the plan that it was made from, if any
 	Reference   string // of the purchase that governs it, if any
 	SuspendedBy string // the purchase that suspended it; empty: none has
@@ -78,6 +80,7 @@ func (l *License) visit(c *codec) {
 	c.integer("lease", &l.LeaseSeconds, l.LeaseSeconds >= 0)
 	c.integer("offline", &l.OfflineSeconds, l.OfflineSeconds >= 0)
 	c.integer("generation", &l.Generation, l.Generation != 0)
+	c.time("updates", &l.UpdatesUntil)
 	c.text("plan", &l.PlanID)
 	c.text("reference", &l.Reference)
 	c.text("suspended_by", &l.SuspendedBy)

@@ -183,6 +183,7 @@ func (v *visit) licenseFacts(l license.License, files time.Time) []fact {
 		{Label: "License ID", Code: l.ID, ID: "id"},
 		when("Starts", l.StartsAt, "Immediately"),
 		when("Expires", l.ExpiresAt, "Never"),
+		when("Updates until", l.UpdatesUntil, "No end"),
 		{Label: "Grace period", Text: sentenceCase(describeSeconds(l.GraceSeconds))},
 		{Label: "Maximum activations", Text: optional(l.MaxActivations, "Unlimited", thousands)},
 		{Label: "Activation lease", Text: optional(l.LeaseSeconds, "None: activations last until they are released", func(n int64) string { return describeSeconds(n) + " after the last validation" })},

@@ -29,6 +29,7 @@ func licenseForm(l license.License) *form {
 		}},
 		{Title: "Validity", More: true, Fields: []*field{
 			{Name: "starts_at", Label: "Starts", Hint: "In UTC. Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
+			{Name: "updates_until", Label: "Updates until", Hint: "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", Type: "datetime-local", Value: formatTime(l.UpdatesUntil), Half: true},
 			amountField("grace", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds),
 		}},
 		{Title: "Activations", More: true, Fields: []*field{
@@ -44,6 +45,7 @@ func licenseForm(l license.License) *form {
 // licenseInput has the values of a license form.
 type licenseInput struct {
 	startsAt, expiresAt          *time.Time
+	updatesUntil                 *time.Time
 	grace                        int64
 	maxActivations, leaseSeconds *int64
 	offlineSeconds               *int64 // of a plan
@@ -141,6 +143,7 @@ func (f *form) readLicense(now time.Time) (in licenseInput) {
 		return &t
 	}
 	in.startsAt, in.expiresAt = when("starts_at"), when("expires_at")
+	in.updatesUntil = when("updates_until")
 	if x := f.Field("term"); x != nil {
 		f.readTerm(&in, now, value("expires_at") != "")
 	}
@@ -183,7 +186,7 @@ func (f *form) createParams(in licenseInput) license.CreateParams {
 	p := license.CreateParams{
 		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 		Key:      strings.TrimSpace(f.Field("key").Value),
-		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
+		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, UpdatesUntil: in.updatesUntil, GraceSeconds: in.grace,
 		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
 	}
 	if x := f.Field("plan_id"); x != nil {
@@ -216,6 +219,9 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 	}
 	if edited("expires_at") {
 		p.ExpiresAt = changeTo(in.expiresAt)
+	}
+	if edited("updates_until") {
+		p.UpdatesUntil = changeTo(in.updatesUntil)
 	}
 	if in.grace != l.GraceSeconds {
 		p.GraceSeconds = &in.grace

@@ -61,6 +61,9 @@ func appendLicense(b []byte, l *license.License) ([]byte, error) {
 	o.time("updated_at", l.UpdatedAt)
 	o.optionalText("plan_id", l.PlanID)
 	o.optionalText("reference", l.Reference)
+	if l.UpdatesUntil != nil {
+		o.time("updates_until", *l.UpdatesUntil)
+	}
 	return o.end()
 }
 
