@@ -102,10 +102,10 @@ func keyParts(key string) []string {
 func TestKeysAreShownOnlyToAdmins(t *testing.T) {
 	s := newSite(t)
 	at := s.paths()
-	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is := is.New(t)
+	l, err := s.Service().Get(t.Context(), strings.TrimPrefix(at("licenses/{id}"), "licenses/"))
 	is.NoErr(err)
-	key := page.Data[0].Key
+	key := l.Key
 	secret := func(body string) string {
 		for _, part := range keyParts(key) {
 			if strings.Contains(strings.ToUpper(body), part) {
@@ -126,7 +126,7 @@ func TestKeysAreShownOnlyToAdmins(t *testing.T) {
 		require.Contains(t, v.get(at("licenses/{id}")).body, masked)
 		for _, route := range roleRoutes() {
 			// Without a query, and with the queries that pages read.
-			for _, query := range []string{"", "?q=Atlas", "?search=Atlas", "?from=" + page.Data[0].ID, "?id=atlas", "?ended=1"} {
+			for _, query := range []string{"", "?q=Atlas", "?search=Atlas", "?from=" + l.ID, "?id=atlas", "?ended=1"} {
 				if route.Method == http.MethodPost && query != "" {
 					continue
 				}
