@@ -28,7 +28,8 @@ var (
 // guideCommands are the commands of the guides, and whether a test runs them.
 // Add a command here together with its test.
 var guideCommands = map[string]string{
-	"go test ./...": "this test is a part of it",
+	"go run ./example": "TestSessions",
+	"go test ./...":    "this test is a part of it",
 	"go test ./example ./store/sqlite ./storetest -repeats":                       ".ci/run",
 	"go test ./storetest/internal/mutants -mutants":                               ".ci/run",
 	"go run ./example/admin backup licenses.db copy.db":                           "TestAdminCommandsOfTheGuides",
@@ -39,8 +40,6 @@ var guideCommands = map[string]string{
 	"go -C example/e2e run ./admin import /srv/archive.ndjson postgres:public":    "example/e2e/admin",
 	"go test -run '^$' -bench API ./example":                                      "TestBenchmarkOfTheGuide",
 	"go test -run '^$' -bench . ./store/sqlite":                                   "TestBenchmarkOfTheGuide",
-	"go mod init example.com/shop":                                                "TestREADMEProgram builds the program in this module",
-	"go get github.com/seed-d8a106b4/licensekit":                                  "TestREADMEProgram builds the program in this module",
 	"go run ./example -db atlas.db -seed":                                         "TestSeedOnRequest",
 	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA": "example/program",
 	"go -C example/e2e run ./onpostgres":                                          "example/e2e/onpostgres",

@@ -21,11 +21,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 // The functions below are in the guides, word for word.
+
+// mount adds the service to your application; st is a store such as sqlite.Open("licenses.db").
+func mount(ctx context.Context, mux *http.ServeMux, st store.Store) {
+	h := licensing.NewHandler(st, licensing.Options{})
+	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
+	go h.Run(ctx) // webhooks, expiry notices, cleanup
+}
 
 // createClient returns the credentials of a new API client. The store keeps
 // only a digest of the secret, so this is the one time it is available.
@@ -69,6 +77,12 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
+// mayExport reports whether the license of this installation has the entitlement "export".
+func mayExport(keys []byte) bool {
+	lic, err := program.Open(program.Options{URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas"})
+	return err == nil && lic.Has("export")
+}
+
 // openLicense opens the license of this installation. The program embeds the keys
 // with go:embed.
 func openLicense(keys []byte) (*program.License, error) {
@@ -104,6 +118,19 @@ func createAdmin(ctx context.Context, h *licensing.Handler, email, password stri
 
 func backup(ctx context.Context, st *sqlite.Store, folder string) error {
 	return st.Backup(ctx, filepath.Join(folder, time.Now().UTC().Format("licenses-20060102T150405Z.db")))
+}
+
+// TestREADMEFunctions calls those of the first page.
+func TestREADMEFunctions(t *testing.T) {
+	is := is.New(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	mux := http.NewServeMux()
+	mount(ctx, mux, memory.New())
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/licensing/health", nil))
+	is.Equal(w.Code, http.StatusOK)
+	is.True(!mayExport(nil)) // program.Open requires keys
 }
 
 // TestClientGuideFunctions calls the functions of the guide to the Go client.
