@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"licensing/internal/http/web":       {"internal/inner", "licensing/internal/core/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
-	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},
+	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/qr":        {},
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate

@@ -61,7 +61,7 @@ func TestSales(t *testing.T) {
 			b.open("purchases")
 			b.see("There is no plan with its plan ID")
 			b.fill("Reference", "shop:sub_1")
-			b.press("Look up")
+			b.follow()
 			b.see("Metadata order")
 			b.ask(script, "Reopen")
 			b.press("Reopen purchase")
