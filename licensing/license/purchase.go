@@ -109,22 +109,11 @@ func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]purch
 
 // waitingPurchases returns purchases that wait for something; empty: for anything.
 func waitingPurchases(ctx context.Context, r store.Reader, waits Waiting, now time.Time) ([]purchase, error) {
-	entries, err := r.Entries(ctx, waitingQuery(waits, now))
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}})
 	if err != nil {
 		return nil, err
 	}
 	return decodePurchases(entries)
-}
-
-func waitingQuery(waits Waiting, now time.Time) store.EntryQuery {
-	return store.EntryQuery{Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}}
-}
-
-// CountWaiting returns how many purchases without a license [Service.ListFulfillments]
-// returns to a caller without limits, and whether there may be more.
-func (s internals) CountWaiting(ctx context.Context) (n int64, more bool, err error) {
-	entries, err := s.reader().Entries(ctx, waitingQuery("", s.now()))
-	return int64(len(entries)), len(entries) == store.MaxLimit, err
 }
 
 // linkedPurchases returns the purchases that other entries lead to.

@@ -40,10 +40,12 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	if n, more, err := inner.Of(v.licenses).CountWaiting(v.r.Context()); err != nil {
+	waiting, err := inner.Of(v.licenses).WaitingPurchases(v.r.Context())
+	if err != nil {
 		return nil, err
-	} else if n > 0 {
-		list = append(list, attentionItem{matchCount{n, more}.text("purchase"), "without a license", "purchases", false})
+	}
+	if waiting > 0 {
+		list = append(list, attentionItem{count(waiting, "purchase"), "without a license", "purchases", false})
 	}
 	refused, err := v.refusedLicenses()
 	if err != nil {
