@@ -223,7 +223,10 @@ func (g *golden) moves(id string) {
 	g.call("POST", path+"/renew", `{}`)
 	g.call("POST", path+"/rekey", `{"reason":"published by mistake"}`)
 	g.call("POST", path+"/rekey", `{"key":"short"}`)
+	g.call("POST", path+"/transfer", `{"customer_id":"cus_9","name":"Grace Hopper","reason":"sold"}`)
+	g.call("POST", path+"/transfer", `{"customer_id":"lic_9","name":" "}`)
 	g.call("POST", path+"/revoke", `{"reason":"chargeback"}`)
+	g.call("POST", path+"/transfer", `{"customer_id":"cus_1"}`)
 	for _, move := range []string{"revoke", "suspend", "reinstate", "rekey"} {
 		g.call("POST", path+"/"+move, "")
 	}

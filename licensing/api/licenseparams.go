@@ -61,6 +61,19 @@ type RekeyLicenseParams struct {
 	IfMatch []Version `json:"-" header:"If-Match"`                        // as in [UpdateLicenseParams]
 }
 
+// TransferLicenseParams are the parameters of a transfer to another customer.
+type TransferLicenseParams struct {
+	ID         string `json:"-" path:"licenseID"`
+	CustomerID string `json:"customer_id" validate:"text,customer"`
+	// Name and Metadata replace those of the license, which may say something about
+	// the former customer. Default: CustomerID, and none.
+	Name     string            `json:"name" validate:"omitempty,text" wire:"filled"`
+	Metadata map[string]string `json:"metadata" wire:"nullable"`
+	KeepKey  bool              `json:"keep_key"`                         // false: the license gets a new key
+	Reason   string            `json:"reason" validate:"omitempty,text"` // recorded in the event
+	IfMatch  []Version         `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
+}
+
 // ExplainLicenseParams ask for the verdict on a license. Fields that are not set
 // are not checked.
 type ExplainLicenseParams struct {

@@ -82,6 +82,12 @@ func (c *Client) RenewLicense(ctx context.Context, p RenewLicenseParams) (Licens
 	return call[License](ctx, c, "POST /license/{licenseID}/renew", keyed, p)
 }
 
+// TransferLicense gives a license to another customer: with a new key unless KeepKey
+// is set, and without its activations and files.
+func (c *Client) TransferLicense(ctx context.Context, p TransferLicenseParams) (License, error) {
+	return call[License](ctx, c, "POST /license/{licenseID}/transfer", keyed, p)
+}
+
 // RekeyLicense replaces the key of a license. The old key is unknown from then
 // on. In addition to the errors of [Client.SuspendLicense], it fails with
 // [CodeKeyTaken].

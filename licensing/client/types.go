@@ -51,6 +51,7 @@ type (
 	MoveLicenseParams       = api.MoveLicenseParams
 	RenewLicenseParams      = api.RenewLicenseParams
 	RekeyLicenseParams      = api.RekeyLicenseParams
+	TransferLicenseParams   = api.TransferLicenseParams
 	ExplainLicenseParams    = api.ExplainLicenseParams
 	ListRefusalsParams      = api.ListRefusalsParams
 	ValidateKeyParams       = api.ValidateKeyParams

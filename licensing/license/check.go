@@ -36,6 +36,8 @@ func (s internals) Faults(params any) []FieldError {
 		return checkFulfill(p, s.now())
 	case *UpdateParams:
 		return checkUpdate(*p)
+	case *TransferParams:
+		return checkTransfer(p)
 	case *RenewParams:
 		return checkRenew(*p)
 	case *ActivateParams:

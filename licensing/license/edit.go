@@ -53,7 +53,7 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 }
 
 // replace writes the record that a license, whose record is rec, has after a
-// change, and appends the event. If the change changes nothing, it writes nothing.
+// change, and appends the event, with all changes unless data has some. If the change changes nothing, it writes nothing.
 func (s *Service) replace(ctx context.Context, tx *transaction, rec record.License, before License, next record.License, event string, data EventData) (after License, changed bool, err error) {
 	if after, err = fromRecord(next, tx.now); err != nil {
 		return License{}, false, err
@@ -62,9 +62,10 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec record.Licen
 		next.Generation = generation(rec) + 1
 		after.Generation = next.Generation
 	}
-	data.Changes = diff(before, after)
-	if len(data.Changes) == 0 && after.Key == before.Key {
+	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key {
 		return before, false, nil
+	} else if data.Changes == nil {
+		data.Changes = changes
 	}
 	next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
 	after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt

@@ -10,14 +10,15 @@ import (
 
 // The event types of licenses, activations and customers. The list may grow.
 const (
-	EventLicenseCreated    = "license.created"
-	EventLicenseUpdated    = "license.updated"
-	EventLicenseSuspended  = "license.suspended"
-	EventLicenseReinstated = "license.reinstated"
-	EventLicenseRevoked    = "license.revoked"
-	EventLicenseRenewed    = "license.renewed"
-	EventLicenseRekeyed    = "license.rekeyed"
-	EventLicenseDeleted    = "license.deleted"
+	EventLicenseCreated     = "license.created"
+	EventLicenseUpdated     = "license.updated"
+	EventLicenseSuspended   = "license.suspended"
+	EventLicenseReinstated  = "license.reinstated"
+	EventLicenseRevoked     = "license.revoked"
+	EventLicenseRenewed     = "license.renewed"
+	EventLicenseRekeyed     = "license.rekeyed"
+	EventLicenseTransferred = "license.transferred"
+	EventLicenseDeleted     = "license.deleted"
 
 	EventActivationCreated  = "activation.created"
 	EventActivationReleased = "activation.released"

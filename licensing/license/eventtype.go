@@ -11,7 +11,7 @@ const (
 func EventTypes() []string {
 	return []string{
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
-		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
+		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,

@@ -41,6 +41,14 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 	if err != nil {
 		return decision{}, err
 	}
+	if differ(before.CustomerID, p.CustomerID) && before.Granted {
+		// After a transfer, either customer's ID is that of the purchase.
+		if row, err := r.License(ctx, before.LicenseID); err == nil && row.CustomerID == p.CustomerID {
+			p.CustomerID = before.CustomerID
+		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return decision{}, err
+		}
+	}
 	if ok && limited && !s.sees(before.productID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
 		return decision{}, ErrReferenceTaken
 	}

@@ -38,6 +38,7 @@ type (
 	MoveParams            = api.MoveLicenseParams
 	RenewParams           = api.RenewLicenseParams
 	RekeyParams           = api.RekeyLicenseParams
+	TransferParams        = api.TransferLicenseParams
 	ListParams            = api.ListLicensesParams
 	ImportRow             = api.LicenseRow
 	ValidateParams        = api.ValidateKeyParams

@@ -19,11 +19,11 @@ import (
 )
 
 // mailKeys mails the key of a license to the address in its metadata when it is
-// created and when it gets a new key. Events contain no keys, so it gets the license.
+// created, when it gets a new key, and when another customer gets it. Events contain no keys, so it gets the license.
 func mailKeys(get func(ctx context.Context, id string) (license.License, error), send func(ctx context.Context, m keyMail) error) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:        "mail",
-		Types:       []string{license.EventLicenseCreated, license.EventLicenseRekeyed},
+		Types:       []string{license.EventLicenseCreated, license.EventLicenseRekeyed, license.EventLicenseTransferred},
 		MaxAttempts: 10, // nine minutes; then the event is a dead letter, and later ones continue
 		Handle: func(ctx context.Context, e license.Event) error {
 			l, err := get(ctx, e.Subject)

@@ -78,6 +78,7 @@ var eventFamilies = []struct{ family, name, label string }{
 // eventVerbs describe the event types whose second part is not descriptive.
 var eventVerbs = map[string]string{
 	"license.rekeyed":         "key replaced",
+	"license.transferred":     "given to another customer",
 	"trial.allowed":           "allowed again",
 	"license.expiring":        "expiring soon",
 	"client.rotated":          "secret rotated",
