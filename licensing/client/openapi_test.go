@@ -353,7 +353,7 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
+	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
 	"PlanPut", "PlanApply", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	// Pages, which iterators hide.
 	"LicenseList", "PlanList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",
