@@ -36,14 +36,15 @@ import (
 // read-only, and finds each license damaged if it is damaged.
 type switchedStore struct {
 	store.Store
-	off, readOnly, damaged bool
+	off, damaged bool
+	readOnly     atomic.Bool
 
 	refused atomic.Int64 // writes
 }
 
 func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Update(ctx, func(tx store.Tx) error {
-		if !s.readOnly {
+		if !s.readOnly.Load() {
 			return fn(tx)
 		}
 		refusing := &refusingTx{Tx: tx}
@@ -144,7 +145,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	},
 	"writes_failing": func(o *outage) *licensing.Handler {
 		h := o.handler()
-		o.store.readOnly = true
+		o.store.readOnly.Store(true)
 		_, _ = h.Service().Create(o.t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		return h
 	},
@@ -425,7 +426,7 @@ func TestFailingWritesShow(t *testing.T) {
 		is.NoErr(create())
 		is.Equal(failing(), nil)
 		began := time.Now()
-		o.store.readOnly = true
+		o.store.readOnly.Store(true)
 		is.True(create() != nil)
 		time.Sleep(time.Second)
 		is.True(create() != nil)
@@ -433,7 +434,7 @@ func TestFailingWritesShow(t *testing.T) {
 		require.Contains(t, failing().Detail, "the disk is full")
 		_, err := h.Service().Create(t.Context(), license.CreateParams{}) // a refusal of the rules says nothing of the store
 		is.True(err != nil)
-		o.store.readOnly = false
+		o.store.readOnly.Store(false)
 		is.NoErr(h.Service().Atomically(t.Context(), func(*license.Service) error { return nil })) // nor does an Update that writes nothing
 		is.True(failing() != nil)
 		is.NoErr(create())
@@ -443,7 +444,7 @@ func TestFailingWritesShow(t *testing.T) {
 
 		defer begin(t, h)()
 		time.Sleep(time.Minute)
-		o.store.readOnly = true
+		o.store.readOnly.Store(true)
 		time.Sleep(2 * time.Hour) // without a request
 		is.True(failing() != nil)
 		before := o.store.refused.Load()
@@ -451,7 +452,7 @@ func TestFailingWritesShow(t *testing.T) {
 		if n := o.store.refused.Load() - before; n < 50 || n > 100 { // and the hourly write itself, every 30 s
 			t.Errorf("%d writes were tried in 10 minutes", n)
 		}
-		o.store.readOnly = false
+		o.store.readOnly.Store(false)
 		time.Sleep(12*time.Second + time.Minute)
 		is.Equal(failing(), nil)
 	})

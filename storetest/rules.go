@@ -68,7 +68,8 @@ var rules = [...]string{
 	26: "Calls: the function of an Update or a View calls no method of the Store, only those of its Tx or " +
 		"Reader. It may call them from several goroutines, one at a time.",
 	27: "Waiting: a call may wait for the Updates, Views and reads that began before it, and for nothing " +
-		"else: when these have returned, it continues.",
+		"else: when these have returned, it continues. An Update may also wait for Updates of other " +
+		"processes on the same data.",
 	28: "Failures: after a call in an Update failed with an error other than a sentinel, the error of its " +
 		"context or that of rule 22 or 24, the Update returns an error and changes nothing, also when its " +
 		"function returns nil.",

@@ -44,11 +44,15 @@ func (l *License) refresh(ctx context.Context) error {
 	defer done()
 	l.mu.Lock()
 	key, shared, failed := l.key, l.completed > counted, l.failed
+	asks := l.asks() // not if the seat was released meanwhile
 	l.begun++
 	number := l.begun
 	l.mu.Unlock()
-	if shared {
+	switch {
+	case shared:
 		return failed
+	case !asks:
+		return nil
 	}
 	r, err := l.query(inner, key, regular)
 	switch {
