@@ -171,3 +171,12 @@ func StartTrial(ctx context.Context, rules *license.Service, customer, mail, dev
 		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + name + "@" + domain},
 	})
 }
+
+// EnsureLicense returns the license of a user of the host, and creates it when there
+// is none. Call it at each sign-in: the reference makes the license the only one.
+func EnsureLicense(ctx context.Context, rules *license.Service, userID string, joined time.Time) (*license.License, error) {
+	f, err := rules.Fulfill(ctx, license.FulfillParams{
+		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: license.PurchaseActive,
+	})
+	return f.License, err
+}

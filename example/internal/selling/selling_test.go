@@ -85,3 +85,28 @@ func TestSelling(t *testing.T) {
 		is.Equal(w.Code, want)
 	}
 }
+
+// TestEnsureLicense signs a user in twice, and once while the plan is missing.
+func TestEnsureLicense(t *testing.T) {
+	is := is.New(t)
+	rules := license.New(memory.New(), license.Options{})
+	joined := time.Now().Add(-400 * 24 * time.Hour)
+	none, err := EnsureLicense(t.Context(), rules, "42", joined)
+	is.NoErr(err)
+	is.Equal(none, nil) // waits for the plan
+	_, err = rules.PutPlan(t.Context(), license.PutPlanParams{ID: "free", ProductID: "atlas"})
+	is.NoErr(err)
+	first, err := EnsureLicense(t.Context(), rules, "42", joined)
+	is.NoErr(err)
+	is.Equal(first.Status, license.StatusActive)
+	again, err := EnsureLicense(t.Context(), rules, "42", joined)
+	is.NoErr(err)
+	is.Equal(again, first) // unchanged, with its revision
+	page, err := rules.List(t.Context(), license.ListParams{CustomerID: "42"})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 1)
+	is.NoErr(rules.Delete(t.Context(), license.DeleteParams{ID: first.ID}))
+	none, err = EnsureLicense(t.Context(), rules, "42", joined)
+	is.NoErr(err)
+	is.Equal(none, nil) // deleted, and not created again
+}
