@@ -57,7 +57,7 @@ var wholeTests = map[string][]string{
 	"see-04":  {"TestBrowsersAreLetInFromListedOrigins"},
 	"see-06":  {"TestTheDescriptionHasEveryRouteAndNoOther", "TestTheDescriptionHasEveryAnswer"},
 	"see-07":  {"TestMetadataIsServedBelowTheMountAndForTheRoot"},
-	"see-08":  {"TestAMountThatKeepsItsPrefixIsHintedAtOnce"},
+	"see-08":  {"TestMountThatKeepsItsPrefixLogsAHint"},
 }
 
 // sights are the situations that concern HTTP and observability.

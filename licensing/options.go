@@ -17,7 +17,7 @@ import (
 
 // Options configure a [Handler]. The zero value is secure and useful.
 type Options struct {
-	// Now is the clock that licenses, tokens and limits are judged by.
+	// Now returns the current time, for licenses, tokens and rate limits.
 	// Default: [time.Now].
 	Now func() time.Time
 

@@ -168,7 +168,7 @@ func TestMetadataIsServedBelowTheMountAndForTheRoot(t *testing.T) {
 	is.Equal(c.do("GET", "/.well-known/oauth-authorization-server", "").Code, http.StatusNotFound)
 }
 
-func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
+func TestMountThatKeepsItsPrefixLogsAHint(t *testing.T) {
 	for _, path := range []string{"/tenants/7/license/x", "/tenants/7/dashboard/", "/tenants/7/oauth/token"} {
 		is := is.New(t)
 		log := new(bytes.Buffer)
@@ -185,7 +185,7 @@ func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
 	}
 }
 
-func TestMountThatStripsTheSlashIsHintedAtOnce(t *testing.T) {
+func TestMountThatStripsTheSlashLogsAHint(t *testing.T) {
 	is := is.New(t)
 	log := new(bytes.Buffer)
 	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})

@@ -10,10 +10,10 @@ import (
 // before it counts as set, or the machine as having slept.
 const jump = time.Minute
 
-// A clock is the time that licenses are judged by. A license file with the nonce
-// of a request proves the time. From there, it advances by the monotonic clock,
-// or by the clock of the machine if that moved further, because the machine may
-// have slept. Setting the clock of the machine back changes nothing.
+// A clock returns the time at which licenses are checked. A license file with the
+// nonce of a request proves the time. From there, the clock advances by the
+// monotonic clock, or by the clock of the machine if that moved further, because
+// the machine may have slept. Setting the clock of the machine back changes nothing.
 type clock struct {
 	wall func() time.Time // the clock of the machine, without a monotonic reading
 	at   time.Time        // the time at read

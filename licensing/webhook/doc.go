@@ -40,7 +40,8 @@ The resolved address is checked when it is dialed, on every attempt.
 # Callers
 
 [Service.In] returns a Service that acts as a license.Service does: for the API
-client or operator of its As, and in the Update of its Atomically. Errors are those of package license, such as license.ErrNotFound and
-*license.InvalidError, or wrapped store errors.
+client or operator that was set with As, and in the same store update inside
+Atomically. Errors are those of package license, such as license.ErrNotFound
+and *license.InvalidError, or wrapped store errors.
 */
 package webhook

@@ -24,7 +24,7 @@ const Kind = "delivery"
 // succeeded is the State of most deliveries. It is not stored.
 const succeeded = "succeeded"
 
-// A Delivery is one event on its way to one webhook, or how it went.
+// A Delivery records the attempts to send one event to one webhook.
 type Delivery struct {
 	ID        string
 	WebhookID string
