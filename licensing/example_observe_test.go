@@ -42,23 +42,50 @@ func (m *metrics) observe(_ context.Context, o licensing.Observation) {
 	m.seconds[string(o.Kind)+"_seconds_total"+labels] += o.Duration
 }
 
-// ServeHTTP answers the scraper.
-func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var lines []string
-	for name, n := range m.count {
-		lines = append(lines, fmt.Sprintf("licensing_%s %d\n", name, n))
-	}
-	for name, d := range m.seconds {
-		lines = append(lines, fmt.Sprintf("licensing_%s %g\n", name, d.Seconds()))
-	}
-	slices.Sort(lines)
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	fmt.Fprint(w, strings.Join(lines, ""))
+// serve answers the scraper with the counts and the health of h. A problem that
+// has ended is not in the next answer.
+func (m *metrics) serve(h *licensing.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+		defer cancel()
+		lines := healthMetrics(h.Health(ctx))
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for name, n := range m.count {
+			lines = append(lines, fmt.Sprintf("licensing_%s %d\n", name, n))
+		}
+		for name, d := range m.seconds {
+			lines = append(lines, fmt.Sprintf("licensing_%s %g\n", name, d.Seconds()))
+		}
+		slices.Sort(lines)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		fmt.Fprint(w, strings.Join(lines, ""))
+	})
 }
 
-// A host counts requests and background work for Prometheus.
+// healthMetrics returns the gauges that docs/alerts.yml reads. Two problems can
+// have the same code and subject, so it counts them.
+func healthMetrics(health licensing.Health) []string {
+	ready := 0
+	if health.Status == "ready" {
+		ready = 1
+	}
+	lines := []string{
+		fmt.Sprintf("licensing_ready %d\n", ready),
+		fmt.Sprintf("licensing_waiting_purchases %d\n", health.WaitingPurchases),
+	}
+	problems := make(map[string]int)
+	for _, p := range health.Problems {
+		problems[fmt.Sprintf("{code=%q,subject=%q}", p.Code, p.Subject)]++
+	}
+	for labels, n := range problems {
+		lines = append(lines, fmt.Sprintf("licensing_problem%s %d\n", labels, n))
+	}
+	return lines
+}
+
+// A host counts requests and background work for Prometheus, and shows it what
+// is wrong.
 func ExampleOptions_observe() {
 	m := newMetrics()
 	mailed := make(chan struct{})
@@ -72,7 +99,7 @@ func ExampleOptions_observe() {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
-	mux.Handle("GET /metrics", m) // on an internal address, in production
+	mux.Handle("GET /metrics", m.serve(h)) // on an internal address, in production
 
 	get := func(path string) string {
 		w := httptest.NewRecorder()
@@ -91,12 +118,14 @@ func ExampleOptions_observe() {
 	stop()
 	work.Wait()
 	for line := range strings.Lines(get("/metrics")) {
-		if strings.HasPrefix(line, "licensing_request_total") || strings.HasPrefix(line, "licensing_subscriber_total") {
+		if !strings.Contains(line, "_seconds_total") && !strings.HasPrefix(line, "licensing_job_total") {
 			fmt.Print(line)
 		}
 	}
 	// Output:
+	// licensing_ready 1
 	// licensing_request_total{method="GET",route="/license/{licenseID}",status="401"} 1
 	// licensing_request_total{method="GET",route="/ready",status="200"} 2
 	// licensing_subscriber_total{name="mailer",outcome="succeeded"} 1
+	// licensing_waiting_purchases 0
 }

@@ -1,0 +1,2 @@
+// Package alerts tests the rules for Prometheus in licensing/docs with promtool.
+package alerts
