@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"auth/operator":                   {"store", "auth", "auth/internal/listing", "internal/rate", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
-	"internal/seal":                   {},
+	"internal/seal":                   {"store"},
 	"licensing/internal/core/csvfile": {},
 	"licensing/internal/core/outbox":  {"store"},
 	"licensing/internal/core/record":  {"store"},

@@ -39,16 +39,14 @@ type Options struct {
 	// of webhooks, the keys that sign license files, and the second factors of
 	// operators. It has at least 32 random bytes, is the same in every
 	// process, and is kept apart from the store. A key that is set later
-	// encrypts only what is stored afterwards. Default: none; the secrets are
-	// stored unencrypted, and the log says so.
+	// encrypts what is stored afterwards, and the rest with
+	// [Handler.ReencryptSecrets]. Default: none; the secrets are stored
+	// unencrypted, and the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
 
 	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted, and
-	// encrypt nothing. To replace the MasterKey, move the old one here. Remove it
-	// after the secret of each webhook has been rotated, which
-	// [Handler.Health] counts, and the signing keys of its time have been
-	// retired, and each operator with a second factor has signed in. Default:
-	// none.
+	// encrypt nothing. To replace the MasterKey, move the old one here, and
+	// remove it after [Handler.ReencryptSecrets]. Default: none.
 	PreviousMasterKeys [][]byte `validate:"dive,min=32"`
 
 	// SigningKeys are keys for license files whose private halves are not in

@@ -7,6 +7,8 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestPreviousKeysOpenAndDoNotSeal(t *testing.T) {
@@ -50,4 +52,47 @@ func TestPreviousKeysOpenAndDoNotSeal(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(clear, secret)
 	is.True(!current)
+}
+
+// TestRenewKeepsWhatOthersWrite: entries that another process replaces, encrypts or
+// deletes after they were listed stay as that process left them.
+func TestRenewKeepsWhatOthersWrite(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	st := memory.New()
+	put := func(key, data string) {
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			return tx.PutEntries(ctx, store.Entry{Kind: "secret", Key: key, Data: []byte(data)})
+		}))
+	}
+	for _, key := range []string{"deleted", "replaced", "sealed", "untouched"} {
+		put(key, `"first"`)
+	}
+	meanwhile := map[string]func(){
+		"deleted": func() {
+			is.NoErr(st.Update(ctx, func(tx store.Tx) error { return tx.DeleteEntries(ctx, "secret", "deleted") }))
+		},
+		"replaced": func() { put("replaced", `"second"`) },
+		"sealed":   func() { put("sealed", `"renewed by another"`) },
+	}
+	n, err := Renew(ctx, st, "secret", func(e store.Entry, n *Renewed) ([]byte, error) {
+		if write := meanwhile[e.Key]; write != nil {
+			delete(meanwhile, e.Key)
+			write()
+		}
+		if bytes.HasPrefix(e.Data, []byte(`"renewed`)) {
+			return nil, nil
+		}
+		n.Secrets++
+		return append([]byte(`"renewed `), e.Data[1:]...), nil
+	})
+	is.NoErr(err)
+	is.Equal(n, Renewed{Secrets: 2})
+	entries, err := st.Entries(ctx, store.EntryQuery{Kind: "secret", Limit: store.MaxLimit})
+	is.NoErr(err)
+	got := make(map[string]string)
+	for _, e := range entries {
+		got[e.Key] = string(e.Data)
+	}
+	is.Equal(got, map[string]string{"replaced": `"renewed second"`, "sealed": `"renewed by another"`, "untouched": `"renewed first"`})
 }

@@ -101,6 +101,9 @@ func generate(algorithm string) (crypto.Signer, error) {
 // stored reports whether the private half is in the store.
 func (rec record) stored() bool { return rec.Clear != nil || rec.Sealed != nil }
 
+// inUse reports whether the private half is for signing, now or next.
+func (rec record) inUse() bool { return rec.State == KeyActive || rec.State == KeyNext }
+
 func (rec record) public() (crypto.PublicKey, error) { return x509.ParsePKIXPublicKey(rec.Public) }
 
 func (rec record) entry() (store.Entry, error) {

@@ -25,7 +25,7 @@ func (s *Service) SecretCounts(ctx context.Context) (SecretCounts, error) {
 	}
 	var n seal.Counts
 	for _, rec := range all {
-		if rec.stored() && (rec.State == KeyActive || rec.State == KeyNext) {
+		if rec.stored() && rec.inUse() {
 			s.box().Count(&n, rec.Sealed, []byte(rec.ID))
 		}
 	}

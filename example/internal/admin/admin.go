@@ -49,6 +49,7 @@ var commands = []command{
 	{"move-in", []string{"DATABASE", "EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
 	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
 	{"rotate-key", []string{"DATABASE"}, "sign license files with the next key; LICENSING_MASTER_KEY is the master key", rotateKey},
+	{"reencrypt", []string{"DATABASE"}, "encrypt secrets with LICENSING_MASTER_KEY; LICENSING_PREVIOUS_MASTER_KEYS decrypts", reencrypt},
 	{"verify", []string{"FILE", "KEYS"}, "check a license file with the keys of GET /file/keys", verify},
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -14,19 +15,66 @@ import (
 )
 
 // masterKeyVariable is the environment variable with Options.MasterKey, in
-// base64.
-const masterKeyVariable = "LICENSING_MASTER_KEY"
+// base64, and previousKeysVariable that with Options.PreviousMasterKeys, with
+// spaces between them.
+const (
+	masterKeyVariable    = "LICENSING_MASTER_KEY"
+	previousKeysVariable = "LICENSING_PREVIOUS_MASTER_KEYS"
+)
+
+// masterKeys returns options with the master keys of the environment.
+func masterKeys() (opts licensing.Options, err error) {
+	if text, set := os.LookupEnv(masterKeyVariable); set {
+		if opts.MasterKey, err = masterKey(masterKeyVariable, text); err != nil {
+			return licensing.Options{}, err
+		}
+	}
+	for text := range strings.FieldsSeq(os.Getenv(previousKeysVariable)) {
+		key, err := masterKey("each key in "+previousKeysVariable, text)
+		if err != nil {
+			return licensing.Options{}, err
+		}
+		opts.PreviousMasterKeys = append(opts.PreviousMasterKeys, key)
+	}
+	return opts, nil
+}
+
+func masterKey(what, text string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) < 32 {
+		return nil, errors.New(what + " must be at least 32 bytes in base64") // err would reveal a part of the key
+	}
+	return key, nil
+}
+
+// reencrypt encrypts secrets with a new master key, also while the service runs.
+func reencrypt(ctx context.Context, c *call) error {
+	opts, err := masterKeys()
+	if err != nil {
+		return err
+	}
+	if opts.MasterKey == nil {
+		return errors.New("set " + masterKeyVariable + " to the new master key, and " + previousKeysVariable + " to the old one")
+	}
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		n, err := licensing.NewHandler(db, opts).ReencryptSecrets(ctx)
+		fmt.Fprintf(c.out, "webhook secrets  %d\nsigning keys     %d\nsecond factors   %d\nunreadable       %d\n", n.WebhookSecrets, n.SigningKeys, n.SecondFactors, n.Unreadable)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w; run this again to do the rest", err)
+		case n.Unreadable > 0:
+			return errors.New("some secrets are encrypted with another key; add it to " + previousKeysVariable)
+		}
+		return nil
+	})
+}
 
 // rotateKey activates the next key for license files. The previous key remains
 // valid for the files that it signed.
 func rotateKey(ctx context.Context, c *call) error {
-	opts := licensing.Options{}
-	if text, set := os.LookupEnv(masterKeyVariable); set {
-		key, err := base64.StdEncoding.DecodeString(text)
-		if err != nil || len(key) < 32 {
-			return errors.New(masterKeyVariable + " must be at least 32 bytes in base64") // err would reveal a part of the key
-		}
-		opts.MasterKey = key
+	opts, err := masterKeys()
+	if err != nil {
+		return err
 	}
 	return c.with(ctx, c.args[0], func(db *Database) error {
 		keys := licensing.NewHandler(db, opts).Files()

@@ -72,3 +72,37 @@ func TestRotateKeyAndVerify(t *testing.T) {
 	_, err = run(t, "rotate-key", db)
 	require.ErrorIs(t, err, files.ErrKeyTooNew) // the new next key was made just now
 }
+
+// TestReencrypt replaces the master key beside an open service, which then needs
+// only the new one.
+func TestReencrypt(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	first, second := bytes.Repeat([]byte("1"), 32), bytes.Repeat([]byte("2"), 32)
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	_, err = licensing.NewHandler(st, licensing.Options{MasterKey: first}).Files().KeySet(t.Context())
+	is.NoErr(err)
+
+	_, err = run(t, "reencrypt", db)
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "set "+masterKeyVariable)
+	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(second))
+	_, err = run(t, "reencrypt", db)
+	is.True(err != nil)
+	require.Contains(t, err.Error(), previousKeysVariable)
+	t.Setenv(previousKeysVariable, "too short")
+	_, err = run(t, "reencrypt", db)
+	is.True(err != nil)
+	require.NotContains(t, err.Error(), "short")
+	t.Setenv(previousKeysVariable, base64.StdEncoding.EncodeToString(first))
+	for _, keys := range []string{"2", "0"} {
+		out, err := run(t, "reencrypt", db)
+		is.NoErr(err)
+		is.Equal(out, "webhook secrets  0\nsigning keys     "+keys+"\nsecond factors   0\nunreadable       0\n")
+	}
+	n, err := licensing.NewHandler(st, licensing.Options{MasterKey: second}).Files().SecretCounts(t.Context())
+	is.NoErr(err)
+	is.Equal(n, files.SecretCounts{Sealed: 2})
+}
