@@ -1,7 +1,14 @@
 /*
 Package api has the wire types of the API: the resources, the parameters of each
 endpoint, problems and codes. The service and its clients share them, and the Go
-API of packages license and webhook takes them too.
+API of packages license and webhook takes them too. Package client sends them;
+a program in Go without that package can decode an answer into them:
+
+	var l api.License
+	if err := json.NewDecoder(resp.Body).Decode(&l); err != nil {
+		return err
+	}
+	fmt.Println(l.ID, l.Status)
 
 The tags of a parameter say where its value goes in a request:
 

@@ -2,13 +2,17 @@
 Package files manages the keys that sign license files. Handler.Files of package
 licensing returns its [Service]; package licensefile is the format of the files.
 
+	set, err := h.Files().KeySet(ctx) // the public keys
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(set) // embed it in your programs
+
 # Signing keys
 
 The store keeps a ring of keys. The first use creates two: one is active
 and signs; the other is next and only published, so that programs can pin both
-from the first day, and a rotation needs no new version of a program:
-
-	set, err := h.Files().KeySet(ctx) // marshal it to JSON and embed it
+from the first day, and a rotation needs no new version of a program.
 
 GET /file/keys publishes the same set. A program must embed the keys and not
 fetch them.

@@ -5,9 +5,7 @@ depend on HTTP or SQL. The JSON API and the dashboard call the same [Service]
 that is available to Go code:
 
 	s := license.New(memory.New(), license.Options{})
-	l, err := s.Create(ctx, license.CreateParams{
-		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada",
-	})
+	l, err := s.Create(ctx, license.CreateParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
 	if err != nil {
 		return err
 	}

@@ -3,24 +3,17 @@ Package licensefile is the format of license files, with which a program checks
 its license offline. It signs and verifies files and revocation lists, imports
 the standard library only, and does no I/O.
 
-A program embeds the public keys of its vendor and verifies a file in a few
-lines:
-
-	//go:embed keys.json
-	var jwks []byte
+A program embeds the public keys of its vendor, here jwks, and verifies a file:
 
 	keys, err := licensefile.ParseKeys(jwks)
 	if err != nil {
 		return err
 	}
 	file, err := keys.Verify(text)
-	if err == nil {
-		err = file.Check(licensefile.Expect{ProductID: "atlas", Fingerprint: machine})
-	}
 	if err != nil {
-		return err // such as ErrExpired
+		return err
 	}
-	fmt.Println(file.Entitlements["export"])
+	return file.Check(licensefile.Expect{ProductID: "atlas", Fingerprint: machine}) // such as ErrExpired
 
 Verify the text first and store it only then: a file that does not verify must
 never replace one that does.

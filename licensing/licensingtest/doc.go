@@ -2,21 +2,17 @@
 Package licensingtest supports the tests of applications that mount the service,
 and of store implementations.
 
-# Testing an application
-
 [New] returns an in-memory licensing service with a clock that the test controls,
 an API client with a token, and access to every event:
 
-	func TestCheckout(t *testing.T) {
+	func TestExpiry(t *testing.T) {
 		kit := licensingtest.New(t, licensing.Options{})
-		shop := newShop(kit.Handler.Service()) // the code under test
-
-		shop.sell(t, "atlas", "cus_1")
-
+		sell(t, kit.Handler.Service(), "cus_1") // the code under test
+		kit.Clock.Advance(400 * 24 * time.Hour)
 		page, err := kit.Handler.Service().List(t.Context(), license.ListParams{CustomerID: "cus_1"})
-		…
-		kit.Clock.Advance(400 * 24 * time.Hour) // now the license has expired
-		…
+		if err != nil || page.Data[0].Status != license.StatusExpired {
+			t.Error(page, err)
+		}
 	}
 
 To test over HTTP, serve kit.Handler with httptest and send the header

@@ -12,15 +12,14 @@ The host provides the database/sql driver (pgx's stdlib or lib/pq) and owns the
 		return err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(20) // what the server can spare for this process
-	db.SetMaxIdleConns(20)
 	st, err := postgres.New(ctx, db, postgres.Options{})
 	if err != nil {
 		return err
 	}
 	h := licensing.NewHandler(st, licensing.Options{})
 
-The package supports PostgreSQL 12 and later, and is tested on 15. The database
+Set SetMaxOpenConns to what the server can spare for this process, and
+SetMaxIdleConns to the same. The package supports PostgreSQL 12 and later, and is tested on 15. The database
 encoding must be UTF8. The locale does not matter, because every column is
 compared and ordered by its bytes.
 
