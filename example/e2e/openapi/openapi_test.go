@@ -37,6 +37,7 @@ func TestTheServiceDoesWhatItSays(t *testing.T) {
 		licensingtest.RunAPI(t, func(*testing.T) store.Store { return memory.New() }, c.around)
 	})
 	t.Run("Example", func(t *testing.T) { testExamples(t, c) })
+	t.Run("Selling", func(t *testing.T) { testSelling(t, c) })
 	for path, item := range c.doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			for code := range o.Responses.Map() {
@@ -95,6 +96,14 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		_, err = h.Service().Suspend(ctx, license.MoveParams{ID: l.ID})
 		is.NoErr(err)
 	}
+	for _, id := range []string{"price_pro", "trial"} {
+		_, err = h.Service().PutPlan(ctx, license.PutPlanParams{ID: id, ProductID: "atlas", Duration: license.Duration{Days: 14}})
+		is.NoErr(err)
+	}
+	if strings.HasPrefix(path, "/fulfillment") {
+		_, err = h.Service().Fulfill(ctx, license.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: license.PurchaseActive})
+		is.NoErr(err)
+	}
 	hook, _, err := h.Webhooks().Create(ctx, webhook.CreateParams{URL: "https://host.example/hook"})
 	is.NoErr(err)
 	delivery, err := h.Webhooks().Test(ctx, hook.ID)
@@ -105,6 +114,7 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		h: c.around(licensing.NewHandler(st, opts)),
 		replace: strings.NewReplacer(
 			"{licenseID}", l.ID, "{activationID}", seat.Activation.ID, "{webhookID}", hook.ID, "{deliveryID}", delivery.ID,
+			"{planID}", "price_pro", "{reference}", "stripe:sub_1",
 			c.doc.Components.Schemas["License"].Value.Properties["key"].Value.Example.(string), l.Key,
 		),
 		token: issued.AccessToken, client: client, secret: secret,
@@ -146,6 +156,35 @@ func (s service) ask(t *testing.T, method, path string, o *openapi3.Operation) *
 	w := httptest.NewRecorder()
 	s.h.ServeHTTP(w, r)
 	return w
+}
+
+// testSelling asks for what is there, for what is not there yet, and again.
+func testSelling(t *testing.T, c *checker) {
+	is := is.New(t)
+	st := memory.New()
+	s := newService(t, c, "", st, st, nil)
+	do := func(method, path, body string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		s.h.ServeHTTP(w, r)
+		return w
+	}
+	purchase := `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_2","plan_id":"price_pro","state":"active"}`
+	trial := `{"plan_id":"trial","customer_id":"cus_3","subjects":["device:1"]}`
+	for _, status := range []int{http.StatusCreated, http.StatusOK} {
+		is.Equal(do("PUT", "/plan/price_new", `{"product_id":"atlas"}`).Code, status)
+		is.Equal(do("PUT", "/fulfillment/shop:7", purchase).Code, status)
+		is.Equal(do("POST", "/license/trial", trial).Code, status)
+	}
+	tag := do("GET", "/plan/price_new", "").Header().Get("ETag")
+	is.Equal(do("GET", "/plan/price_new", "", "If-None-Match", tag).Code, http.StatusNotModified)
 }
 
 // testExamples asks every operation with its own example: of a service that is

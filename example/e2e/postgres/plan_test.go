@@ -37,8 +37,8 @@ var fill = []string{
 	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
 		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}'
 		FROM generate_series(1, 1500) AS n`,
-	`INSERT INTO licensing_history (id, type, time, actor, request_id, subject, product_id, customer_id, data)
-		SELECT 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
+	`INSERT INTO licensing_history (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
+		SELECT row_number() OVER (ORDER BY id, n), 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
 		FROM generate_series(1, 3) AS n, licensing_licenses`,
 	`INSERT INTO licensing_records SELECT
 		CASE WHEN i % 10 = 0 THEN 'session' ELSE 'token' END, md5(i::text), CASE WHEN i % 10 = 0 THEN '' ELSE 'owner_' || i % 300 END, '{}',
