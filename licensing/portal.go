@@ -13,7 +13,7 @@ import (
 type Portal struct {
 	// Customer returns the ID of the customer who makes the request, as the
 	// host's own sign-in knows it: take it from a verified session, never from
-	// unverified request data. If nobody is signed in, Customer answers the
+	// unverified request data. If no customer is signed in, Customer answers the
 	// request, for instance with a redirect to the sign-in, and returns false.
 	// An empty ID with true is refused with 403 and logged. Required.
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)

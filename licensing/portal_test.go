@@ -137,7 +137,7 @@ func TestPortalShowsNothingOfAnotherCustomer(t *testing.T) {
 		}
 	}
 	check("list", "GET", "", nil, http.StatusOK)
-	check("a cursor of nobody", "GET", "?cursor=x", nil, http.StatusNotFound)
+	check("an unknown cursor", "GET", "?cursor=x", nil, http.StatusNotFound)
 	check("own", "GET", own.ID, nil, http.StatusOK)
 	check("own", "GET", own.ID+"?devices=x", nil, http.StatusNotFound)
 	check("no page", "GET", "a/b/c", nil, http.StatusNotFound)

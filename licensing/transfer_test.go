@@ -76,7 +76,7 @@ func TestTransfer(t *testing.T) {
 		v.do("POST", "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"new-%d"}`, key, i), 200)
 	}
 
-	// The purchase goes on, under either ID, and another customer's is refused.
+	// The purchase continues, under either ID, and another customer's is refused.
 	for i, customer := range []string{"ada", "grace", ""} {
 		f := tell(customer, int64(i)+2, time.Duration(i+1)*time.Minute)
 		is.Equal([]any{f.CustomerID, f.License.CustomerID, f.License.Name, *f.License.MaxActivations}, []any{"ada", "grace", "Grace Hopper", int64(2*i) + 4})

@@ -76,7 +76,7 @@ func (v vendor) pointer(method, path, body string) string {
 }
 
 // TestUpdatesUntil: a license that includes updates until a date is valid for builds
-// made until then, online and offline, and a renewal moves the date.
+// made before that date, online and offline, and a renewal moves the date.
 func TestUpdatesUntil(t *testing.T) {
 	is := is.New(t)
 	v := newVendor(t)

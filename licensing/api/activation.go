@@ -14,7 +14,7 @@ type Activation struct {
 	Status      ActivationStatus `json:"status"`
 	LeaseEndsAt *time.Time       `json:"lease_ends_at"` // when the lease ends unless renewed; nil: never
 	// HeldUntil is until when license files hold the seat: the activation is
-	// active at least until then, unless it is released or evicted. It only
+	// active at least to that time, unless it is released or evicted. It only
 	// grows. Nil: no file was issued.
 	HeldUntil *time.Time `json:"held_until"`
 	// OfflineUntil is until when the program of a released or evicted

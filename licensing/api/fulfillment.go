@@ -40,7 +40,7 @@ type FulfilledField struct {
 	At    time.Time `json:"at"`
 }
 
-// A FulfillResult is what became of the license of a purchase.
+// A FulfillResult says what a request did to the license of a purchase.
 type FulfillResult string
 
 // The values of Fulfillment.Result. A read has that of a call that says

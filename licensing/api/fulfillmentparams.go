@@ -25,7 +25,7 @@ type FulfillParams struct {
 	State  PurchaseState     `json:"state" validate:"omitempty,oneof=active paused ended" wire:"filled"`
 	Reason string            `json:"reason" validate:"omitempty,text" wire:"filled"` // of a suspension; recorded in the event
 	// Metadata sets entries of the license's metadata; nil removes one. A purchase
-	// has at most 50 names, with those that were removed.
+	// has at most 50 names, including removed names.
 	Metadata map[string]*string `json:"metadata"`
 
 	// LicenseID is an existing license of the customer that the purchase is for, such

@@ -15,7 +15,7 @@ import (
 // webhooks, the page after a payment, and a nightly synchronization.
 //
 // The license is created once the plan, the customer and one active event are
-// known; until then the purchase waits, for up to 90 days after its last event. An
+// known; before that, the purchase waits, for up to 90 days after its last event. An
 // unknown plan is no error. Later events change only the fields of the license for
 // which the purchase changed: seats and dates that were set by hand stay until its
 // quantity, plan or end changes, and only a suspension that a purchase made is

@@ -109,7 +109,7 @@ var histories = map[string][]event{
 		{At: onDay(4), Metadata: map[string]*string{"order": ptr("8")}},
 		{At: onDay(0), State: "paused"},
 	},
-	"of a plan that nobody knows, between others": {
+	"of an unknown plan, between others": {
 		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic"},
 		{At: onDay(2), PlanID: "price_unknown", State: "active"},
 		{At: onDay(1), PlanID: "pro", Quantity: ptr[int64](300_000)},

@@ -17,7 +17,7 @@ type decision struct {
 	result        FulfillResult // what is certain before the license is written
 	waits         Waiting
 	before, after purchase
-	license       *record.License // as it is; nil: there is none
+	license       *record.License // the stored license; nil: there is none
 	was, is       grant           // of the license, before and after the call
 	params        *CreateParams   // of the license to create; nil: none
 	id            string          // of the license to create; empty: any
@@ -54,7 +54,7 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 	}
 	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason}
 	if len(d.after.Metadata) > maxMetadata {
-		return decision{}, Invalid("metadata", CodeTooMany, "a purchase must have at most 50 names of metadata, with those that were removed")
+		return decision{}, Invalid("metadata", CodeTooMany, "a purchase must have at most 50 names of metadata, including removed names")
 	}
 	return s.settle(ctx, r, d, purchaseOf(p).Plan)
 }
@@ -62,7 +62,7 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 // differ reports whether two texts that are known are not the same.
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// settle decides what becomes of the license, after an event that may name a plan.
+// settle decides how to change the license, after an event that may name a plan.
 func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan said[string]) (decision, error) {
 	p := &d.after
 	if p.Erased {
@@ -112,7 +112,7 @@ func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan s
 	return s.decideGrant(ctx, r, d)
 }
 
-// decideGrant decides what becomes of the license of a purchase that has one, or
+// decideGrant decides how to change the license of a purchase that has one, or
 // that now gets one.
 func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (decision, error) {
 	if d.license == nil {

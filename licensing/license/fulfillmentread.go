@@ -30,8 +30,8 @@ func (s *Service) GetFulfillment(ctx context.Context, reference string) (f Fulfi
 
 // ListFulfillmentsParams are the parameters of [Service.ListFulfillments].
 type ListFulfillmentsParams struct {
-	LicenseID string  // the purchases of this license; empty: those that wait
-	Waiting   Waiting // without LicenseID: only those that wait for this
+	LicenseID string  // the purchases of this license; empty: waiting purchases
+	Waiting   Waiting // without LicenseID: only purchases that wait for this
 }
 
 // ListFulfillments returns the purchases of a license, the governing one first, or

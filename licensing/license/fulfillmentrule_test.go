@@ -325,7 +325,7 @@ func TestFulfillTellsTheFeed(t *testing.T) {
 	is.Equal(types, []string{"license.created", "license.renewed", "license.suspended", "license.reinstated", "license.updated"})
 }
 
-// TestFulfillInParallel delivers each history several times at once.
+// TestFulfillInParallel delivers each history several times concurrently.
 func TestFulfillInParallel(t *testing.T) {
 	for name, history := range histories {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ const maxRefused = 1000
 
 // Import reads licenses from r, one [ImportRow] in JSON per line, and
 // creates the ones that do not exist. A row with a reference is the license of that
-// purchase from then on. It calls report for each line, in order,
+// purchase. It calls report for each line, in order,
 // after the line is processed and stored; it skips blank lines. Each row
 // needs its own ID, key or both, so that a failed import can be repeated:
 // existing licenses are left unchanged. A Caller that is limited to products

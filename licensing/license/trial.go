@@ -83,7 +83,7 @@ type AllowTrialParams struct {
 }
 
 // AllowTrial allows the customer and the subjects of a trial another one, and appends
-// a trial.allowed event. The license of the trial stays as it is. It returns
+// a trial.allowed event. The license of the trial does not change. It returns
 // [ErrNotFound] if no trial with that license is in the way of another.
 func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 	if err := check(p); err != nil {

@@ -134,7 +134,7 @@ const (
 	PurchaseEnded  = api.PurchaseEnded
 )
 
-// What became of the license of a purchase.
+// What a request did to the license of a purchase.
 const (
 	FulfillCreated   = api.FulfillCreated
 	FulfillChanged   = api.FulfillChanged

@@ -84,7 +84,7 @@ func TestClockSetBackWhileRunning(t *testing.T) {
 	})
 }
 
-// TestSleep: time asleep counts without the service, and a check follows at once.
+// TestSleep: time asleep counts without the service, and a check follows immediately.
 func TestSleep(t *testing.T) {
 	onStage(t, func(s *stage) {
 		l := s.box("pc-1").open()
@@ -158,7 +158,7 @@ func crash(l *License) {
 	l.loop.Wait()
 }
 
-// TestFloorOfAnotherTime: a service whose clock was ahead locks nobody out for long.
+// TestFloorOfAnotherTime: a service whose clock was ahead does not lock users out for long.
 func TestFloorOfAnotherTime(t *testing.T) {
 	onStage(t, func(s *stage) {
 		b := s.box("pc-1")

@@ -47,7 +47,7 @@ func (l *License) pending() string {
 }
 
 // Install verifies the text of a license file or of a revocation list, which the
-// user has pasted or brought along, and uses it from then on. It is stored in Dir.
+// user has pasted or brought along, and uses it afterwards. It is stored in Dir.
 // The error says why the text is refused, such as licensefile.ErrSignature or
 // licensefile.ErrExpired; then nothing has changed.
 func (l *License) Install(text string) error {

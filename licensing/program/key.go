@@ -102,7 +102,7 @@ func (l *License) SetKey(ctx context.Context, key string) error {
 
 // TakeOver takes the seat of the oldest activation of the license if none is
 // free. It returns what SetKey returns. The installation that loses its seat is
-// denied at its next check, and may run from its license file until then or, if
+// denied at its next check, and may run from its license file to its end or, if
 // it does not ask the service, until its file expires.
 func (l *License) TakeOver(ctx context.Context) error {
 	if l.isFixed() {

@@ -73,7 +73,7 @@ type License struct {
 var errClosed = errors.New("program: the license is closed")
 
 // Open reads the license of this program, and starts to check it. With a license
-// file that counts, it returns at once. Otherwise it waits for the end of the
+// file that counts, it returns immediately. Otherwise it waits for the end of the
 // first attempt to get one, at most 5 seconds. It fails only if an option is
 // invalid: look at [License.Status] for the license.
 func Open(opts Options) (*License, error) {

@@ -24,7 +24,7 @@ const (
 )
 
 // params are the members of the requests of a program: of api.ValidateKeyParams,
-// api.ActivateKeyParams and api.DeactivateKeyParams, without those that are empty.
+// api.ActivateKeyParams and api.DeactivateKeyParams, without the empty ones.
 type params struct {
 	Key         string `json:"key"`
 	Fingerprint string `json:"fingerprint"`

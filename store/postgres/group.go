@@ -137,7 +137,7 @@ func (s *Store) member(ctx context.Context, t *transaction, fn func(store.Tx) er
 			switch {
 			case !t.recalled:
 				g.back <- struct{}{}
-			case !returned: // fn panicked, and nobody leads
+			case !returned: // fn panicked, and no caller leads
 				<-s.lead
 			}
 		}()

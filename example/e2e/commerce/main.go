@@ -84,7 +84,7 @@ func (p provider) deliver(ctx context.Context, rules *license.Service, n int) er
 	case "polar":
 		return selling.FulfillPolar(ctx, rules, body)
 	}
-	// Stripe's handler reads the subscription as it is now: after the last change.
+	// Stripe's handler reads the subscription now: after the last change.
 	return selling.FulfillStripe(ctx, rules, "sub", func(_ context.Context, _ string, into any) error {
 		var event struct {
 			Data struct{ Object json.RawMessage }

@@ -64,7 +64,7 @@ func moveIn(ctx context.Context, c *call) error {
 		}
 		switch {
 		case len(refused) > 0 && write:
-			return errors.New("some licenses were refused; correct the export and run this again: it leaves those that are here unchanged")
+			return errors.New("some licenses were refused; correct the export and run this again: it does not change licenses that are already stored")
 		case len(refused) > 0:
 			return errors.New("some licenses would be refused; nothing was stored")
 		case !write:
@@ -103,7 +103,7 @@ func readMove(path string) (*move, error) {
 func (m *move) into(ctx context.Context, s *license.Service) (counts map[string]int, refused []string, err error) {
 	for _, p := range m.plans {
 		if _, err := s.GetPlan(ctx, p.ID); err == nil {
-			continue // as it is here, perhaps corrected
+			continue // already stored, and perhaps corrected here
 		} else if !errors.Is(err, license.ErrNotFound) {
 			return nil, nil, err
 		}

@@ -254,7 +254,7 @@ func (s *waitsForViews) Update(ctx context.Context, fn func(store.Tx) error) err
 	return err
 }
 
-// together returns from Updates that were done, or from those that failed, when no
+// together returns from Updates that were done, or from Updates that failed, when no
 // other Update is in progress.
 type together struct {
 	store.Store

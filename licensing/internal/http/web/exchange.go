@@ -17,7 +17,7 @@ type exchange struct {
 	start time.Time
 
 	route    *Route // nil: none
-	pattern  string // the template of the path; empty: it leads nowhere
+	pattern  string // the template of the path; empty: no route has the path
 	client   string // the id of the client; empty: none
 	grant    auth.Grant
 	page     bool   // errors are pages
