@@ -30,7 +30,7 @@ type Limiter struct {
 const maxKeys = 40_000
 
 // New returns a Limiter that allows each key n calls per period, and at most burst
-// calls at once.
+// calls in immediate succession.
 func New(n int, period time.Duration, burst int) *Limiter {
 	interval := period / time.Duration(n)
 	return &Limiter{

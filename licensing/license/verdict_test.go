@@ -97,7 +97,7 @@ func TestVerdictReasons(t *testing.T) {
 		"not entitled":    {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"a", "export", "b"}}, want: []license.VerdictCode{license.VerdictEntitlementMissing, license.VerdictEntitlementMissing}},
 		"no seat":         {ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.VerdictCode{license.VerdictNotActivated}},
 		"no seat to have": {edits: edits(noSeats), ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit}},
-		"all at once": {
+		"all together": {
 			edits: edits(expired, noSeats), moves: moves("suspend"),
 			ask: license.ValidateParams{ProductID: "x", CustomerID: "y", Fingerprint: "pc", Entitlements: []string{"z"}},
 			want: []license.VerdictCode{

@@ -40,7 +40,7 @@ func TestRetryAfter(t *testing.T) {
 }
 
 // TestStorm: a thousand programs that start while the service fails send hardly
-// more than those that start while it answers, and are spread once it is back.
+// more than the programs that start while it answers, and are spread once it is back.
 func TestStorm(t *testing.T) {
 	for name, programs := range map[string]int{"first start": 1000, "restart": 100} {
 		stored := name == "restart"

@@ -205,7 +205,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 		return nil, notFound("This purchase is not a trial.")
 	}
 	p := v.purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
-		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial stays as it is.")
+		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "trial-allowed"
 	p.do = func(tx *visit) (string, error) {
 		err := tx.licenses.AllowTrial(tx.r.Context(), license.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})

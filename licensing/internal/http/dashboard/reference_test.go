@@ -16,7 +16,7 @@ import (
 )
 
 // TestReference: the page has every operation and object of openapi.json, commands
-// with the address of the service, and no link that leads nowhere.
+// with the address of the service, and no link that has no target.
 func TestReference(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://shop.example/licensing/"})
