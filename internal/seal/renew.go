@@ -15,7 +15,7 @@ type Renewed struct {
 
 // Renew encrypts the secrets in all entries of a kind with the current master
 // key. edit, which may run several times, returns the new data of an entry, nil if
-// it stays as it is, and counts with [Box.Renew]. Each entry is read again in the
+// it does not change, and counts with [Box.Renew]. Each entry is read again in the
 // Update that writes it, so other processes may change entries meanwhile. After an
 // error, a new call does the rest.
 func Renew(ctx context.Context, st store.Store, kind string, edit func(e store.Entry, n *Renewed) (data []byte, err error)) (total Renewed, err error) {
@@ -65,7 +65,7 @@ func renewEntry(ctx context.Context, st store.Store, kind, key string, edit func
 }
 
 // Renew returns a secret encrypted with the current master key, and counts it. It
-// returns nil if the secret stays as it is stored: encrypted with that key, or with
+// returns nil if the secret does not change: encrypted with that key, or with
 // one that nobody gave. If sealed is nil, the secret is stored in plain text.
 func (b Box) Renew(n *Renewed, clear, sealed, about []byte) (renewed []byte, err error) {
 	if sealed != nil {
