@@ -65,8 +65,8 @@ func renewEntry(ctx context.Context, st store.Store, kind, key string, edit func
 }
 
 // Renew returns a secret encrypted with the current master key, and counts it. It
-// returns nil if the secret does not change: encrypted with that key, or with
-// one that nobody gave. If sealed is nil, the secret is stored in plain text.
+// returns nil if the secret does not change: it is encrypted with that key or with
+// an unknown one. If sealed is nil, the secret is stored in plain text.
 func (b Box) Renew(n *Renewed, clear, sealed, about []byte) (renewed []byte, err error) {
 	if sealed != nil {
 		current := false
