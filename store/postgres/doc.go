@@ -19,9 +19,15 @@ The host provides the database/sql driver (pgx's stdlib or lib/pq) and owns the
 	h := licensing.NewHandler(st, licensing.Options{})
 
 Set SetMaxOpenConns to what the server can spare for this process, and
-SetMaxIdleConns to the same. The package supports PostgreSQL 12 and later, and is tested on 15. The database
-encoding must be UTF8. The locale does not matter, because every column is
-compared and ordered by its bytes.
+SetMaxIdleConns to the same.
+
+The package is written for PostgreSQL 12 and later, and is tested on 15 only.
+Databases that speak its protocol, such as CockroachDB, YugabyteDB and Citus, are
+not tested, and nothing is promised about them: run the suite in the package
+storetest on one before you use it.
+
+The database encoding must be UTF8. The locale does not matter, because every
+column is compared and ordered by its bytes.
 
 # Tables
 
@@ -46,10 +52,11 @@ commit, regardless of the number of callers. Size the pool to leave room for
 reads in addition to Views, and remember that every process has its own pool.
 
 Connect to the primary server, and do not turn synchronous_commit off: otherwise
-a crash can lose acknowledged updates. A pooler such as PgBouncer works, also in
-transaction mode, because the Store keeps no session state. Drivers need a
-setting for such poolers: default_query_exec_mode=exec for pgx,
-binary_parameters=yes for lib/pq.
+a crash can lose acknowledged updates. PgBouncer works, also in transaction mode,
+because the Store keeps no session state. In transaction mode, drivers need a
+setting: default_query_exec_mode=exec for pgx, binary_parameters=yes for lib/pq.
+Transaction and session mode are tested with PgBouncer 1.18. Statement mode has no
+transactions, which the Store needs. Other poolers are not tested.
 
 With pgx, every statement costs one round trip. With lib/pq, a statement with
 parameters costs two unless binary_parameters is set. A single Update that
@@ -73,11 +80,9 @@ Update was committed. Only in this case does it return
 
 Updates of one store run one after another. Each group of Updates begins by
 locking one row of the schema (SELECT … FOR UPDATE) and holds the lock until the
-group has committed. That is standard SQL, which databases that speak the protocol
-of PostgreSQL keep too, whereas some of them accept advisory locks and ignore them.
-Every statement therefore sees all earlier Updates, and events become visible in
-the order of their numbers, which follow that of the newest event. Reads take no
-lock and never wait for an Update.
+group has committed. Every statement therefore sees all earlier Updates, and
+events become visible in the order of their numbers, which follow that of the
+newest event. Reads take no lock and never wait for an Update.
 
 Updates that wait in one process share a transaction. Each runs on its own
 goroutine and behind its own savepoint, so one that fails or panics does not

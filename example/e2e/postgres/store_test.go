@@ -39,13 +39,9 @@ func BenchmarkStore(b *testing.B) {
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	for _, test := range []struct{ name, driver, setting string }{
-		{"pgx", "pgx", ""},
-		{"lib-pq", "postgres", ""},
-		{"pgx behind a pooler", "pgx", " default_query_exec_mode=simple_protocol"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			db := open(t, test.driver, sharedDSN(t)+test.setting)
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, driver, sharedDSN(t))
 			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
 		})
 	}
