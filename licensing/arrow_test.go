@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                 {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":  {"auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
+	"example/internal/admin":  {"auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},
 
 	"example/internal/selling":      {"licensing/license"},

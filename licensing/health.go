@@ -201,10 +201,10 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		add(HealthSecretsUnreadable, "", nil, "%d private keys of license files are encrypted with another Options.MasterKey; they cannot sign.", n)
 	}
 	if n := out.Secrets.Clear; n > 0 {
-		add(HealthSecretsClear, "", nil, "%d webhook secrets are stored in plain text; set Options.MasterKey and rotate them.", n)
+		add(HealthSecretsClear, "", nil, "%d webhook secrets are stored in plain text; set Options.MasterKey and call Handler.ReencryptSecrets.", n)
 	}
 	if n := out.SigningKeys.Clear; n > 0 {
-		add(HealthSecretsClear, "", nil, "%d private keys of license files are stored in plain text; set Options.MasterKey and rotate them.", n)
+		add(HealthSecretsClear, "", nil, "%d private keys of license files are stored in plain text; set Options.MasterKey and call Handler.ReencryptSecrets.", n)
 	}
 	// The newest event is always kept, so one old event is no problem.
 	if keep := h.opts.Events.Retention; keep > 0 && len(events) > 1 {

@@ -1,5 +1,5 @@
 // Package admin has the commands of an operator of the service: backups, checks,
-// moves between stores, the first operator, and license files. The calling
+// moves between stores, operators, credentials, customers, and keys. The calling
 // command opens its database.
 package admin
 
@@ -48,6 +48,10 @@ var commands = []command{
 	{"import", []string{"ARCHIVE", "DATABASE"}, "read an archive into a new database", importArchive},
 	{"move-in", []string{"DATABASE", "EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
 	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
+	{"reset-password", []string{"DATABASE", "EMAIL"}, "let an operator choose a new password; a second factor remains", resetPassword},
+	{"create-client", []string{"DATABASE", "NAME", "SCOPES"}, "create API credentials; SCOPES has commas, as in license:read,license:write", createClient},
+	{"erase-customer", []string{"DATABASE", "CUSTOMER"}, "delete the licenses of a customer, and blank the events about them", eraseCustomer},
+	{"create-keys", []string{"DATABASE"}, "create the keys of license files if there are none, and print the published ones", createKeys},
 	{"rotate-key", []string{"DATABASE"}, "sign license files with the next key; LICENSING_MASTER_KEY is the master key", rotateKey},
 	{"reencrypt", []string{"DATABASE"}, "encrypt secrets with LICENSING_MASTER_KEY; LICENSING_PREVIOUS_MASTER_KEYS decrypts", reencrypt},
 	{"verify", []string{"FILE", "KEYS"}, "check a license file with the keys of GET /file/keys", verify},

@@ -150,13 +150,81 @@ func TestCreateOperator(t *testing.T) {
 	require.Contains(t, err.Error(), "admin, support or viewer")
 }
 
+// TestResetPassword helps an admin whom nobody else can help.
+func TestResetPassword(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	service := licensing.NewHandler(st, licensing.Options{}).Operators()
+	_, err = service.Create(t.Context(), operator.CreateParams{Email: "ada@example.com", Password: "the train was late on monday", Role: operator.RoleAdmin})
+	is.NoErr(err)
+	out, err := run(t, "reset-password", db, "Ada@example.com")
+	is.NoErr(err)
+	m := regexp.MustCompile(`dashboard/join#code=(\S+)\n`).FindStringSubmatch(out)
+	is.True(m != nil)
+
+	const password = "the ferry leaves before breakfast"
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
+	_, err = service.AcceptInvitation(httptest.NewRecorder(), r, m[1], password)
+	is.NoErr(err)
+	op, err := service.SignIn(httptest.NewRecorder(), r, "ada@example.com", password)
+	is.NoErr(err)
+	is.Equal(op.Role, operator.RoleAdmin)
+
+	_, err = run(t, "reset-password", db, "grace@example.com")
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "no operator grace@example.com")
+}
+
+func TestCreateClient(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 0)
+	out, err := run(t, "create-client", db, "Web shop", "license:read,event:read")
+	is.NoErr(err)
+	m := regexp.MustCompile(`^client_id {6}(\S+)\nclient_secret {2}(\S+)\n$`).FindStringSubmatch(out)
+	is.True(m != nil)
+
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(m[1], m[2])
+	w := httptest.NewRecorder()
+	licensing.NewHandler(st, licensing.Options{}).ServeHTTP(w, r)
+	is.Equal(w.Code, 200)
+	require.Contains(t, w.Body.String(), "event:read", "license:read")
+
+	_, err = run(t, "create-client", db, "Web shop", "license:own")
+	is.True(err != nil)
+}
+
+func TestEraseCustomer(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 2)
+	for _, want := range []string{
+		"licenses   2 deleted\nevents     4 blanked\npurchases  0 blanked\n", // created and deleted
+		"licenses   0 deleted\nevents     0 blanked\npurchases  0 blanked\n",
+	} {
+		out, err := run(t, "erase-customer", db, "cus_1")
+		is.NoErr(err)
+		is.Equal(out, want)
+	}
+	is.Equal(licensesIn(t, db), 0)
+}
+
 // A mistyped name must not create a database.
 func TestMissingDatabase(t *testing.T) {
 	is := is.New(t)
 	missing := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{
 		{"backup", missing, missing + ".copy"}, {"check", missing}, {"export", missing, missing + ".ndjson"},
-		{"create-operator", missing, "ada@example.com", "admin"},
+		{"create-operator", missing, "ada@example.com", "admin"}, {"reset-password", missing, "ada@example.com"},
+		{"create-client", missing, "shop", "license:read"}, {"erase-customer", missing, "cus_1"}, {"create-keys", missing},
 	} {
 		_, err := run(t, args...)
 		require.ErrorIs(t, err, os.ErrNotExist) // for each command

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -69,6 +70,42 @@ func reencrypt(ctx context.Context, c *call) error {
 	})
 }
 
+// signingKeys returns the manager of the keys for license files, unless the master
+// key is not that of the service.
+func signingKeys(ctx context.Context, db *Database, opts licensing.Options) (*files.Service, error) {
+	keys := licensing.NewHandler(db, opts).Files()
+	n, err := keys.SecretCounts(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.Unreadable > 0 && opts.MasterKey == nil:
+		return nil, errors.New("the signing keys are encrypted; set " + masterKeyVariable)
+	case n.Unreadable > 0:
+		return nil, errors.New("the signing keys are encrypted with a key other than " + masterKeyVariable)
+	}
+	return keys, nil
+}
+
+// createKeys creates the first keys for license files, as their first use does, and
+// prints the set that programs embed.
+func createKeys(ctx context.Context, c *call) error {
+	opts, err := masterKeys()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		keys, err := signingKeys(ctx, db, opts)
+		if err != nil {
+			return err
+		}
+		set, err := keys.KeySet(ctx)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(c.out).Encode(set)
+	})
+}
+
 // rotateKey activates the next key for license files. The previous key remains
 // valid for the files that it signed.
 func rotateKey(ctx context.Context, c *call) error {
@@ -77,16 +114,9 @@ func rotateKey(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.with(ctx, c.args[0], func(db *Database) error {
-		keys := licensing.NewHandler(db, opts).Files()
-		n, err := keys.SecretCounts(ctx)
+		keys, err := signingKeys(ctx, db, opts)
 		if err != nil {
 			return err
-		}
-		switch {
-		case n.Unreadable > 0 && opts.MasterKey == nil:
-			return errors.New("the signing keys are encrypted; set " + masterKeyVariable)
-		case n.Unreadable > 0:
-			return errors.New("the signing keys are encrypted with a key other than " + masterKeyVariable)
 		}
 		k, err := keys.RotateKey(ctx, files.RotateKeyParams{})
 		if errors.Is(err, files.ErrKeyTooNew) {

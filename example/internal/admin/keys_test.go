@@ -106,3 +106,30 @@ func TestReencrypt(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(n, files.SecretCounts{Sealed: 2})
 }
+
+// TestCreateKeys creates the first keys once, and prints what programs embed.
+func TestCreateKeys(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 0)
+	master := bytes.Repeat([]byte("m"), 32)
+	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(master))
+	out, err := run(t, "create-keys", db)
+	is.NoErr(err)
+	set, err := licensefile.ParseKeys([]byte(out))
+	is.NoErr(err)
+	is.Equal(len(set.IDs()), 2)
+	again, err := run(t, "create-keys", db)
+	is.NoErr(err)
+	is.Equal(again, out)
+
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	n, err := licensing.NewHandler(st, licensing.Options{MasterKey: master}).Files().SecretCounts(t.Context())
+	is.NoErr(err)
+	is.Equal(n, files.SecretCounts{Sealed: 2})
+	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("o"), 32)))
+	_, err = run(t, "create-keys", db)
+	is.True(err != nil)
+}

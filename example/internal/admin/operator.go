@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -17,8 +18,48 @@ func createOperator(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.out, "Open this page below the address of the service within %.0f hours, and choose a password:\n\n  dashboard/join#code=%s\n",
-			operator.InvitationTTL.Hours(), code)
-		return err
+		return c.showCode(code)
 	})
+}
+
+// resetPassword lets an operator choose a new password, such as the only admin, whom
+// nobody else can help. A second factor remains.
+func resetPassword(ctx context.Context, c *call) error {
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		service := licensing.NewHandler(db, licensing.Options{}).Operators()
+		op, err := findOperator(ctx, service, c.args[1])
+		if err != nil {
+			return err
+		}
+		code, err := service.CreatePasswordReset(ctx, op.ID)
+		if err != nil {
+			return err
+		}
+		return c.showCode(code)
+	})
+}
+
+func findOperator(ctx context.Context, service *operator.Service, email string) (operator.Operator, error) {
+	var p operator.ListParams
+	for {
+		page, err := service.List(ctx, p)
+		if err != nil {
+			return operator.Operator{}, err
+		}
+		for _, op := range page.Data {
+			if strings.EqualFold(op.Email, email) {
+				return op, nil
+			}
+		}
+		if p.Cursor = page.NextCursor; p.Cursor == "" {
+			return operator.Operator{}, fmt.Errorf("there is no operator %s", email)
+		}
+	}
+}
+
+// showCode prints where the code of an invitation is used.
+func (c *call) showCode(code string) error {
+	_, err := fmt.Fprintf(c.out, "Open this page below the address of the service within %.0f hours, and choose a password:\n\n  dashboard/join#code=%s\n",
+		operator.InvitationTTL.Hours(), code)
+	return err
 }

@@ -1,0 +1,24 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+// createClient creates credentials for the API. Their secret cannot be read again.
+func createClient(ctx context.Context, c *call) error {
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		client, secret, err := licensing.NewHandler(db, licensing.Options{}).Auth().CreateClient(ctx, auth.CreateClientParams{
+			Name: c.args[1], Scopes: strings.Split(c.args[2], ","),
+		})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "client_id      %s\nclient_secret  %s\n", client.ID, secret)
+		return err
+	})
+}
