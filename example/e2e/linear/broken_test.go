@@ -1,0 +1,108 @@
+package linear
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A broken store has one defect in its Updates.
+type broken struct {
+	store.Store
+	defect string
+
+	mu   sync.Mutex
+	read map[string]read // by license id: what "stale read" returns again
+}
+
+type read struct {
+	license store.License
+	at      time.Time
+}
+
+// errUndo undoes an Update.
+var errUndo = errors.New("undo")
+
+func (s *broken) Update(ctx context.Context, fn func(store.Tx) error) error {
+	err := s.Store.Update(ctx, func(tx store.Tx) error {
+		if err := fn(brokenTx{tx, s}); err != nil {
+			return err
+		}
+		if s.defect == "lost commit" && rand.N(20) == 0 {
+			return errUndo
+		}
+		return nil
+	})
+	if errors.Is(err, errUndo) {
+		return nil
+	}
+	return err
+}
+
+// A brokenTx is the transaction of a broken store.
+type brokenTx struct {
+	store.Tx
+	s *broken
+}
+
+func (tx brokenTx) License(ctx context.Context, id string) (store.License, error) {
+	l, err := tx.Tx.License(ctx, id)
+	if err != nil || tx.s.defect != "stale read" {
+		return l, err
+	}
+	tx.s.mu.Lock()
+	defer tx.s.mu.Unlock()
+	if old, ok := tx.s.read[id]; ok && time.Since(old.at) < 20*time.Millisecond {
+		return old.license, nil
+	}
+	l.Document = bytes.Clone(l.Document)
+	tx.s.read[id] = read{l, time.Now()}
+	return l, nil
+}
+
+func (tx brokenTx) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := tx.Tx.Entry(ctx, kind, key)
+	switch {
+	case err != nil:
+	case tx.s.defect == "forgotten reply" && kind == "once":
+		return store.Entry{}, store.ErrNotFound
+	case tx.s.defect == "extra seat" && kind == "seats":
+		if n, _ := strconv.Atoi(string(e.Data)); n == seatLimit {
+			e.Data = strconv.AppendInt(nil, seatLimit-1, 10)
+		}
+	}
+	return e, err
+}
+
+// TestBroken checks that the histories of a broken store are found to be
+// impossible.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	for _, defect := range []string{"stale read", "extra seat", "forgotten reply", "lost commit"} {
+		t.Run(defect, func(t *testing.T) {
+			is := is.New(t)
+			st := openStore(t, "sqlite", filepath.Join(t.TempDir(), "licenses.db"))
+			token := newToken(t, st)
+			s := &broken{Store: st, defect: defect, read: map[string]read{}}
+			g := newGroup(t, token, serve(t, s), serve(t, s))
+			result := porcupine.Ok
+			for range 20 {
+				if result = search(g.round()); result == porcupine.Illegal {
+					break
+				}
+			}
+			is.Equal(result, porcupine.Illegal)
+		})
+	}
+}

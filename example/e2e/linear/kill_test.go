@@ -1,0 +1,153 @@
+//go:build unix
+
+package linear
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+var long = flag.Duration("long", 0, "how long TestKills runs on each store; 0: a second on SQLite")
+
+// With these variables set, the test binary is a service that runs until its
+// standard input ends.
+const (
+	driverVariable = "LICENSEKIT_LINEAR_DRIVER"
+	sourceVariable = "LICENSEKIT_LINEAR_SOURCE"
+)
+
+func TestMain(m *testing.M) {
+	driver := os.Getenv(driverVariable)
+	if driver == "" {
+		os.Exit(m.Run())
+	}
+	if err := victim(driver, os.Getenv(sourceVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// victim prints the address at which it serves.
+func victim(driver, source string) error {
+	st, stop, err := openSource(context.Background(), driver, source)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	server := httptest.NewServer(licensing.NewHandler(st, options))
+	fmt.Println(server.URL)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// A process is a service in a process of its own.
+type process struct {
+	address
+	driver, source string
+	cmd            *exec.Cmd
+}
+
+// start starts the process and waits until it serves.
+func (p *process) start() error {
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), driverVariable+"="+p.driver, sourceVariable+"="+p.source)
+	p.cmd.Stderr = os.Stderr
+	if _, err := p.cmd.StdinPipe(); err != nil { // which ends with this process
+		return err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return errors.Join(err, p.kill())
+	}
+	p.set(strings.TrimSpace(line))
+	return nil
+}
+
+// kill kills the process with SIGKILL and waits until it has ended.
+func (p *process) kill() error {
+	err := p.cmd.Process.Kill()
+	p.cmd.Wait() // returns the signal as an error
+	return err
+}
+
+// TestKills sends requests to two processes with one store, of which one after
+// another is killed and started again.
+func TestKills(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		testKills(t, "sqlite", filepath.Join(t.TempDir(), "licenses.db"))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		if *long == 0 {
+			t.Skip("only with -long")
+		}
+		t.Parallel()
+		testKills(t, "pgx", startPostgres(t))
+	})
+}
+
+func testKills(t *testing.T, driver, source string) {
+	is := is.New(t)
+	st := openStore(t, driver, source)
+	processes := []*process{{driver: driver, source: source}, {driver: driver, source: source}}
+	for _, p := range processes {
+		is.NoErr(p.start())
+	}
+	g := newGroup(t, "", &processes[0].address, &processes[1].address)
+	kills, results, duration := 0, map[porcupine.CheckResult]int{}, cmp.Or(*long, time.Second)
+	var expires time.Time
+	for start := time.Now(); time.Since(start) < duration && !t.Failed(); kills++ {
+		if time.Now().After(expires) { // a token is valid for an hour
+			g.token, expires = newToken(t, st), time.Now().Add(30*time.Minute)
+		}
+		// One kill in a round: each leaves requests without an answer, and the
+		// check takes exponentially longer with their number.
+		var killer sync.WaitGroup
+		killer.Go(func() {
+			time.Sleep(rand.N(200 * time.Millisecond))
+			p := processes[kills%2]
+			if err := errors.Join(p.kill(), p.start()); err != nil {
+				t.Error(err)
+			}
+		})
+		history := g.round()
+		killer.Wait()
+		results[check(t, history)]++
+	}
+	for _, p := range processes {
+		is.NoErr(p.kill())
+	}
+	total := 0
+	for _, count := range g.answers {
+		total += count
+	}
+	t.Logf("%d kills, %d requests, rounds: %v, answers: %v", kills, total, results, g.answers)
+	is.True(results[porcupine.Ok] > results[porcupine.Unknown]) // some may take too long to check
+}

@@ -1,0 +1,160 @@
+package linear
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/postgres"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+// rounds is how many rounds the short form has.
+const rounds = 3
+
+// options are those of all services: without limits of rates, which the model does
+// not have.
+var options = licensing.Options{
+	Logger: slog.New(slog.DiscardHandler),
+	Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+}
+
+// serve starts a service on a store.
+func serve(t *testing.T, st store.Store) *address {
+	server := httptest.NewServer(licensing.NewHandler(st, options))
+	t.Cleanup(server.Close)
+	var a address
+	a.set(server.URL)
+	return &a
+}
+
+// openStore opens a file of SQLite, or with the driver pgx a database of
+// PostgreSQL, until the test ends.
+func openStore(t *testing.T, driver, source string) store.Store {
+	t.Helper()
+	st, stop, err := openSource(t.Context(), driver, source)
+	is.New(t).NoErr(err)
+	t.Cleanup(stop)
+	return st
+}
+
+// openSource is openStore for a process that is not a test.
+func openSource(ctx context.Context, driver, source string) (st store.Store, stop func(), err error) {
+	if driver == "sqlite" {
+		st, err := sqlite.Open(source)
+		if err != nil {
+			return nil, nil, err
+		}
+		return st, func() { st.Close() }, nil
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err = postgres.New(ctx, db, postgres.Options{})
+	return st, func() { db.Close() }, err
+}
+
+// startPostgres starts a PostgreSQL server, or skips the test.
+func startPostgres(t *testing.T) (dsn string) {
+	t.Helper()
+	is := is.New(t)
+	server, err := pgserver.New("fsync=off", "full_page_writes=off")
+	if errors.Is(err, pgserver.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	is.NoErr(err)
+	t.Cleanup(func() { server.Remove() })
+	is.NoErr(server.Start())
+	return server.DSN()
+}
+
+// newToken creates a client in a store and returns a token of it.
+func newToken(t *testing.T, st store.Store) string {
+	t.Helper()
+	is := is.New(t)
+	h := licensing.NewHandler(st, options)
+	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Scopes: auth.Scopes()})
+	is.NoErr(err)
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(c.ID, secret)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	is.NoErr(json.Unmarshal(w.Body.Bytes(), &answer))
+	return answer.Token
+}
+
+// search checks the history of a round.
+func search(history []porcupine.Operation) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model, history, 20*time.Second)
+}
+
+// check is search, and fails the test if a history is impossible. It then writes a
+// page that shows where the model and the history differ, which stays if the test
+// runs with -artifacts.
+func check(t *testing.T, history []porcupine.Operation) porcupine.CheckResult {
+	t.Helper()
+	result := search(history)
+	if result == porcupine.Illegal {
+		_, info := porcupine.CheckOperationsVerbose(model, history, 20*time.Second)
+		page := filepath.Join(t.ArtifactDir(), "history.html")
+		t.Errorf("the history is not linearizable: %s (%v)", page, porcupine.VisualizePath(model, info, page))
+	}
+	return result
+}
+
+// TestTwoServices sends requests to two services on one store.
+func TestTwoServices(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		testTwoServices(t, "sqlite", filepath.Join(t.TempDir(), "licenses.db"))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		testTwoServices(t, "pgx", startPostgres(t))
+	})
+}
+
+func testTwoServices(t *testing.T, driver, source string) {
+	is := is.New(t)
+	one, two := openStore(t, driver, source), openStore(t, driver, source)
+	g := newGroup(t, newToken(t, one), serve(t, one), serve(t, two))
+	for range rounds {
+		is.Equal(check(t, g.round()), porcupine.Ok)
+	}
+	g.complete(t)
+}
+
+// complete checks that the histories had all that matters.
+func (g *group) complete(t *testing.T) {
+	t.Helper()
+	t.Log(g.answers)
+	for _, answer := range []string{
+		"create 201", "create 409", "create lost", "update 200", "update 412", "update lost", "suspend 200", "reinstate 200",
+		"delete 200", "activate 200", "activate 409", "activate lost", "take over 200", "release 200",
+	} {
+		if g.answers[answer] == 0 {
+			t.Errorf("the histories have no answer %q", answer)
+		}
+	}
+}
