@@ -35,7 +35,7 @@ type portalHost struct {
 func newPortalHost(t *testing.T, opts licensing.Options, p licensing.Portal) *portalHost {
 	host := &portalHost{Kit: licensingtest.New(t, opts), t: t, user: "cus_ada"}
 	p.Customer = func(w http.ResponseWriter, r *http.Request) (string, bool) {
-		if host.user == "nobody" {
+		if host.user == "signed out" {
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
 			return "", false
 		}
@@ -220,7 +220,7 @@ func TestPortalBelongsToTheSignedInCustomer(t *testing.T) {
 
 	w := host.visit("POST", l.ID+"/release", device, "Sec-Fetch-Site", "cross-site")
 	is.Equal(w.Code, http.StatusForbidden)
-	host.user = "nobody"
+	host.user = "signed out"
 	is.Equal(host.visit("GET", "", nil).Header().Get("Location"), "/login")
 	is.Equal(host.visit("POST", l.ID+"/release", device).Header().Get("Location"), "/login")
 	require.NotContains(t, log.String(), "Portal.Customer")

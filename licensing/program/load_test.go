@@ -110,7 +110,7 @@ func TestStorm(t *testing.T) {
 				}
 				require.AtLeast(s.T, validated, programs)
 				for at, n := range perSecond {
-					if n > programs/5 {
+					if n > programs/5+20 { // evenly, it would be two thirds of a fifth
 						s.Errorf("%d requests in the ten seconds after %v", n, at)
 					}
 				}
