@@ -29,10 +29,11 @@ import (
 // The functions below are in the guides, word for word.
 
 // mount adds the service to your application; st is a store such as sqlite.Open("licenses.db").
-func mount(ctx context.Context, mux *http.ServeMux, st store.Store) {
+func mount(ctx context.Context, mux *http.ServeMux, st store.Store, pages licensing.Portal) {
 	h := licensing.NewHandler(st, licensing.Options{})
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
 	go h.Run(ctx) // webhooks, expiry notices, cleanup
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(pages))) // pages for your customers
 }
 
 // createClient returns the credentials of a new API client. The store keeps
@@ -126,10 +127,12 @@ func TestREADMEFunctions(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	mux := http.NewServeMux()
-	mount(ctx, mux, memory.New())
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/licensing/health", nil))
-	is.Equal(w.Code, http.StatusOK)
+	mount(ctx, mux, memory.New(), licensing.Portal{Customer: func(http.ResponseWriter, *http.Request) (string, bool) { return "ada", true }})
+	for _, path := range []string{"/licensing/health", "/account/licenses/"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", path, nil))
+		is.Equal(w.Code, http.StatusOK)
+	}
 	is.True(!mayExport(nil)) // program.Open requires keys
 }
 
