@@ -32,8 +32,8 @@ import (
 func mount(ctx context.Context, mux *http.ServeMux, st store.Store, pages licensing.Portal) {
 	h := licensing.NewHandler(st, licensing.Options{})
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
-	go h.Run(ctx) // webhooks, expiry notices, cleanup
-	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(pages))) // pages for your customers
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(pages))) // for your customers
+	go h.Run(ctx)
 }
 
 // createClient returns the credentials of a new API client. The store keeps
