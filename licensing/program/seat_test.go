@@ -1,7 +1,9 @@
 package program
 
 import (
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +143,26 @@ func TestRelease(t *testing.T) {
 		l = b.restart(l)
 		s.is(l, "valid")
 		s.Equal(s.seats(), []string{"pc-1"})
+	})
+}
+
+// TestReleaseBeforeACheck: a check that waits for the release takes no seat again.
+func TestReleaseBeforeACheck(t *testing.T) {
+	onStage(t, func(s *stage) {
+		l := s.box("pc-1").open()
+		s.is(l, "valid")
+		var checked sync.WaitGroup
+		s.meddle(func(req *http.Request, carry func() answerOf) answerOf {
+			if strings.HasSuffix(req.URL.Path, "/deactivate") {
+				checked.Go(func() { _ = l.Refresh(s.Context()) })
+				time.Sleep(time.Second)
+			}
+			return carry()
+		})
+		s.NoErr(l.Release(s.Context()))
+		checked.Wait()
+		s.Equal(len(s.seats()), 0)
+		s.is(l, api.VerdictNotActivated)
 	})
 }
 
