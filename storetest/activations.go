@@ -239,11 +239,12 @@ func activationsTogether(b *bench) {
 	for _, c := range []struct {
 		name string
 		want error
-		bad  store.Activation
+		bad  []store.Activation
 	}{
-		{"of a missing license", store.ErrNotFound, activation("missing", 93)},
-		{"with a Fingerprint that is taken", store.ErrExists, taken},
-		{"with the Fingerprint of another in the call", store.ErrExists, twin},
+		{"of a missing license", store.ErrNotFound, []store.Activation{activation("missing", 93)}},
+		{"with a Fingerprint that is taken", store.ErrExists, []store.Activation{taken}},
+		{"with a Fingerprint that is taken, and then another", store.ErrExists, []store.Activation{taken, activation(one, 92)}},
+		{"with the Fingerprint of another in the call", store.ErrExists, []store.Activation{twin}},
 	} {
 		for _, place := range []int{1, 20} {
 			changed := activation(one, 5)
@@ -252,7 +253,7 @@ func activationsTogether(b *bench) {
 			for n := range 20 {
 				call = append(call, activation(two, 100+n))
 			}
-			call = slices.Insert(call, place, c.bad)
+			call = slices.Insert(call, place, c.bad...)
 			var err error
 			b.update(func(tx store.Tx) error {
 				err = tx.PutActivations(b.ctx, call...)

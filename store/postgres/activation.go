@@ -94,35 +94,31 @@ const activationKinds = "tttiid"
 // license is missing or another of its activations has a fingerprint. If several
 // have one id, it sends the last.
 func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
-	rows := make([][]any, 0, len(activations))
-	sent, prints, licenses := map[[2]string]int{}, map[[2]string]string{}, map[string]bool{}
+	rows := make([][]any, len(activations))
+	places, prints, licenses := map[[2]string]bool{}, map[[2]string]string{}, map[string]bool{}
 	unique := true
-	for _, a := range activations {
-		row := []any{a.LicenseID, a.ID, a.Fingerprint, millis(a.LeaseEndsAt), millis(a.EndedAt), document(a.Document)}
+	for i, a := range activations {
+		rows[i] = []any{a.LicenseID, a.ID, a.Fingerprint, millis(a.LeaseEndsAt), millis(a.EndedAt), document(a.Document), i}
 		print := [2]string{a.LicenseID, a.Fingerprint}
 		id, taken := prints[print]
 		unique = unique && (!taken || id == a.ID)
-		prints[print], licenses[a.LicenseID] = a.ID, true
-		place := [2]string{a.LicenseID, a.ID}
-		if i, again := sent[place]; again {
-			rows[i] = row
-			continue
-		}
-		sent[place] = len(rows)
-		rows = append(rows, row)
+		prints[print], licenses[a.LicenseID], places[[2]string{a.LicenseID, a.ID}] = a.ID, true, true
 	}
+	// Of several activations with one ID the last is written; the fingerprints
+	// of all have to be free.
 	n, err := t.writeRows(ctx, rows, `
-		WITH added (`+bare(activationColumns)+`) AS MATERIALIZED (`+recordset(activationKinds)+`)
+		WITH added (`+bare(activationColumns)+`, place) AS MATERIALIZED (`+recordset(activationKinds+"i")+`)
 		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
-		SELECT `+bare(activationColumns)+` FROM added
+		SELECT DISTINCT ON (license_id, id) `+bare(activationColumns)+` FROM added
 		WHERE $2 AND $3 = (SELECT count(*) FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
 		AND NOT EXISTS (
 			SELECT FROM added a JOIN licensing_activation other
 			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)
+		ORDER BY license_id, id, place DESC
 		ON CONFLICT (license_id, id) DO UPDATE SET
 			fingerprint = excluded.fingerprint, lease_ends_at = excluded.lease_ends_at,
 			ended_at = excluded.ended_at, document = excluded.document`, unique, int64(len(licenses)))
-	if err == nil && int(n) < len(rows) {
+	if err == nil && int(n) < len(places) {
 		err = store.ErrExists
 		for id := range licenses {
 			if _, missing := t.License(ctx, id); missing != nil {
