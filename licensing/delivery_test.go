@@ -795,7 +795,7 @@ func TestARequestWakesRun(t *testing.T) {
 		defer begin(t, c.Handler)()
 		synctest.Wait()
 		c.do("POST", "/license", `{"name":"n","product_id":"p","customer_id":"c"}`)
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(30 * time.Millisecond)
 		synctest.Wait()
 		is.Equal(len(p.at("x.example")), 1)
 	})

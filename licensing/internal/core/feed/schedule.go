@@ -54,7 +54,7 @@ const maxPause = 30 * time.Second
 // bellPause is how long a task rests after a step before the bell starts the next
 // one, so that many changes in a row share a step. After a longer rest, the bell
 // starts a step immediately.
-const bellPause = 5 * time.Millisecond
+const bellPause = 20 * time.Millisecond
 
 // A job is a task and when its next step is due.
 type job struct {
