@@ -62,7 +62,9 @@ func TestGeneratedGo(t *testing.T) {
 	dir := t.TempDir()
 	base, _, _ := serve(t)
 	description(t, dir, base)
-	run := func(args ...string) { node.Run(t, node.Command{Dir: dir, Env: []string{"GOFLAGS=-mod=mod"}}, "go", args...) }
+	run := func(args ...string) {
+		node.Run(t, node.Command{Dir: dir, Env: []string{"GOFLAGS=-mod=mod"}}, "go", args...)
+	}
 	run("mod", "init", "example.com/api")
 	run("run", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@"+oapiCodegen, "-generate", "types,client", "-package", "api", "-o", "api.go", "openapi.json")
 	run("mod", "tidy")

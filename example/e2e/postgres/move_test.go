@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -263,4 +264,21 @@ func (m *mover) feed(h *licensing.Handler) (all []license.Event) {
 		}
 		cursor = page.NextCursor
 	}
+}
+
+// move copies from one store to another, by way of an archive in a new file.
+func move(ctx context.Context, from, to store.Store, name string) error {
+	archive, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // it holds keys and digests
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	err = from.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, archive) })
+	if err != nil {
+		return err
+	}
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return store.Import(ctx, to, archive)
 }
