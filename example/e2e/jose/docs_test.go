@@ -3,8 +3,6 @@ package jose
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
@@ -14,27 +12,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// block returns the code of the guide in a language.
-func block(t *testing.T, language string) string {
-	t.Helper()
-	guide, err := os.ReadFile("../../../licensing/docs/offline.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(guide), -1)
-	if len(blocks) != 1 {
-		t.Fatalf("the guide has %d blocks in %s", len(blocks), language)
-	}
-	return blocks[0][1]
-}
+// samples has the code that the guide to license files links.
+const samples = "../../../licensing/docs/samples/"
 
-// A docsCase is a file, and whether the code of the guide must accept it.
+// A docsCase is a file, and whether the linked code must accept it.
 type docsCase struct {
 	Name, Text, Machine string
 	Good                bool
 }
 
-// A docsResult is what the code of the guide returned.
+// A docsResult is what the linked code returned.
 type docsResult struct {
 	Entitlements map[string]any
 	Error        string
@@ -105,9 +92,8 @@ func checkDocs(t *testing.T, dir, name string, args ...string) {
 }
 
 func TestGuideInJavaScript(t *testing.T) {
-	is := is.New(t)
 	dir := node.Install(t)
-	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.js"), []byte(block(t, "js")), 0o600))
+	is.New(t).NoErr(os.CopyFS(dir, os.DirFS(samples)))
 	checkDocs(t, dir, "node", "check.js")
 }
 
@@ -117,6 +103,6 @@ func TestGuideInPython(t *testing.T) {
 	python := node.Python(t)
 	dir := t.TempDir()
 	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
-	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.py"), []byte(block(t, "python")), 0o600))
+	is.NoErr(os.CopyFS(dir, os.DirFS(samples)))
 	checkDocs(t, dir, python, "check.py")
 }

@@ -1,6 +1,6 @@
-// Checks the cases of standard input with the code of the guide.
+// Checks the cases of standard input with the code that the guide links.
 import { readFileSync } from "node:fs";
-import { checkFile } from "./guide.js";
+import { checkFile } from "./jose.mjs";
 
 const job = JSON.parse(readFileSync(0, "utf8"));
 const results = [];

@@ -1,8 +1,8 @@
-# Checks the cases of standard input with the code of the guide.
+# Checks the cases of standard input with the code that the guide links.
 import json
 import sys
 
-from guide import check_file
+from pyjwt import check_file
 
 job = json.load(sys.stdin)
 results = []
