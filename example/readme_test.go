@@ -32,8 +32,8 @@ import (
 func mount(ctx context.Context, mux *http.ServeMux, st store.Store, pages licensing.Portal) {
 	h := licensing.NewHandler(st, licensing.Options{})
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
-	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(pages))) // for your customers
 	go h.Run(ctx)
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(pages))) // optional: for your customers
 }
 
 // createClient returns the credentials of a new API client. The store keeps
@@ -78,10 +78,10 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
-// mayExport reports whether the license of this installation has the entitlement "export".
-func mayExport(keys []byte) bool {
-	lic, err := program.Open(program.Options{URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas"})
-	return err == nil && lic.Has("export")
+// canExport opens the license once, when the program starts. The program embeds keys, your public keys.
+func canExport(keys []byte, key string) (bool, error) {
+	lic, err := program.Open(program.Options{URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: key})
+	return err == nil && lic.Has("export"), err
 }
 
 // openLicense opens the license of this installation. The program embeds the keys
@@ -122,7 +122,8 @@ func TestREADMEFunctions(t *testing.T) {
 		mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", path, nil))
 		is.Equal(w.Code, http.StatusOK)
 	}
-	is.True(!mayExport(nil)) // program.Open requires keys
+	ok, err := canExport(nil, "")
+	is.True(!ok && err != nil) // program.Open requires keys
 }
 
 // TestClientGuideFunctions calls the functions of the guide to the Go client.
