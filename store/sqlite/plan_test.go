@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,9 @@ func forEach(fn func(choice []int), sizes ...int) {
 	}
 }
 
+// position is the condition of a page after a position in time.
+var position = regexp.MustCompile(`\((?:l\.)?(\w+_at), (?:l\.)?(\w+)\) ([<>])`)
+
 // TestNoReadScansATableOrSorts asks for the plan of every read of the contract
 // with every combination of filters. It uses one goroutine, so it is useless
 // under the race detector.
@@ -82,6 +86,10 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		if p.size == exact && !served(p.text, plan) {
 			t.Errorf("%+v\n%s\nskips rows and cannot be stopped; the index serves only\n\t%s", what, p.text, plan)
+		}
+		// A page begins at its position, also among many rows of the same time.
+		if m := position.FindStringSubmatch(p.text); m != nil && !strings.Contains(plan, "id=?") && !strings.Contains(strings.Join(p.plan, ""), "("+m[1]+","+m[2]+")"+m[3]) {
+			bad = true
 		}
 		if bad || !strings.Contains(plan, index) {
 			t.Errorf("%+v\n%s\nwant %s, got\n\t%s", what, p.text, index, plan)
