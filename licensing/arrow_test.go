@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 	"licensing/internal/http/qr":        {},
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
-	"licensing":               {"internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
+	"licensing":               {"internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"licensing/api"},

@@ -83,7 +83,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Webhooks:    h.webhooks,
 		Metadata:    h.metadata,
 		KeySet:      h.keySet,
-		Revocations: h.files.Revocations,
+		Revocations: h.revocations,
 		Ready:       h.store.ready,
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		MaxImport:   opts.Limits.MaxImport,
@@ -92,6 +92,14 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.api = h.watched(web.NewSite(h.site, routes, nil))
 	h.pages = h.watched(web.NewSite(h.site, nil, pages))
 	return h
+}
+
+// revocations returns the revocation list of a product, or of one of its licenses.
+func (h *Handler) revocations(ctx context.Context, productID, licenseID string) (string, error) {
+	if licenseID != "" {
+		return h.files.LicenseRevocations(ctx, productID, licenseID)
+	}
+	return h.files.Revocations(ctx, productID)
 }
 
 // keySet returns the published keys of license files as a JWKS.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -71,6 +72,7 @@ const (
 	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets or signing keys are stored in plain text
 	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
 	HealthListAhead         HealthCode = "list_ahead"          // a revocation list was signed with a clock more than a day ahead
+	HealthListLarge         HealthCode = "list_large"          // a revocation list is half full, or has become too large
 )
 
 // A SubscriberLag is how far a subscriber is behind the event feed.
@@ -135,7 +137,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {
 		return Health{}, err
 	}
-	lists, err := inner.Of(h.files).ListsAhead(ctx)
+	lists, err := inner.Of(h.files).TroubledLists(ctx)
 	if err != nil {
 		return Health{}, err
 	}
@@ -213,11 +215,22 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		}
 	}
 	for _, l := range lists {
+		if !l.Ahead {
+			continue
+		}
 		var since *time.Time
 		if !l.Since.IsZero() {
 			since = &l.Since
 		}
 		add(HealthListAhead, l.ProductID, since, "A revocation list of the product was signed with a clock more than a day ahead of this one, so one of them is wrong. Programs refuse that list; later lists start from the present time.")
+	}
+	for _, l := range lists {
+		switch {
+		case l.Named > licensefile.MaxListed:
+			add(HealthListLarge, l.ProductID, nil, "More than %d licenses belong on the revocation list of the product, which is therefore not signed. Programs ask for the list of their license instead; those of versions before it keep the last list that they got.", licensefile.MaxListed)
+		case l.Named > 0:
+			add(HealthListLarge, l.ProductID, nil, "The revocation list of the product has %d licenses. It can have %d; licenses leave it when their files have expired.", l.Named, licensefile.MaxListed)
+		}
 	}
 	return out, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -226,6 +227,16 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		}
 		o.opts.Now = nil
 		return o.handler()
+	},
+	"list_large": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		_, err := h.Files().SignRevocations(o.t.Context(), files.SignRevocationsParams{
+			ProductID: "atlas", Licenses: make([]licensefile.RevokedLicense, licensefile.MaxListed/2+1),
+		})
+		if !errors.Is(err, licensefile.ErrMalformed) { // without hashes; the number is stored before
+			o.t.Fatal(err)
+		}
+		return h
 	},
 
 	"status 5xx": func(o *outage) *licensing.Handler {

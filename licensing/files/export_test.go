@@ -29,6 +29,6 @@ func New(st store.Store, o Options) *Service {
 	}
 	s := new(Service)
 	inner.Of(s).Init(inner.Config{Store: st, Now: o.Now, Logger: o.Logger, MasterKey: o.MasterKey, PreviousMasterKeys: o.PreviousMasterKeys},
-		o.SigningKeys, func(context.Context, string) ([]licensefile.RevokedLicense, error) { return nil, nil })
+		o.SigningKeys, func(context.Context, string, string) ([]licensefile.RevokedLicense, error) { return nil, nil })
 	return s
 }

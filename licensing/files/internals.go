@@ -32,9 +32,9 @@ func (i internals) Validate(hostKeys []SigningKey) error {
 // Init makes a zero Service ready. The hostKeys are keys whose private half is not
 // in the store; if there are any, the Service generates none itself. Init panics if
 // one of them is invalid. revoked returns the licenses of a product some files of
-// which are refused, for [Service.Revocations]. Init does no I/O and starts no
-// goroutine.
-func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error)) {
+// which are refused, or one of them, for [Service.Revocations]. Init does no I/O and
+// starts no goroutine.
+func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, error)) {
 	host, err := signersOf(hostKeys)
 	if err != nil {
 		panic("files: " + err.Error())

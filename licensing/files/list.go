@@ -4,63 +4,92 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 const (
-	listChecked = 5 * time.Second // how long a list is returned without a look at the store
-	listRenewed = 6 * time.Hour   // after which a list without changes is signed again
+	listChecked    = 5 * time.Second  // how long a list is returned without a look at the store
+	listCheckedPer = time.Millisecond // how much longer for each license that it names, which takes some microseconds to read
+	listRenewed    = 6 * time.Hour    // after which a list without changes is signed again
+	listTimeout    = time.Minute      // for making a list
 )
 
 // A signedList is the last revocation list of a product.
 type signedList struct {
-	mu       sync.Mutex // held while the list is made
-	text     string     // empty: none yet
-	content  [32]byte   // digest of what it says
-	signedAt time.Time  // by Options.Now
-	checked  time.Time  // by the clock of the machine
-	changes  int        // of the ring, when it was checked
+	turn     chan struct{} // has a value while the list is made
+	text     string        // empty: none yet
+	err      error         // why there is no list at present
+	content  [32]byte      // digest of what text says
+	signedAt time.Time     // by Options.Now
+	until    time.Time     // when to look at the store again, by the clock of the machine; zero: never looked
+	changes  int           // of the ring, when the store was read
 }
 
 // Revocations returns the current revocation list of a product, with what
-// Options.Revoked returns. A change appears after at most five seconds; as long
-// as nothing changes, the list is signed again every six hours only. It returns
-// the errors of Options.Revoked and of [Service.SignRevocations].
+// Options.Revoked returns. A change appears after at most five seconds, and a
+// millisecond more for each license on the list; as long as nothing changes, the
+// list is signed again every six hours only. An error is returned for as long.
+//
+// It returns [licensefile.ErrTooLarge] if the list would have more than
+// [licensefile.MaxListed] licenses; see [Service.LicenseRevocations]. Other errors
+// are those of [Service.SignRevocations].
 func (s *Service) Revocations(ctx context.Context, productID string) (string, error) {
 	list, changes := s.cache.list(productID)
-	list.mu.Lock()
-	defer list.mu.Unlock()
-	if list.text != "" && list.changes == changes && time.Since(list.checked) < listChecked {
-		return list.text, nil
+	select {
+	case list.turn <- struct{}{}:
+		defer func() { <-list.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	checked := time.Now()
-	refused, err := s.revoked(ctx, productID)
-	if err != nil {
-		return "", err
+	if list.changes != changes || !time.Now().Before(list.until) {
+		// A caller who gives up leaves the work to the next one otherwise.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
+		defer cancel()
+		began := time.Now()
+		named, err := s.renew(ctx, list, productID)
+		if err != nil && named == 0 {
+			s.cache.drop(productID, list)
+			return "", err
+		}
+		list.err, list.changes = err, changes
+		list.until = began.Add(listChecked + time.Duration(named)*listCheckedPer)
+	}
+	if list.err != nil {
+		return "", list.err
+	}
+	return list.text, nil
+}
+
+// renew reads what a list has to say, and signs it again if that has changed. It
+// returns how many licenses it has read.
+func (s *Service) renew(ctx context.Context, list *signedList, productID string) (named int, err error) {
+	refused, err := s.revoked(ctx, productID, "")
+	if errors.Is(err, licensefile.ErrTooLarge) {
+		named = licensefile.MaxListed + 1
+		return named, errors.Join(err, s.noteSize(ctx, productID, named))
+	} else if err != nil {
+		return 0, err
 	}
 	all, err := s.recent(ctx)
 	if err != nil {
-		return "", err
+		return len(refused), err
 	}
 	content, err := contentOf(all, refused)
 	if err != nil {
-		return "", err
+		return len(refused), err
 	}
-	now := s.now()
-	if list.text == "" || list.content != content || now.Sub(list.signedAt).Abs() >= listRenewed {
+	if now := s.now(); list.text == "" || list.content != content || now.Sub(list.signedAt).Abs() >= listRenewed {
 		text, err := s.SignRevocations(ctx, SignRevocationsParams{ProductID: productID, Licenses: refused})
 		if err != nil {
-			return "", err
+			return len(refused), err
 		}
-		s.cache.keep(productID, list)
 		list.text, list.content, list.signedAt = text, content, now
 	}
-	list.checked, list.changes = checked, changes
-	return list.text, nil
+	return len(refused), nil
 }
 
 // contentOf returns the digest of what a list says.
@@ -80,19 +109,20 @@ func (c *cache) list(productID string) (*signedList, int) {
 	defer c.mu.Unlock()
 	list := c.lists[productID]
 	if list == nil {
-		list = new(signedList) // kept once it is signed, so that unknown products take no memory
+		list = &signedList{turn: make(chan struct{}, 1)}
+		if c.lists == nil {
+			c.lists = make(map[string]*signedList)
+		}
+		c.lists[productID] = list
 	}
 	return list, c.changes
 }
 
-// keep keeps the list of a product, unless there is one.
-func (c *cache) keep(productID string, list *signedList) {
+// drop forgets a list that was never made, so that unknown products take no memory.
+func (c *cache) drop(productID string, list *signedList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lists == nil {
-		c.lists = make(map[string]*signedList)
-	}
-	if c.lists[productID] == nil {
-		c.lists[productID] = list
+	if list.until.IsZero() && c.lists[productID] == list {
+		delete(c.lists, productID)
 	}
 }

@@ -26,6 +26,8 @@ const maxAhead = 24*time.Hour + licensefile.Leeway
 type listRecord struct {
 	Sequence    int64     `json:"sequence"`
 	RestartedAt time.Time `json:"restarted_at,omitzero"` // when the sequence was last too far ahead
+	Named       int       `json:"named,omitzero"`        // how many licenses the list named, or would have named
+	NamedAt     time.Time `json:"named_at,omitzero"`
 }
 
 // ahead reports whether a sequence is too far ahead of the clock.
@@ -53,18 +55,61 @@ func (s *Service) SignRevocations(ctx context.Context, p SignRevocationsParams) 
 	if p.ProductID == "" {
 		return "", fmt.Errorf("%w: a revocation list needs a product", licensefile.ErrMalformed)
 	}
-	var list licensefile.Revocations
+	return s.signList(ctx, licensefile.Revocations{ProductID: p.ProductID, Licenses: p.Licenses}, true)
+}
+
+// LicenseRevocations returns a revocation list that is about one license of a
+// product, valid for seven days, at the same small cost for any number of licenses
+// whose files are refused. It returns an error for which [ErrNotFound] of package
+// license is true if there is no license of the product, and the errors of
+// [Service.SignRevocations].
+func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (string, error) {
+	refused, err := s.revoked(ctx, productID, licenseID)
+	if err != nil {
+		return "", err
+	}
+	hash, listed := licensefile.LicenseHash(licenseID), len(refused) > 0
+	if !listed {
+		refused = []licensefile.RevokedLicense{{Hash: hash, MinGeneration: 1, Until: s.now().Add(listValid)}}
+	}
+	return s.signList(ctx, licensefile.Revocations{ProductID: productID, LicenseHash: hash, Licenses: refused}, listed)
+}
+
+// signList adds to a list what all lists have, and signs it. If the next list of the
+// product needs a higher sequence, keep is true, and the sequence is stored. A list
+// without it has the time, or the stored sequence if that is higher.
+func (s *Service) signList(ctx context.Context, list licensefile.Revocations, keep bool) (string, error) {
 	var active record
-	err := s.edit(ctx, func(e *edit) error {
-		active = *e.ring.find(KeyActive)
-		list = licensefile.Revocations{
-			ProductID: p.ProductID, Licenses: p.Licenses, IssuedAt: e.now, ExpiresAt: e.now.Add(listValid),
-			CondemnedKeys: e.ring.condemned(active),
+	complete := func(r store.Reader, all ring, now time.Time) (last listRecord, err error) {
+		active = *all.find(KeyActive)
+		list.IssuedAt, list.ExpiresAt, list.CondemnedKeys = now, now.Add(listValid), all.condemned(active)
+		if last, err = listRecordOf(ctx, r, list.ProductID); err == nil && last.ahead(now) {
+			last.Sequence, last.RestartedAt = 0, now
 		}
-		var err error
-		list.Sequence, err = e.nextSequence(ctx, p.ProductID)
-		return err
-	})
+		return last, err
+	}
+	var err error
+	if keep {
+		err = s.edit(ctx, func(e *edit) error {
+			last, err := complete(e.tx, e.ring, e.now)
+			if err != nil {
+				return err
+			}
+			last.Sequence = max(last.Sequence+1, e.now.UnixMilli())
+			if list.LicenseHash == "" {
+				last.Named, last.NamedAt = len(list.Licenses), e.now
+			}
+			list.Sequence = last.Sequence
+			return e.putListRecord(ctx, list.ProductID, last)
+		})
+	} else if all, failed := s.recent(ctx); failed != nil {
+		err = failed
+	} else {
+		now := s.now()
+		var last listRecord
+		last, err = complete(s.st, all, now)
+		list.Sequence = max(last.Sequence, now.UnixMilli())
+	}
 	if err != nil {
 		return "", fmt.Errorf("revocation list: %w", err)
 	}
@@ -85,41 +130,49 @@ func (r ring) condemned(before record) (ids []string) {
 	return ids
 }
 
-// nextSequence stores the sequence of a new list.
-func (e *edit) nextSequence(ctx context.Context, productID string) (int64, error) {
-	var last listRecord
-	entry, err := e.tx.Entry(ctx, listKind, productID)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		entry = store.Entry{Kind: listKind, Key: productID, CreatedAt: e.now}
-	case err != nil:
-		return 0, err
-	default:
-		if err := json.Unmarshal(entry.Data, &last); err != nil {
-			return 0, err
+// listRecordOf returns what is stored about the lists of a product.
+func listRecordOf(ctx context.Context, r store.Reader, productID string) (last listRecord, err error) {
+	entry, err := r.Entry(ctx, listKind, productID)
+	if errors.Is(err, store.ErrNotFound) {
+		return last, nil
+	} else if err == nil {
+		err = json.Unmarshal(entry.Data, &last)
+	}
+	return last, err
+}
+
+func (e *edit) putListRecord(ctx context.Context, productID string, last listRecord) error {
+	data, err := json.Marshal(last)
+	if err != nil {
+		return err
+	}
+	return e.tx.PutEntries(ctx, store.Entry{Kind: listKind, Key: productID, CreatedAt: e.now, Data: data})
+}
+
+// noteSize stores how many licenses the list of a product would name.
+func (s *Service) noteSize(ctx context.Context, productID string, named int) error {
+	return s.edit(ctx, func(e *edit) error {
+		last, err := listRecordOf(ctx, e.tx, productID)
+		if err != nil {
+			return err
 		}
-	}
-	if last.ahead(e.now) {
-		last = listRecord{RestartedAt: e.now}
-	}
-	last.Sequence = max(last.Sequence+1, e.now.UnixMilli())
-	if entry.Data, err = json.Marshal(last); err != nil {
-		return 0, err
-	}
-	return last.Sequence, e.tx.PutEntries(ctx, entry)
+		last.Named, last.NamedAt = named, e.now
+		return e.putListRecord(ctx, productID, last)
+	})
 }
 
-// A listAhead is a product whose revocation list was signed with a clock more than
-// a day ahead.
-type listAhead struct {
+// A listState is a revocation list that an operator should look at.
+type listState struct {
 	ProductID string
+	Ahead     bool      // signed with a clock more than a day ahead
 	Since     time.Time // when a later list started again from the clock; zero: none has
+	Named     int       // how many licenses it names, if that is more than half of [licensefile.MaxListed]; otherwise 0
 }
 
-// ListsAhead returns the products whose last revocation list is more than a day
-// ahead, or whose sequence started again in the last day. It looks at the lists
-// of the first thousand products.
-func (i internals) ListsAhead(ctx context.Context) (ahead []listAhead, err error) {
+// TroubledLists returns the products whose last revocation list is more than a day
+// ahead, or whose sequence started again in the last day, and those whose list in
+// the last week was half full or more. It looks at the lists of the first thousand products.
+func (i internals) TroubledLists(ctx context.Context) (troubled []listState, err error) {
 	entries, err := i.s.st.Entries(ctx, store.EntryQuery{Kind: listKind, Limit: store.MaxLimit})
 	if err != nil {
 		return nil, fmt.Errorf("revocation lists: %w", err)
@@ -130,9 +183,13 @@ func (i internals) ListsAhead(ctx context.Context) (ahead []listAhead, err error
 		if err := json.Unmarshal(entry.Data, &last); err != nil {
 			return nil, fmt.Errorf("revocation list of product %q: %w", entry.Key, err)
 		}
-		if last.ahead(now) || now.Sub(last.RestartedAt) < 24*time.Hour {
-			ahead = append(ahead, listAhead{entry.Key, last.RestartedAt})
+		l := listState{ProductID: entry.Key, Ahead: last.ahead(now) || now.Sub(last.RestartedAt) < 24*time.Hour, Since: last.RestartedAt}
+		if last.Named > licensefile.MaxListed/2 && now.Sub(last.NamedAt) < listValid {
+			l.Named = last.Named
+		}
+		if l.Ahead || l.Named > 0 {
+			troubled = append(troubled, l)
 		}
 	}
-	return ahead, nil
+	return troubled, nil
 }

@@ -127,11 +127,12 @@ func TestListsAfterAWrongClock(t *testing.T) {
 	// ahead checks what is reported: nothing, or since when.
 	ahead := func(since ...time.Time) {
 		t.Helper()
-		all, err := inner.Of(f.Service).ListsAhead(t.Context())
+		all, err := inner.Of(f.Service).TroubledLists(t.Context())
 		is.NoErr(err)
 		is.Equal(len(all), len(since))
 		for i := range all {
 			is.Equal(all[i].ProductID, "atlas")
+			is.True(all[i].Ahead)
 			is.True(all[i].Since.Equal(since[i]))
 		}
 	}

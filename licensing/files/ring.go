@@ -64,17 +64,24 @@ type edit struct {
 	tx   store.Tx
 	now  time.Time
 	ring ring
+
+	changed *bool // whether a key was stored
 }
 
 // edit runs fn in an Update with the current ring, which has an active key.
 func (s *Service) edit(ctx context.Context, fn func(e *edit) error) error {
-	defer s.cache.flush()
+	changed := false
+	defer func() {
+		if changed {
+			s.cache.flush()
+		}
+	}()
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		all, err := loadRing(ctx, tx)
 		if err != nil {
 			return err
 		}
-		e := &edit{s: s, tx: tx, now: s.now(), ring: all}
+		e := &edit{s: s, tx: tx, now: s.now(), ring: all, changed: &changed}
 		if err := e.addHostKeys(ctx); err != nil {
 			return err
 		}
@@ -195,5 +202,6 @@ func (e *edit) put(ctx context.Context, rec record) error {
 	if err != nil {
 		return err
 	}
+	*e.changed = true
 	return e.tx.PutEntries(ctx, entry)
 }

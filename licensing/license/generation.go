@@ -195,15 +195,21 @@ func revokedKey(licenseID, productID string) string { return licenseID + "/" + p
 
 // RevokedFiles returns the licenses of a product some files of which are
 // refused, for the revocation list of the product, in the order in which they
-// leave it. It returns [ErrNotFound] if the product has no license and nothing
-// on its list.
-func (s internals) RevokedFiles(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error) {
+// leave it, or one of them; a licenseID of "" means all. It returns [ErrNotFound] if
+// the product has no license and there is nothing to return, and
+// [licensefile.ErrTooLarge] for more than [licensefile.MaxListed].
+func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, error) {
 	if productID == "" {
 		return nil, Invalid("product_id", CodeRequired, "is required")
 	}
 	var all []licensefile.RevokedLicense
 	err := s.view(ctx, func(r store.Reader) (err error) {
-		if all, err = revokedFilesOf(ctx, r, productID, s.now()); err != nil || len(all) > 0 {
+		if licenseID != "" {
+			all, err = revokedFilesOf(ctx, r, productID, licenseID, s.now())
+		} else {
+			all, err = allRevokedFiles(ctx, r, productID, s.now())
+		}
+		if err != nil || len(all) > 0 {
 			return err
 		}
 		licenses, err := r.Licenses(ctx, store.LicenseQuery{ProductID: productID, Limit: 1})
@@ -218,8 +224,29 @@ func (s internals) RevokedFiles(ctx context.Context, productID string) ([]licens
 	return all, nil
 }
 
-// revokedFilesOf returns the revocation list of a product at an instant.
-func revokedFilesOf(ctx context.Context, r store.Reader, productID string, at time.Time) (all []licensefile.RevokedLicense, err error) {
+// revokedFilesOf returns the row of one license in the revocation list of a
+// product at an instant, if it has one.
+func revokedFilesOf(ctx context.Context, r store.Reader, productID, licenseID string, at time.Time) ([]licensefile.RevokedLicense, error) {
+	row, err := r.Entry(ctx, revokedKind, revokedKey(licenseID, productID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !row.ExpiresAt.After(at) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	one, err := revokedLicense(row)
+	return []licensefile.RevokedLicense{one}, err
+}
+
+func revokedLicense(row store.Entry) (licensefile.RevokedLicense, error) {
+	var refused revokedFiles
+	err := decode(row.Data, &refused)
+	return licensefile.RevokedLicense{
+		Hash: licensefile.LicenseHash(refused.LicenseID), MinGeneration: refused.MinGeneration, Until: row.ExpiresAt,
+	}, err
+}
+
+// allRevokedFiles returns the revocation list of a product at an instant.
+func allRevokedFiles(ctx context.Context, r store.Reader, productID string, at time.Time) (all []licensefile.RevokedLicense, err error) {
 	q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: at.Add(time.Millisecond)}, Limit: store.MaxLimit}
 	for {
 		rows, err := r.Entries(ctx, q)
@@ -227,14 +254,15 @@ func revokedFilesOf(ctx context.Context, r store.Reader, productID string, at ti
 			return nil, err
 		}
 		for _, row := range rows {
-			var refused revokedFiles
-			if err := decode(row.Data, &refused); err != nil {
+			one, err := revokedLicense(row)
+			if err != nil {
 				return nil, err
 			}
-			all = append(all, licensefile.RevokedLicense{
-				Hash: licensefile.LicenseHash(refused.LicenseID), MinGeneration: refused.MinGeneration, Until: row.ExpiresAt,
-			})
+			all = append(all, one)
 			q.After = store.Position{Time: row.ExpiresAt, ID: row.Key}
+		}
+		if len(all) > licensefile.MaxListed {
+			return nil, fmt.Errorf("%w: the files of more than %d licenses are refused", licensefile.ErrTooLarge, licensefile.MaxListed)
 		}
 		if len(rows) < q.Limit {
 			return all, nil

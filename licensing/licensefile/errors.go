@@ -30,6 +30,7 @@ var (
 
 	// Check of a file returns these, and ErrCondemnedKey.
 	ErrProduct       = errors.New("licensefile: for another product")
+	ErrOtherLicense  = errors.New("licensefile: the revocation list is about another license")
 	ErrFingerprint   = errors.New("licensefile: for another fingerprint")
 	ErrNonce         = errors.New("licensefile: does not answer this request")
 	ErrRevoked       = errors.New("licensefile: the license is suspended, revoked or deleted")

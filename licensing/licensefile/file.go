@@ -73,14 +73,15 @@ type Expect struct {
 	// Floor is the latest time that the program has reason to believe;
 	// zero: none. A clock more than [Leeway] before it was set back.
 	Floor time.Time
-	// Revocations is the newest revocation list of the product; nil: none.
+	// Revocations is the newest revocation list of the product, or of the license;
+	// nil: none.
 	// Check does not look at its age; see [Revocations.Check].
 	Revocations *Revocations
 }
 
 // Check returns why a file does not apply here and now; nil: it does. It
 // returns, in this order, [ErrProduct], [ErrFingerprint], [ErrNonce],
-// [ErrCondemnedKey], [ErrRevoked], [ErrOldGeneration], [ErrClock], [ErrEarly],
+// [ErrCondemnedKey], [ErrOtherLicense], [ErrRevoked], [ErrOldGeneration], [ErrClock], [ErrEarly],
 // [ErrExpired] or [ErrUpdatesEnded].
 func (f File) Check(want Expect) error {
 	now := want.Now
@@ -122,6 +123,9 @@ func (r *Revocations) refuses(f File) error {
 	}
 	if slices.Contains(r.CondemnedKeys, f.KeyID) {
 		return fmt.Errorf("%w: kid %.64q", ErrCondemnedKey, f.KeyID)
+	}
+	if !r.Covers(f.LicenseID) {
+		return ErrOtherLicense
 	}
 	hash := LicenseHash(f.LicenseID)
 	i := slices.IndexFunc(r.Licenses, func(l RevokedLicense) bool { return l.Hash == hash })

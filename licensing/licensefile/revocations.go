@@ -16,6 +16,10 @@ const RevocationsType = "license-revocations+jwt"
 // MaxListSize is the maximum size of a revocation list, in bytes.
 const MaxListSize = 8 << 20
 
+// MaxListed is how many licenses the service names in a revocation list at most.
+// Any list of as many is smaller than [MaxListSize].
+const MaxListed = 80_000
+
 // AllGenerations is the MinGeneration of a license of which all files are
 // refused.
 const AllGenerations = maxNumber
@@ -25,6 +29,10 @@ const AllGenerations = maxNumber
 // daily.
 type Revocations struct {
 	ProductID string
+	// LicenseHash is the [LicenseHash] of the license that the list is about.
+	// Licenses then has that license only, with a MinGeneration of 1 if none of
+	// its files are refused. Empty: the list is about every license of the product.
+	LicenseHash string
 	// Sequence rises with each list: Unix milliseconds, or one more than in
 	// the previous list if that is higher.
 	Sequence  int64
@@ -48,12 +56,15 @@ type RevokedLicense struct {
 // wireRevocations is the encoding of Revocations. It has no sub and no aud, so
 // that verifiers which ignore typ do not take it for a license file.
 type wireRevocations struct {
-	ProductID string        `json:"product_id"`
-	Sequence  int64         `json:"seq"`
-	IssuedAt  int64         `json:"iat"`
-	ExpiresAt int64         `json:"exp"`
-	Licenses  []wireRevoked `json:"licenses"`
-	Keys      []string      `json:"keys,omitempty"`
+	ProductID string `json:"product_id"`
+	Sequence  int64  `json:"seq"`
+	IssuedAt  int64  `json:"iat"`
+	ExpiresAt int64  `json:"exp"`
+	// A list is about the product and has Licenses, or about one license and has
+	// License. Readers that know only the first kind refuse the second.
+	Licenses []wireRevoked `json:"licenses,omitzero"`
+	License  *wireRevoked  `json:"license,omitempty"`
+	Keys     []string      `json:"keys,omitempty"`
 }
 
 type wireRevoked struct {
@@ -71,6 +82,12 @@ func SignRevocations(r Revocations, signer crypto.Signer) (string, error) {
 	}
 	for i, l := range r.Licenses {
 		wire.Licenses[i] = wireRevoked{l.Hash, l.MinGeneration, unix(l.Until)}
+	}
+	if r.LicenseHash != "" {
+		if len(wire.Licenses) != 1 || wire.Licenses[0].Hash != r.LicenseHash {
+			return "", fmt.Errorf("%w: a revocation list of one license names that license only", ErrMalformed)
+		}
+		wire.License, wire.Licenses = &wire.Licenses[0], nil
 	}
 	slices.SortFunc(wire.Licenses, func(a, b wireRevoked) int { return strings.Compare(a.Hash, b.Hash) })
 	payload, err := encode(wire)
@@ -122,7 +139,15 @@ func readRevocations(payload []byte) (Revocations, error) {
 		ExpiresAt: m.time("exp", true),
 	}
 	var list []map[string]json.RawMessage
-	m.read("licenses", true, &list)
+	_, ofOne := all["license"]
+	if _, ofProduct := all["licenses"]; ofOne && ofProduct {
+		return Revocations{}, fmt.Errorf("%w: a revocation list has \"licenses\" or \"license\"", ErrMalformed)
+	} else if ofOne {
+		list = make([]map[string]json.RawMessage, 1)
+		m.read("license", true, &list[0])
+	} else {
+		m.read("licenses", true, &list)
+	}
 	m.read("keys", false, &r.CondemnedKeys)
 	if m.err != nil {
 		return Revocations{}, m.err
@@ -135,7 +160,15 @@ func readRevocations(payload []byte) (Revocations, error) {
 		}
 		r.Licenses = append(r.Licenses, l)
 	}
+	if ofOne {
+		r.LicenseHash = r.Licenses[0].Hash
+	}
 	return r, nil
+}
+
+// Covers reports whether the list is about a license of its product.
+func (r Revocations) Covers(licenseID string) bool {
+	return r.LicenseHash == "" || r.LicenseHash == LicenseHash(licenseID)
 }
 
 // Check returns [ErrProduct] if a list is for another product, [ErrListAhead]

@@ -102,6 +102,43 @@ func TestNewerPrefersTheLaterKey(t *testing.T) {
 	is.True(!keys.Newer(list(9, first), list(1, second)))
 }
 
+// TestListOfOneLicense: a reader that does not know such a list refuses it, because
+// licenses is missing, and it says nothing about another license.
+func TestListOfOneLicense(t *testing.T) {
+	is := is.New(t)
+	signer := edKey('a')
+	keys := set(t, signer)
+	r := leastRevocations()
+	r.LicenseHash = LicenseHash("lic_1")
+	r.Licenses = []RevokedLicense{{r.LicenseHash, 2, issued.Add(time.Hour)}}
+	text := must(SignRevocations(r, signer))
+	got, err := keys.VerifyRevocations(text)
+	is.NoErr(err)
+	r.KeyID = keys.IDs()[0]
+	is.Equal(got, r)
+	is.True(got.Covers("lic_1"))
+	is.True(!got.Covers("lic_2"))
+	is.True(leastRevocations().Covers("lic_2"))
+
+	file := File{Claims: leastClaims()}
+	check := func(licenseID string, generation int64) error {
+		file.LicenseID, file.Generation = licenseID, generation
+		return file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got})
+	}
+	require.ErrorIs(t, check("lic_1", 1), ErrOldGeneration)
+	is.NoErr(check("lic_1", 2))
+	require.ErrorIs(t, check("lic_2", 2), ErrOtherLicense)
+
+	parts := strings.Split(text, ".")
+	head, payload := string(must(decode(parts[0]))), string(must(decode(parts[1])))
+	require.NotContains(t, payload, `"licenses"`)
+	_, err = keys.VerifyRevocations(raw(t, head, strings.Replace(payload, "{", `{"licenses":[],`, 1), signer))
+	require.ErrorIs(t, err, ErrMalformed)
+	r.Licenses = append(r.Licenses, RevokedLicense{LicenseHash("lic_2"), 1, issued.Add(time.Hour)})
+	_, err = SignRevocations(r, signer)
+	require.ErrorIs(t, err, ErrMalformed)
+}
+
 // TestListsOfManyLicenses has a list that is larger than a file may be.
 func TestListsOfManyLicenses(t *testing.T) {
 	is := is.New(t)

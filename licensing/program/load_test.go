@@ -13,6 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // TestRetryAfter is a floor, with jitter above it, up to an hour.
@@ -150,6 +151,34 @@ func TestRefusedLists(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLargeList: a program asks for the list of its license when that of the product
+// is too large, and the list of another license does not replace it.
+func TestLargeList(t *testing.T) {
+	onStage(t, func(s *stage) {
+		tooLarge := respond(409, "application/problem+json", `{"status":409,"code":"list_too_large"}`)
+		s.meddle(func(req *http.Request, carry func() answerOf) answerOf {
+			if strings.HasSuffix(req.URL.Path, "/file/revocations") && req.URL.Query().Get("license_id") == "" {
+				return tooLarge(req, carry)
+			}
+			return carry()
+		})
+		b := s.box("pc-1")
+		l := b.open()
+		time.Sleep(time.Minute)
+		s.is(l, "valid")
+		text, err := s.vendor.Handler.Files().LicenseRevocations(s.Context(), "atlas", "lic_other")
+		s.NoErr(err)
+		require.ErrorIs(s.T, l.Install(text), licensefile.ErrOtherLicense)
+
+		s.NoErr(s.service().Delete(s.Context(), license.DeleteParams{ID: s.license.ID}))
+		time.Sleep(time.Hour + 5*time.Minute)
+		s.is(l, api.VerdictRevoked, api.VerdictNotFound)
+		s.vendor.Die()
+		l = b.restart(l)
+		s.is(l, api.VerdictRevoked, CodeUnreachable)
+	})
 }
 
 // TestTwoProcesses share a directory: one takes the seat for both, and a denial, a

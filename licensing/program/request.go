@@ -100,9 +100,13 @@ func (l *License) post(ctx context.Context, path string, p params) (*http.Respon
 	return nil, nil, refused(resp, api.Problem{})
 }
 
-// list fetches the revocation list of the product.
-func (l *License) list(ctx context.Context) (string, error) {
-	resp, body, err := l.send(ctx, http.MethodGet, "/file/revocations?product_id="+url.QueryEscape(l.opts.ProductID), nil, licensefile.MaxListSize)
+// list fetches the revocation list of the product, or of one license.
+func (l *License) list(ctx context.Context, licenseID string) (string, error) {
+	query := url.Values{"product_id": {l.opts.ProductID}}
+	if licenseID != "" {
+		query.Set("license_id", licenseID)
+	}
+	resp, body, err := l.send(ctx, http.MethodGet, "/file/revocations?"+query.Encode(), nil, licensefile.MaxListSize)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = refused(resp, problemOf(body))
 	}

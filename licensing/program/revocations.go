@@ -9,21 +9,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
+// codeListTooLarge is the code of the service for a product of which it lists only
+// one license at a time.
+const codeListTooLarge api.Code = "list_too_large"
+
 // listEvery is after how long another revocation list is fetched.
 const listEvery = 24 * time.Hour * 9 / 10
 
 // updateList fetches the revocation list if it is due: once a day, when the
-// verdict changes, and as long as no license has the key, because then only the
-// list tells a deleted license from a service that lies. A list that does not
+// verdict changes, when it is about another license, and as long as no license has
+// the key, because then only the list tells a deleted license from a service that lies. A list that does not
 // count is fetched again with the next check.
 func (l *License) updateList(ctx context.Context, code api.Code) {
 	l.mu.Lock()
 	due := l.listAt.IsZero() || time.Since(l.listAt) >= listEvery || code != l.listCode || code == api.VerdictNotFound
+	licenseID := ""
+	if l.file != nil {
+		licenseID = l.file.LicenseID
+		due = due || l.revoked != nil && !l.revoked.Covers(licenseID)
+	}
 	l.mu.Unlock()
 	if !due {
 		return
 	}
-	text, err := l.list(ctx)
+	text, err := l.list(ctx, "")
+	if licenseID != "" && codeOf(err) == codeListTooLarge {
+		text, err = l.list(ctx, licenseID)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -40,7 +52,8 @@ func (l *License) updateList(ctx context.Context, code api.Code) {
 }
 
 // takeList verifies a revocation list, and uses it if it is the newest. The error
-// says why it does not count. The caller holds l.mu.
+// says why it does not count: a list about another license does not replace one
+// that is about the license in use. The caller holds l.mu.
 func (l *License) takeList(text string) error {
 	keys := l.keys
 	if l.revoked != nil {
@@ -49,6 +62,9 @@ func (l *License) takeList(text string) error {
 	list, err := keys.VerifyRevocations(text)
 	if err == nil {
 		err = list.Check(l.opts.ProductID, l.clock.now())
+		if l.file != nil && !list.Covers(l.file.LicenseID) {
+			err = licensefile.ErrOtherLicense
+		}
 	}
 	if err != nil && !errors.Is(err, licensefile.ErrStaleList) {
 		return err

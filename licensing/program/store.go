@@ -104,8 +104,8 @@ func (l *License) usable(f licensefile.File) error {
 	want := licensefile.Expect{
 		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, BuiltAt: l.opts.BuiltAt, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
 	}
-	if list := l.revoked; list != nil && f.IssuedAt.After(list.IssuedAt) {
-		// The list is from before the license was reinstated.
+	if list := l.revoked; list != nil && (f.IssuedAt.After(list.IssuedAt) || !list.Covers(f.LicenseID)) {
+		// The list is from before the license was reinstated, or about another one.
 		want.Revocations = &licensefile.Revocations{ProductID: list.ProductID, CondemnedKeys: list.CondemnedKeys}
 	}
 	return f.Check(want)

@@ -23,15 +23,17 @@ func (c Config) fileKeys(_ *license.Service, ctx context.Context, _ struct{}) (w
 
 type revocationsParams struct {
 	ProductID string `query:"product_id"`
+	LicenseID string `query:"license_id"`
 }
 
-// revocations returns an endpoint with the signed revocation list of a product.
-func revocations(list func(ctx context.Context, productID string) (string, error)) *web.Endpoint {
+// revocations returns an endpoint with the signed revocation list of a product, or
+// of one of its licenses.
+func revocations(list func(ctx context.Context, productID, licenseID string) (string, error)) *web.Endpoint {
 	return web.Do(func(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
 		if p.ProductID == "" {
 			return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
 		}
-		text, err := list(ctx, p.ProductID)
+		text, err := list(ctx, p.ProductID, p.LicenseID)
 		return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
 	})
 }

@@ -16,8 +16,9 @@ type Config struct {
 	Webhooks *webhook.Service
 	Metadata http.Handler                          // authorization server metadata (RFC 8414)
 	KeySet   func(context.Context) ([]byte, error) // the keys of license files, as a JWKS
-	// Revocations returns the signed revocation list of a product.
-	Revocations func(ctx context.Context, productID string) (string, error)
+	// Revocations returns the signed revocation list of a product, or of one of its
+	// licenses.
+	Revocations func(ctx context.Context, productID, licenseID string) (string, error)
 	Ready       func(context.Context) error // whether the store responds
 	Health      func(context.Context) (any, error)
 	MaxImport   int64 // in bytes

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -40,6 +41,7 @@ var answers = []struct {
 	{license.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know.", nil},
 	{license.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase.", nil},
 	{license.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one.", nil},
+	{licensefile.ErrTooLarge, 409, "list_too_large", "The revocation list of the product would be too large. Send license_id too, to get the list of one license.", nil},
 	{license.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer.", nil},
 
 	// Clients and operators.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -42,6 +43,7 @@ var sentinels = map[string]struct {
 	"license.ErrReferenceTaken":   {license.ErrReferenceTaken, 409},
 	"license.ErrTrialTaken":       {license.ErrTrialTaken, 409},
 	"license.ErrForbidden":        {license.ErrForbidden, 403},
+	"licensefile.ErrTooLarge":     {licensefile.ErrTooLarge, 409},
 	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
 	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
 	"auth.ErrTooManySecrets":      {auth.ErrTooManySecrets, 409},

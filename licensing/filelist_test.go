@@ -1,0 +1,171 @@
+package licensing_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A revokingStore has a product with many revoked licenses, and counts the entries
+// that are read of them.
+type revokingStore struct {
+	store.Store
+	read  atomic.Int64
+	leave context.CancelFunc // if set, called while the entries are read
+}
+
+type revokingReader struct {
+	store.Reader
+	of *revokingStore
+}
+
+func (s *revokingStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error { return fn(revokingReader{r, s}) })
+}
+
+func (r revokingReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	rows, err := r.Reader.Entries(ctx, q)
+	if q.Kind == "file_revocation" {
+		r.of.read.Add(int64(len(rows)))
+		if r.of.leave != nil {
+			r.of.leave()
+		}
+	}
+	return rows, err
+}
+
+// revoke puts n licenses on the revocation list of atlas, as a change of each does.
+func (s *revokingStore) revoke(t testing.TB, n int) {
+	t.Helper()
+	until := time.Now().Add(14 * 24 * time.Hour).Truncate(time.Millisecond)
+	for part := range slices.Chunk(make([]store.Entry, n), store.MaxLimit) {
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			for i := range part {
+				id := store.NewID("lic", time.Now())
+				part[i] = store.Entry{
+					Kind: "file_revocation", Key: id + "/atlas", Owner: "atlas", ExpiresAt: until, CreatedAt: until,
+					Data: fmt.Appendf(nil, `{"license_id":%q,"min_generation":%d}`, id, int64(licensefile.AllGenerations)),
+				}
+			}
+			return tx.PutEntries(t.Context(), part...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestManyRevokedLicenses has more licenses on the revocation list of a product
+// than fit into one: the list of each alone is still signed, Health warns at half,
+// and nobody can make the service read the rows again and again.
+func TestManyRevokedLicenses(t *testing.T) {
+	is := is.New(t)
+	st := &revokingStore{Store: memory.New()}
+	open := func() *licensing.Handler {
+		return licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	}
+	h := open()
+	get := func(ctx context.Context, query string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/file/revocations?product_id=atlas"+query, nil))
+		return w
+	}
+	keys, err := h.Files().KeySet(t.Context())
+	is.NoErr(err)
+	issue := func() (licensefile.File, license.License) {
+		l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+		is.NoErr(err)
+		f, err := h.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: license.Duration{Days: 14}})
+		is.NoErr(err)
+		return licensefile.File{Claims: *f.FileClaims()}, l
+	}
+	good, _ := issue()
+	bad, l := issue()
+	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	list := func(query string) *licensefile.Revocations {
+		t.Helper()
+		w := get(t.Context(), query)
+		is.Equal(w.Code, http.StatusOK)
+		require.AtMost(t, w.Body.Len(), licensefile.MaxListSize)
+		r, err := keys.VerifyRevocations(w.Body.String())
+		is.NoErr(err)
+		is.NoErr(r.Check("atlas", time.Now()))
+		return &r
+	}
+	problems := func() (codes []string) {
+		for _, p := range h.Health(t.Context()).Problems {
+			if p.Code == licensing.HealthListLarge {
+				codes = append(codes, p.Subject)
+			}
+		}
+		return codes
+	}
+
+	st.revoke(t, licensefile.MaxListed/2)
+	is.Equal(len(list("").Licenses), licensefile.MaxListed/2+1)
+	is.Equal(problems(), []string{"atlas"})
+
+	// As many as a list can have, in another process.
+	st.revoke(t, licensefile.MaxListed-licensefile.MaxListed/2-1)
+	h = open()
+	is.Equal(len(list("").Licenses), licensefile.MaxListed)
+
+	st.revoke(t, 5000)
+	// The rows are read once, also if the caller leaves meanwhile, and for callers
+	// at the same moment.
+	for _, leaves := range []bool{true, false} {
+		h = open()
+		st.read.Store(0)
+		leaving, leave := context.WithCancel(t.Context())
+		if st.leave = nil; leaves {
+			st.leave = leave
+			get(leaving, "")
+		}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				w := get(t.Context(), "")
+				is.Equal(w.Code, http.StatusConflict)
+				require.Contains(t, w.Body.String(), `"code":"list_too_large"`)
+			})
+		}
+		all.Wait()
+		leave()
+		require.AtMost(t, st.read.Load(), int64(licensefile.MaxListed+store.MaxLimit))
+	}
+	is.Equal(problems(), []string{"atlas"})
+
+	// The list of one license reads no other, and does not make the service read
+	// the list of all again.
+	st.read.Store(0)
+	refused := list("&license_id=" + bad.LicenseID)
+	expect := licensefile.Expect{ProductID: "atlas", Revocations: refused}
+	require.ErrorIs(t, bad.Check(expect), licensefile.ErrRevoked)
+	require.ErrorIs(t, good.Check(expect), licensefile.ErrOtherLicense)
+	accepted := list("&license_id=" + good.LicenseID)
+	is.NoErr(good.Check(licensefile.Expect{ProductID: "atlas", Revocations: accepted}))
+	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	again := list("&license_id=" + bad.LicenseID)
+	require.Greater(t, again.Sequence, refused.Sequence)
+	is.NoErr(bad.Check(licensefile.Expect{ProductID: "atlas", Revocations: again}))
+	is.Equal(get(t.Context(), "").Code, http.StatusConflict)
+	is.Equal(st.read.Load(), int64(0))
+}
