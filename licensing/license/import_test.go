@@ -106,6 +106,8 @@ func TestImportRows(t *testing.T) {
 		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), license.ImportRefused, "state", "unknown"},
 		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), license.ImportRefused, "state_reason", "invalid_format"},
 		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), license.ImportRefused, "created_at", "out_of_range"},
+		"high generation":    {row(`"key":"imported-key-0002","generation":9007199254740991`), license.ImportRefused, "generation", "out_of_range"},
+		"no safe number":     {row(`"key":"imported-key-0002","generation":9007199254740992`), license.ImportRefused, "generation", "out_of_range"},
 		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), license.ImportRefused, "entitlements/n", "out_of_range"},
 		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, license.ImportRefused, "customer_id", "required"},
 		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), license.ImportRefused, "status", "unknown"},

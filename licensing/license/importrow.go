@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // maxRow is the maximum length of a line. It is twice the largest license.
@@ -60,6 +61,10 @@ func parseRow(line []byte, row *ImportRow) error {
 	return invalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o, nil, ""), checkRow(row)))
 }
 
+// maxImportedGeneration is far below the largest generation that a license file
+// can have.
+const maxImportedGeneration = 1e15
+
 // checkRow checks the fields of a row and normalizes them as checkCreate does.
 func checkRow(row *ImportRow) []FieldError {
 	broken := append(checkTags(row), normalize(&row.CreateLicenseParams)...)
@@ -68,6 +73,9 @@ func checkRow(row *ImportRow) []FieldError {
 	}
 	if row.ID != "" && !record.IsID("lic", row.ID) {
 		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
+	}
+	if row.Generation > maxImportedGeneration && row.Generation <= licensefile.AllGenerations {
+		broken = append(broken, FieldError{Field: "generation", Code: CodeOutOfRange, Detail: "must be at most 1,000,000,000,000,000, because it rises"})
 	}
 	row.CreatedAt = cut(row.CreatedAt)
 	return broken
