@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/matryer/is"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -28,11 +30,13 @@ import (
 
 // A checker compares answers with the description of the service.
 type checker struct {
-	t   *testing.T
-	doc *openapi3.T
+	t          *testing.T
+	doc        *openapi3.T
+	components any // of the document, as decoded JSON
 
-	mu   sync.Mutex
-	seen map[string]map[int]int // by operationId and status, how often
+	mu       sync.Mutex
+	seen     map[string]map[int]int                     // by operationId and status, how often
+	compiled map[*openapi3.SchemaRef]*jsonschema.Schema // what has been needed so far
 }
 
 // unroutedResponses describes the answers that belong to no operation: those to
@@ -40,25 +44,6 @@ type checker struct {
 //
 //go:embed testdata/unrouted.json
 var unroutedResponses []byte
-
-func init() {
-	openapi3filter.RegisterBodyDecoder("application/x-ndjson", decodeLines)
-	openapi3filter.RegisterBodyDecoder("application/jwt", openapi3filter.PlainBodyDecoder)
-}
-
-// decodeLines makes an array of NDJSON.
-func decodeLines(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-	lines := []any{}
-	for d := json.NewDecoder(body); ; {
-		var line any
-		if err := d.Decode(&line); err == io.EOF {
-			return lines, nil
-		} else if err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
-	}
-}
 
 // newChecker reads the description from the service itself. It closes every
 // schema: members that clients must put up with are still ours to describe.
@@ -70,8 +55,9 @@ func newChecker(t *testing.T) *checker {
 	is.Equal(w.Code, http.StatusOK)
 	var raw map[string]any
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &raw))
-	for _, schema := range raw["components"].(map[string]any)["schemas"].(map[string]any) {
-		if schema := schema.(map[string]any); schema["properties"] != nil && schema["additionalProperties"] == nil {
+	for name, schema := range raw["components"].(map[string]any)["schemas"].(map[string]any) {
+		isOAuth := name == "TokenRequest" || name == "TokenQuestion" // of which unknown members are ignored (RFC 6749)
+		if schema := schema.(map[string]any); schema["properties"] != nil && schema["additionalProperties"] == nil && !isOAuth {
 			schema["additionalProperties"] = false
 		}
 	}
@@ -83,7 +69,14 @@ func newChecker(t *testing.T) *checker {
 	doc, err := openapi3.NewLoader().LoadFromData(closed)
 	is.NoErr(err)
 	is.NoErr(doc.Validate(t.Context()))
-	return &checker{t: t, doc: doc, seen: map[string]map[int]int{}}
+	var parts struct{ Components json.RawMessage }
+	is.NoErr(json.Unmarshal(closed, &parts))
+	components, err := jsonschema.UnmarshalJSON(bytes.NewReader(parts.Components))
+	is.NoErr(err)
+	return &checker{
+		t: t, doc: doc, components: components,
+		seen: map[string]map[int]int{}, compiled: map[*openapi3.SchemaRef]*jsonschema.Schema{},
+	}
 }
 
 // around checks what passes through. It stands between the listener and the
@@ -129,15 +122,17 @@ func (w *teeWriter) Write(p []byte) (int, error) {
 
 func (w *teeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// check returns what is wrong with an answer, or with taking the request.
 func (c *checker) check(r *http.Request, sent []byte, status int, header http.Header, answered []byte) error {
 	route, params, err := c.find(r, status, answered)
 	if err != nil {
 		return err
 	}
+	sentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	isForm := sentType == "application/x-www-form-urlencoded"
 	options := &openapi3filter.Options{
-		IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
-		ExcludeResponseBody: r.Method == http.MethodHead, SkipSettingDefaults: true,
-		ExcludeRequestBody: r.Header.Get("Content-Type") == "application/x-ndjson", // is taken, and each line judged by itself
+		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true,
+		ExcludeRequestBody: !isForm, // checkBody compiles each schema only once
 	}
 	asked := r.Clone(r.Context())
 	asked.Body = io.NopCloser(bytes.NewReader(sent))
@@ -146,7 +141,13 @@ func (c *checker) check(r *http.Request, sent []byte, status int, header http.He
 	}
 	input := &openapi3filter.RequestValidationInput{Request: asked, PathParams: params, Route: route, Options: options}
 	if status < 300 && route.Path != "" {
-		if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
+		err := openapi3filter.ValidateRequest(r.Context(), input)
+		body := route.Operation.RequestBody
+		isLines := sentType == "application/x-ndjson" // is taken, and each line judged by itself
+		if err == nil && body != nil && !isForm && !isLines && (body.Value.Required || len(sent) > 0) {
+			err = c.checkBody(body.Value.Content, sentType, sent)
+		}
+		if err != nil {
 			return fmt.Errorf("a request that is not described was taken: %w", err)
 		}
 		if err := onlyDescribed(route, asked.URL.Query()); err != nil {
@@ -159,9 +160,112 @@ func (c *checker) check(r *http.Request, sent []byte, status int, header http.He
 	}
 	c.seen[route.Operation.OperationID][status]++
 	c.mu.Unlock()
-	answer := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: status, Header: header, Options: options}
-	answer.SetBodyBytes(answered)
-	return openapi3filter.ValidateResponse(r.Context(), answer)
+	described := route.Operation.Responses.Status(status)
+	if described == nil {
+		return fmt.Errorf("the status %d is not described", status)
+	}
+	for name, h := range described.Value.Headers {
+		if err := c.checkHeader(h.Value, header.Values(name)); err != nil {
+			return fmt.Errorf("the header %s: %w", name, err)
+		}
+	}
+	switch {
+	case r.Method == http.MethodHead:
+		return nil
+	case len(described.Value.Content) == 0:
+		if len(answered) > 0 {
+			return errors.New("no body is described")
+		}
+		return nil
+	}
+	answeredType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	return c.checkBody(described.Value.Content, answeredType, answered)
+}
+
+// checkHeader compares the values of a header with its description.
+func (c *checker) checkHeader(described *openapi3.Header, values []string) error {
+	switch {
+	case len(values) == 0 && described.Required:
+		return errors.New("is missing")
+	case len(values) > 1:
+		return errors.New("has several values")
+	case len(values) == 0 || described.Schema == nil:
+		return nil
+	}
+	schema, err := c.compile(described.Schema)
+	if err != nil {
+		return err
+	}
+	if described.Schema.Value.Type.Includes("integer") {
+		return schema.Validate(json.Number(values[0]))
+	}
+	return schema.Validate(values[0])
+}
+
+// checkBody compares a body with the schema of its media type. NDJSON is an array
+// of its lines.
+func (c *checker) checkBody(content openapi3.Content, mediaType string, body []byte) error {
+	described := content[mediaType]
+	if described == nil {
+		return fmt.Errorf("the content type %q is not described", mediaType)
+	}
+	var value any
+	switch {
+	case mediaType == "application/jwt":
+		value = string(body)
+	case mediaType == "application/x-ndjson":
+		lines := []any{}
+		for line := range bytes.Lines(body) {
+			item, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+			if err != nil {
+				return fmt.Errorf("a line of the body: %w", err)
+			}
+			lines = append(lines, item)
+		}
+		value = lines
+	default:
+		var err error
+		if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil {
+			return fmt.Errorf("the body: %w", err)
+		}
+	}
+	schema, err := c.compile(described.Schema)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// compile returns a schema of the document in the form that validates.
+func (c *checker) compile(ref *openapi3.SchemaRef) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if schema := c.compiled[ref]; schema != nil {
+		return schema, nil
+	}
+	data, err := json.Marshal(ref)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	resource := decoded.(map[string]any)
+	resource["components"] = c.components // which its references begin with
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	const name = "mem:///schema.json"
+	if err := compiler.AddResource(name, resource); err != nil {
+		return nil, err
+	}
+	schema, err := compiler.Compile(name)
+	if err != nil {
+		return nil, err
+	}
+	c.compiled[ref] = schema
+	return schema, nil
 }
 
 // find returns what describes the answer to r. For a path or a method that
@@ -170,7 +274,7 @@ func (c *checker) find(r *http.Request, status int, answered []byte) (*routers.R
 	route, params := c.route(r)
 	name := ""
 	switch {
-	case status == http.StatusNotFound && bytes.Contains(answered, []byte(`"code":"no_such_path"`)):
+	case status == http.StatusNotFound && (bytes.Contains(answered, []byte(`"code":"no_such_path"`)) || route == nil && r.Method == http.MethodHead):
 		name = "NoSuchPath" // also of an address that looks like an operation's until it is unescaped
 	case status == http.StatusMethodNotAllowed && strings.HasPrefix(r.URL.Path, "/oauth/"):
 		name = "OAuthMethodNotAllowed"
@@ -228,9 +332,10 @@ func match(template, asked []string) (values map[string]string, ok bool) {
 }
 
 // onlyDescribed reports a parameter that was taken and is not described.
-// Endpoints of OAuth ignore those they do not know (RFC 6749 section 3.2).
+// Endpoints of OAuth ignore those they do not know (RFC 6749 section 3.2), and so
+// do those for probes, which may add some of their own.
 func onlyDescribed(route *routers.Route, query url.Values) error {
-	if strings.HasPrefix(route.Path, "/oauth/") {
+	if strings.HasPrefix(route.Path, "/oauth/") || route.Path == "/health" || route.Path == "/ready" {
 		return nil
 	}
 	for name := range query {

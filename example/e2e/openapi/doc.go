@@ -1,4 +1,9 @@
 // Package openapi compares the service with its description in openapi.json: it
-// checks every answer in the API suite against the description, and calls every
-// operation with the example of its request.
+// checks every answer in the API suite against the description, calls every
+// operation with the example of its request, and sends requests made from the
+// description, valid and broken, of which
+//
+//	go test ./openapi -run 'TestFuzz$' -requests 1000000 -timeout 2h
+//
+// is the long form.
 package openapi
