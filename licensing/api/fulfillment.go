@@ -77,7 +77,8 @@ const (
 	// PurchasePaused: the license is suspended.
 	PurchasePaused PurchaseState = "paused"
 	// PurchaseEnded is final: the license expires at the earlier of Until and the
-	// first At that said so, without a grace period.
+	// first At that said so, without a grace period. With [UntilEndsUpdates], only
+	// its updates end then; after a refund, revoke the license.
 	PurchaseEnded PurchaseState = "ended"
 )
 

@@ -20,7 +20,8 @@ type FulfillParams struct {
 	PlanID     string `json:"plan_id" validate:"omitempty,identifier" wire:"filled"`
 	Quantity   *int64 `json:"quantity" validate:"omitempty,min=1,max=1000000000"` // units of the plan; default: 1
 	// Until is when the purchase ends unless it is renewed; null: never. Without
-	// it, that is the plan's Duration after the first At that said active.
+	// it, that is the plan's Duration after the first At that said active. The
+	// plan's UntilEnds is what ends then.
 	Until  Change[time.Time] `json:"until"`
 	State  PurchaseState     `json:"state" validate:"omitempty,oneof=active paused ended" wire:"filled"`
 	Reason string            `json:"reason" validate:"omitempty,text" wire:"filled"` // of a suspension; recorded in the event

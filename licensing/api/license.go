@@ -101,8 +101,8 @@ type CreateLicenseParams struct {
 	Metadata map[string]string `json:"metadata" wire:"nullable"`
 
 	// PlanID is a plan whose terms fill in what is not set: ProductID, which the
-	// plan must have if it is set, ExpiresAt, GraceSeconds, MaxActivations,
-	// LeaseSeconds, OfflineSeconds and Entitlements. An import fills in nothing.
+	// plan must have if it is set, ExpiresAt or UpdatesUntil, GraceSeconds,
+	// MaxActivations, LeaseSeconds, OfflineSeconds and Entitlements. An import fills in nothing.
 	PlanID string `json:"plan_id,omitempty" validate:"omitempty,identifier" wire:"filled"`
 
 	// Only in Go code of the service:

@@ -10,11 +10,12 @@ type Plan struct {
 	ProductID string `json:"product_id"`
 	Name      string `json:"name"`
 
-	Duration       Duration `json:"duration,omitzero"` // how long a license lasts whose end is not given; zero: forever
-	GraceSeconds   int64    `json:"grace_seconds"`     // as in [License]
-	MaxActivations *int64   `json:"max_activations"`   // of one unit; nil: unlimited
-	LeaseSeconds   *int64   `json:"lease_seconds"`     // as in [License]
-	OfflineSeconds *int64   `json:"offline_seconds"`   // as in [License]
+	Duration       Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
+	UntilEnds      UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
+	GraceSeconds   int64     `json:"grace_seconds"`     // as in [License]
+	MaxActivations *int64    `json:"max_activations"`   // of one unit; nil: unlimited
+	LeaseSeconds   *int64    `json:"lease_seconds"`     // as in [License]
+	OfflineSeconds *int64    `json:"offline_seconds"`   // as in [License]
 
 	Entitlements map[string]any `json:"entitlements"` // as in [License]; never nil
 
@@ -29,6 +30,17 @@ func (p Plan) Version() Version { return Version{Revision: p.Revision} }
 // ETag returns the entity tag of this version of the plan.
 func (p Plan) ETag() string { return p.Version().ETag() }
 
+// An UntilEnds is what the end of a purchase ends.
+type UntilEnds string
+
+// The values of UntilEnds.
+const (
+	UntilEndsLicense UntilEnds = "license" // ExpiresAt of the license
+	// UntilEndsUpdates is for perpetual licenses with maintenance: the purchase
+	// ends UpdatesUntil, and its license does not expire.
+	UntilEndsUpdates UntilEnds = "updates"
+)
+
 // PutPlanParams are the terms of a plan. A field that is not set gets its default.
 type PutPlanParams struct {
 	// ID is 1–255 letters, digits and . _ : @ -, beginning with a letter or a
@@ -37,11 +49,12 @@ type PutPlanParams struct {
 	ProductID string `json:"product_id" validate:"text"`
 	Name      string `json:"name" validate:"omitempty,text" wire:"filled"` // default: ID
 
-	Duration       Duration `json:"duration"`                                                               // zero: a license lasts forever unless its end is given
-	GraceSeconds   int64    `json:"grace_seconds" validate:"min=0,max=3155760000"`                          // as in [CreateLicenseParams]
-	MaxActivations *int64   `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"` // of one unit; nil: unlimited
-	LeaseSeconds   *int64   `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`
-	OfflineSeconds *int64   `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"`
+	Duration       Duration  `json:"duration"`                                                               // zero: forever unless the end is given
+	UntilEnds      UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"`    // default: [UntilEndsLicense]
+	GraceSeconds   int64     `json:"grace_seconds" validate:"min=0,max=3155760000"`                          // as in [CreateLicenseParams]
+	MaxActivations *int64    `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"` // of one unit; nil: unlimited
+	LeaseSeconds   *int64    `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`
+	OfflineSeconds *int64    `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"`
 
 	Entitlements map[string]any `json:"entitlements" wire:"nullable"` // as in [CreateLicenseParams]
 

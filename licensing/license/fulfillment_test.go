@@ -42,6 +42,7 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 		{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Months: 1}, GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}},
 		{ID: "pro", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)},
 		{ID: "forever", ProductID: "prod_editor"},
+		{ID: "maintained", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, UntilEnds: license.UntilEndsUpdates, GraceSeconds: 7, MaxActivations: ptr[int64](3)},
 		{ID: "other", ProductID: "prod_other", MaxActivations: ptr[int64](1)},
 		{ID: "trial", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, MaxActivations: ptr[int64](1)},
 	} {
@@ -127,6 +128,20 @@ var histories = map[string][]event{
 		{At: onDay(6), PlanID: "basic", State: "active"},
 		{At: onDay(4), Until: license.To(onDay(5))},
 	},
+	"maintained, or not": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "maintained", State: "active", Until: license.To(onDay(30))},
+		{At: onDay(10), PlanID: "basic", Quantity: ptr[int64](2)},
+		{At: onDay(10), PlanID: "maintained", Until: license.ToNull[time.Time]()},
+		{At: onDay(20), PlanID: "pro", Until: license.To(onDay(60))},
+		{At: onDay(25), State: "ended"},
+		{At: onDay(26), PlanID: "maintained", State: "active"},
+	},
+	"maintained to the end": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic"},
+		{At: onDay(1), State: "active"},
+		{At: onDay(2), PlanID: "maintained"},
+		{At: onDay(3), State: "ended"},
+	},
 }
 
 // orders calls try with each permutation of n numbers, with some of them repeated.
@@ -183,7 +198,7 @@ func TestEveryOrderEndsTheSame(t *testing.T) {
 			})
 		})
 	}
-	is.New(t).Equal(tried, 2*720+2*120+24+6)
+	is.New(t).Equal(tried, 3*720+2*120+2*24+6)
 }
 
 // events returns the position of the newest event.
@@ -204,7 +219,7 @@ func randomEvent(random *rand.Rand) event {
 		e.CustomerID = "cus_ada"
 	}
 	if maybe(2) {
-		e.PlanID = []string{"basic", "pro", "forever", "price_unknown"}[random.IntN(4)]
+		e.PlanID = []string{"basic", "pro", "forever", "maintained", "price_unknown"}[random.IntN(5)]
 	}
 	if maybe(3) {
 		e.Quantity = ptr(1 + random.Int64N(3))
@@ -248,6 +263,7 @@ func (s *seller) random(t *testing.T, histories, orders int) {
 				references[1] = base + ":b"
 				p := plain()
 				p.Metadata = map[string]string{"mine": "1"}
+				p.UpdatesUntil = ptr(onDay(9))
 				l, err := s.Create(t.Context(), p)
 				if err != nil {
 					t.Fatal(err)
@@ -335,7 +351,7 @@ func TestHandEditsBetween(t *testing.T) {
 func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
 	t.Helper()
 	var err error
-	switch random.IntN(5) {
+	switch random.IntN(6) {
 	case 0:
 		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, MaxActivations: license.To(random.Int64N(9)), Name: ptr("Hand")})
 	case 1:
@@ -346,6 +362,8 @@ func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
 		}
 	case 3:
 		_, err = s.ApplyPlan(t.Context(), license.ApplyPlanParams{ID: id, PlanID: "forever"})
+	case 4:
+		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, UpdatesUntil: license.To(onDay(100))})
 	}
 	if err != nil {
 		t.Fatal(err)

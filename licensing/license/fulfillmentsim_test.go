@@ -57,10 +57,14 @@ func TestSimulatedProvider(t *testing.T) {
 			t.Fatalf("%s has no license: %+v", reference, changes)
 		}
 		l := *f.License
-		seats := map[string]int64{"basic": 2, "pro": 5}[last.plan] * last.quantity
-		ends := l.ExpiresAt.Equal(last.until)
+		seats := map[string]int64{"basic": 2, "maintained": 3}[last.plan] * last.quantity
+		end, never := l.ExpiresAt, l.UpdatesUntil
+		if last.plan == "maintained" {
+			end, never = never, end
+		}
+		ends := never == nil && end != nil && end.Equal(last.until)
 		if last.state == license.PurchaseEnded {
-			ends = f.EndedAt != nil && !l.ExpiresAt.After(*f.EndedAt) && !f.EndedAt.Before(last.since.Add(-3*time.Second)) // taken before the read
+			ends = never == nil && f.EndedAt != nil && end != nil && !end.After(*f.EndedAt) && !f.EndedAt.Before(last.since.Add(-3*time.Second)) // taken before the read
 		}
 		paused := l.Status == license.StatusSuspended
 		if l.PlanID != last.plan || *l.MaxActivations != seats || !ends || last.state != license.PurchaseEnded && paused != (last.state == license.PurchasePaused) {
@@ -85,7 +89,7 @@ func simulate(random *rand.Rand) (changes []subscription, deliveries []delivery)
 		sub.since = now
 		switch random.IntN(6) {
 		case 0:
-			sub.plan = []string{"basic", "pro"}[random.IntN(2)]
+			sub.plan = []string{"basic", "maintained"}[random.IntN(2)]
 		case 1:
 			sub.quantity = 1 + random.Int64N(4)
 		case 2, 3:

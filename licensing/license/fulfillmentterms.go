@@ -51,11 +51,14 @@ func rank(all []purchase) {
 
 func (g grant) ended() bool { return !g.FirstEnded.IsZero() }
 
+// expired reports whether the license has expired because the purchase has ended.
+func (g grant) expired() bool { return g.ended() && g.Terms.Value.UntilEnds != UntilEndsUpdates }
+
 func (g grant) paused() bool { return g.State.Value == PurchasePaused }
 
 // grace returns the grace period.
 func (g grant) grace() int64 {
-	if g.ended() {
+	if g.expired() {
 		return 0
 	}
 	return g.Terms.Value.GraceSeconds
@@ -66,8 +69,8 @@ func (g grant) params() CreateParams {
 	p := CreateParams{Name: cmp.Or(g.name, g.CustomerID), ProductID: g.productID(), CustomerID: g.CustomerID, Metadata: map[string]string{}}
 	takeTerms(&p, g.Terms.Value, g.units())
 	p.GraceSeconds = g.grace()
-	end, _ := g.end()
-	p.ExpiresAt = record.OptionalTime(end)
+	expires, updates, _ := g.ends()
+	p.ExpiresAt, p.UpdatesUntil = record.OptionalTime(expires), record.OptionalTime(updates)
 	g.setMetadata(grant{}, &p)
 	return p
 }
@@ -90,12 +93,16 @@ func (g grant) change(before grant, l License, next *record.License, now time.Ti
 	case g.units() != before.units():
 		fields.MaxActivations, _ = seatsOfPlan(t, g.units())
 	}
-	if g.ended() != before.ended() && (g.ended() || t.ID != "") {
+	if g.expired() != before.expired() && (g.expired() || t.ID != "") {
 		fields.GraceSeconds = g.grace()
 	}
-	if end, known := g.end(); known {
-		if was, ok := before.end(); other || !ok || !end.Equal(was) {
-			fields.ExpiresAt = record.OptionalTime(end)
+	if expires, updates, known := g.ends(); known {
+		wasExpires, wasUpdates, ok := before.ends()
+		if other || !ok || !expires.Equal(wasExpires) {
+			fields.ExpiresAt = record.OptionalTime(expires)
+		}
+		if other || !ok || !updates.Equal(wasUpdates) {
+			fields.UpdatesUntil = record.OptionalTime(updates)
 		}
 	}
 	if fields.StartsAt != nil && fields.ExpiresAt != nil && !fields.ExpiresAt.After(*fields.StartsAt) {
@@ -143,12 +150,16 @@ func (g grant) setMetadata(before grant, p *CreateParams) {
 
 // eventOf returns the type of the event of a change by a purchase.
 func eventOf(before License, next record.License) string {
-	switch was := timeOrZero(before.ExpiresAt); {
+	moved := compareEnds(next.ExpiresAt, timeOrZero(before.ExpiresAt))
+	if moved == 0 {
+		moved = compareEnds(next.UpdatesUntil, timeOrZero(before.UpdatesUntil))
+	}
+	switch {
 	case next.State == store.StateSuspended && before.Status != StatusSuspended:
 		return EventLicenseSuspended
 	case next.State == store.StateActive && before.Status == StatusSuspended:
 		return EventLicenseReinstated
-	case !next.ExpiresAt.Equal(was) && compareEnds(next.ExpiresAt, was) > 0:
+	case moved > 0:
 		return EventLicenseRenewed
 	}
 	return EventLicenseUpdated

@@ -30,7 +30,7 @@ func (s *Service) importPurchase(ctx context.Context, tx *transaction, row Impor
 	first := time.UnixMilli(0).UTC()
 	p := purchase{
 		Reference: row.Reference, CustomerID: row.CustomerID, LicenseID: rec.ID, Granted: true,
-		Plan: said[string]{row.PlanID, first}, Until: said[time.Time]{rec.ExpiresAt, first}, State: said[PurchaseState]{PurchaseActive, first},
+		Plan: said[string]{row.PlanID, first}, State: said[PurchaseState]{PurchaseActive, first},
 		FirstActive: rec.CreatedAt,
 	}
 	if row.PlanID == "" {
@@ -38,6 +38,13 @@ func (s *Service) importPurchase(ctx context.Context, tx *transaction, row Impor
 	}
 	if _, err := p.resolvePlan(ctx, tx, p.Plan, rec.ProductID); err != nil {
 		return err
+	}
+	if p.Terms.Value.ID == "" && rec.ExpiresAt.IsZero() && !rec.UpdatesUntil.IsZero() {
+		p.Terms.Value.UntilEnds = UntilEndsUpdates // until the plan is known
+	}
+	p.Until = said[time.Time]{rec.ExpiresAt, first}
+	if p.Terms.Value.UntilEnds == UntilEndsUpdates {
+		p.Until.Value = rec.UpdatesUntil
 	}
 	if isTrial(p.Reference) {
 		p.Subjects = []string{trialKey("customer", rec.ProductID, row.CustomerID)}

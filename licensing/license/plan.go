@@ -27,7 +27,7 @@ func (s internals) PutPlan(ctx context.Context, p PutPlanParams) (put Plan, crea
 	if err := invalidFields(checkPlan(&p, s.now())); err != nil {
 		return Plan{}, false, err
 	}
-	p.Name = cmp.Or(p.Name, p.ID)
+	p.Name, p.UntilEnds = cmp.Or(p.Name, p.ID), cmp.Or(p.UntilEnds, UntilEndsLicense)
 	if !s.sees(p.ProductID) {
 		return Plan{}, false, ErrProductForbidden
 	}
@@ -45,7 +45,7 @@ func (s internals) PutPlan(ctx context.Context, p PutPlanParams) (put Plan, crea
 			return err
 		}
 		put = Plan{
-			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, GraceSeconds: p.GraceSeconds,
+			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, UntilEnds: p.UntilEnds, GraceSeconds: p.GraceSeconds,
 			MaxActivations: p.MaxActivations, LeaseSeconds: p.LeaseSeconds, OfflineSeconds: p.OfflineSeconds, Entitlements: p.Entitlements,
 			Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.now,
 		}
@@ -116,8 +116,8 @@ func (s *Service) ListPlans(ctx context.Context, p ListPlansParams) (Page[Plan],
 		}
 		for _, e := range entries {
 			q.After.ID = e.Key
-			var plan Plan
-			if err := decode(e.Data, &plan); err != nil {
+			plan, err := decodePlan(e)
+			if err != nil {
 				return Page[Plan]{}, fmt.Errorf("plan %s: %w", e.Key, err)
 			}
 			if p.ProductID != "" && p.ProductID != plan.ProductID || !s.sees(plan.ProductID) {
@@ -171,9 +171,15 @@ func readPlan(ctx context.Context, r store.Reader, id string) (p Plan, ok bool, 
 		return Plan{}, false, nil
 	}
 	if err == nil {
-		err = decode(e.Data, &p)
+		p, err = decodePlan(e)
 	}
 	return p, err == nil, err
+}
+
+func decodePlan(e store.Entry) (p Plan, err error) {
+	err = decode(e.Data, &p)
+	p.UntilEnds = cmp.Or(p.UntilEnds, UntilEndsLicense) // of earlier versions
+	return p, err
 }
 
 // findPlan is readPlan of a plan that exists for the caller.
@@ -199,6 +205,7 @@ func diffPlans(before, after Plan) map[string]FieldChange {
 	note(changes, "product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
 	note(changes, "name", before.Name == after.Name, before.Name, after.Name)
 	note(changes, "duration", before.Duration == after.Duration, before.Duration, after.Duration)
+	note(changes, "until_ends", before.UntilEnds == after.UntilEnds, before.UntilEnds, after.UntilEnds)
 	note(changes, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
 	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
 	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)

@@ -23,12 +23,22 @@ func seatsOfPlan(t Plan, units int64) (n *int64, clamped bool) {
 	return &few, few < all
 }
 
-// endOfPlan returns when a license of a plan ends that begins at from; zero: never.
+// endOfPlan returns when what a plan's Duration ends does so if it begins at from; zero:
+// never.
 func endOfPlan(t Plan, from time.Time) (end time.Time) {
 	if !t.Duration.IsZero() {
 		end = t.Duration.AddTo(from)
 	}
 	return end
+}
+
+// endsOf returns ExpiresAt and UpdatesUntil of a license whose purchase ends at end;
+// zero: never.
+func endsOf(t Plan, end time.Time) (expires, updates time.Time) {
+	if t.UntilEnds == UntilEndsUpdates {
+		return time.Time{}, end
+	}
+	return end, time.Time{}
 }
 
 // fillPlan fills in what p leaves to its plan.
@@ -50,12 +60,16 @@ func (s *Service) fillPlan(ctx context.Context, r store.Reader, p *CreateParams)
 	if p.ProductID != plan.ProductID {
 		return errOtherProduct
 	}
+	from := s.now()
+	if p.StartsAt != nil && p.StartsAt.After(from) {
+		from = *p.StartsAt
+	}
+	expires, updates := endsOf(plan, endOfPlan(plan, from))
 	if left("expires_at", p.ExpiresAt == nil) {
-		from := s.now()
-		if p.StartsAt != nil && p.StartsAt.After(from) {
-			from = *p.StartsAt
-		}
-		p.ExpiresAt = record.OptionalTime(endOfPlan(plan, from))
+		p.ExpiresAt = record.OptionalTime(expires)
+	}
+	if left("updates_until", p.UpdatesUntil == nil) {
+		p.UpdatesUntil = record.OptionalTime(updates)
 	}
 	if left("grace_seconds", p.GraceSeconds == 0) {
 		p.GraceSeconds = plan.GraceSeconds

@@ -67,7 +67,7 @@ func (p purchase) productID() string {
 	return p.Terms.Value.ProductID
 }
 
-// end returns when the license ends, and false if no event says so.
+// end returns when the purchase ends, and false if no event says so.
 func (p purchase) end() (end time.Time, known bool) {
 	switch {
 	case !p.Until.At.IsZero():
@@ -79,6 +79,13 @@ func (p purchase) end() (end time.Time, known bool) {
 		end, known = p.FirstEnded, true
 	}
 	return end, known
+}
+
+// ends returns ExpiresAt and UpdatesUntil of the license, and false if no event says so.
+func (p purchase) ends() (expires, updates time.Time, known bool) {
+	end, known := p.end()
+	expires, updates = endsOf(p.Terms.Value, end)
+	return expires, updates, known
 }
 
 // readPurchase returns the purchase with a reference, unless it has expired.

@@ -36,6 +36,8 @@ func (s *Service) StartTrial(ctx context.Context, p StartTrialParams) (Trial, er
 			return decision{}, errUnknownPlan
 		case plan.Duration.IsZero():
 			return decision{}, Invalid("plan_id", CodeOutOfRange, "is a plan without a duration, so that a trial of it would never end")
+		case plan.UntilEnds == UntilEndsUpdates:
+			return decision{}, Invalid("plan_id", CodeOutOfRange, "is a plan whose duration ends only updates, so that a trial of it would never end")
 		}
 		keys := []string{trialKey("customer", plan.ProductID, p.CustomerID)}
 		for _, subject := range p.Subjects {

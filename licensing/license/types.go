@@ -29,6 +29,7 @@ type (
 	FulfillResult    = api.FulfillResult
 	Waiting          = api.Waiting
 	PurchaseState    = api.PurchaseState
+	UntilEnds        = api.UntilEnds
 	Trial            = api.Trial
 
 	CreateParams          = api.CreateLicenseParams
@@ -125,6 +126,12 @@ const (
 	VerdictEntitlementMissing = api.VerdictEntitlementMissing
 
 	FileTooLarge = api.FileTooLarge
+)
+
+// What the end of a purchase ends.
+const (
+	UntilEndsLicense = api.UntilEndsLicense
+	UntilEndsUpdates = api.UntilEndsUpdates
 )
 
 // The states of a purchase.

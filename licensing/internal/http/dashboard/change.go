@@ -15,13 +15,13 @@ import (
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
-	"duration": "Duration", "offline_seconds": "Offline time", "plan_id": "Plan",
+	"duration": "Duration", "until_ends": "The end of a purchase ends", "offline_seconds": "Offline time", "plan_id": "Plan",
 	"entitlements": "Entitlement", "metadata": "Metadata", "types": "Events", "url": "URL",
 }
 
 // changeBlanks are the texts for fields without a value.
 var changeBlanks = map[string]string{
-	"expires_at": "no expiry", "max_activations": "unlimited", "products": "all products", "types": "all events", "description": "blank",
+	"expires_at": "no expiry", "updates_until": "no end", "max_activations": "unlimited", "products": "all products", "types": "all events", "description": "blank",
 }
 
 // maxMapChanges is the number of changed entitlements or metadata entries that

@@ -20,11 +20,21 @@ func planFields(t license.Plan) *form {
 	product.Half, seats.Half = false, false
 	return newForm(
 		name, product,
-		termField("duration", "Duration", "How long a license lasts. Leave blank for no expiry.", t.Duration),
+		termField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
+		untilEndsField(t.UntilEnds),
 		terms.Field("grace"), seats, terms.Field("lease"),
 		amountField("offline", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
 		terms.Field("entitlements"),
 	)
+}
+
+// untilEndsField is the choice of what a purchase ends.
+func untilEndsField(chosen license.UntilEnds) *field {
+	updates := chosen == license.UntilEndsUpdates
+	return &field{Name: "until_ends", Label: "The end of a purchase ends", Type: "radios", Options: []option{
+		{Value: string(license.UntilEndsLicense), Label: "The license", Chosen: !updates},
+		{Value: string(license.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before.", Chosen: updates},
+	}}
 }
 
 // planFieldNames are the names of plan fields in the form.
@@ -36,6 +46,7 @@ func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error
 	p = license.PutPlanParams{
 		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, GraceSeconds: in.grace,
 		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, OfflineSeconds: in.offlineSeconds, Entitlements: in.entitlements,
+		UntilEnds: license.UntilEnds(f.Field("until_ends").chosen()),
 	}
 	if s := f.Field("duration").amount(); s != "" {
 		var err error

@@ -23,7 +23,14 @@ func row(t license.Plan) planRow {
 	if t.MaxActivations != nil {
 		seats = thousands(*t.MaxActivations)
 	}
-	return planRow{t, planPath(t.ID), products.namePath(t.ProductID), sentenceCase(describeTerm(t.Duration)), seats}
+	lasts := sentenceCase(describeTerm(t.Duration))
+	switch updates := t.UntilEnds == license.UntilEndsUpdates; {
+	case updates && t.Duration.IsZero():
+		lasts = "No end of updates"
+	case updates:
+		lasts += " of updates"
+	}
+	return planRow{t, planPath(t.ID), products.namePath(t.ProductID), lasts, seats}
 }
 
 func showPlans(v *visit) error {

@@ -31,12 +31,13 @@ func TestPlans(t *testing.T) {
 		require.Contains(t, a.body, `id="f-`+name+`-error"`)
 	}
 	a = v.post("plans/new", "id", "price_1", "name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y",
-		"grace", "14", "grace_unit", "d", "max_activations", "3", "lease", "1d 12h", "offline", "7", "offline_unit", "d",
+		"until_ends", "updates", "grace", "14", "grace_unit", "d", "max_activations", "3", "lease", "1d 12h", "offline", "7", "offline_unit", "d",
 		"entitlements_name", "export", "entitlements_value", "", "once", v.get("plans/new").hidden("once"))
 	is.Equal(a.to(), "../plan/price_1")
 	plan, err := s.Service().GetPlan(t.Context(), "price_1")
 	is.NoErr(err)
 	is.Equal(plan.Duration, license.Duration{Years: 1})
+	is.Equal(plan.UntilEnds, license.UntilEndsUpdates)
 	is.Equal([]int64{plan.GraceSeconds, *plan.MaxActivations, *plan.LeaseSeconds, *plan.OfflineSeconds}, []int64{14 * 86400, 3, 36 * 3600, 7 * 86400})
 	is.Equal(plan.Entitlements, map[string]any{"export": true})
 	is.Equal(v.post("plans/new", "id", "price_1", "product_id", "atlas", "once", v.get("plans/new").hidden("once")).StatusCode, http.StatusUnprocessableEntity)
@@ -49,7 +50,7 @@ func TestPlans(t *testing.T) {
 	_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
 	is.NoErr(err)
 	page := v.get("plan/price_1").body
-	for _, text := range []string{"2 licenses", "1 year", "14 days", "7 days", "export"} {
+	for _, text := range []string{"2 licenses", "1 year of updates", "14 days", "7 days", "export"} {
 		require.Contains(t, page, text)
 	}
 	require.Contains(t, v.get("plan/price_1/delete").body, "licenses with this plan: 2.")
@@ -58,7 +59,7 @@ func TestPlans(t *testing.T) {
 
 	// Nothing changes when nothing was edited, and the plan of another operator is kept.
 	form := v.get("plan/price_1/edit")
-	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "grace", "14", "grace_unit", "d", "max_activations", "3",
+	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "grace", "14", "grace_unit", "d", "max_activations", "3",
 		"lease", "36", "lease_unit", "h", "offline", "7", "offline_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
 	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
 	s.plan(license.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})

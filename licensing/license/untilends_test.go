@@ -1,0 +1,100 @@
+package license_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A purchase of a perpetual license with maintenance ends the updates and nothing else.
+func TestUntilEndsUpdates(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	never := (*time.Time)(nil)
+	e := paid()
+	e.PlanID = "maintained"
+	l := *s.tell(t, "shop:1", e).License
+	is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil, l.GraceSeconds}, []any{never, onDay(0).AddDate(1, 0, 0), int64(7)})
+
+	told := s.events(t)
+	l = *s.tell(t, "shop:1", event{At: onDay(1), Until: license.To(onDay(500))}).License
+	is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, onDay(500)})
+	events, err := s.store.Events(t.Context(), store.EventQuery{After: told})
+	is.NoErr(err)
+	is.Equal(events[0].Type, license.EventLicenseRenewed)
+
+	_, err = s.Update(t.Context(), license.UpdateParams{ID: l.ID, UpdatesUntil: license.To(onDay(900)), ExpiresAt: license.To(onDay(901))}) // by hand
+	is.NoErr(err)
+	l = *s.tell(t, "shop:1", event{At: onDay(2), Quantity: ptr[int64](2)}).License
+	is.Equal([]any{*l.ExpiresAt, *l.UpdatesUntil, *l.MaxActivations}, []any{onDay(901), onDay(900), int64(6)})
+	l = *s.tell(t, "shop:1", event{At: onDay(30), State: "ended"}).License
+	is.Equal([]any{*l.ExpiresAt, *l.UpdatesUntil, l.GraceSeconds, l.Status}, []any{onDay(901), onDay(30), int64(7), license.StatusActive})
+
+	// A plan that ends the license ends it, and the way back as well.
+	l = *s.tell(t, "shop:1", event{At: onDay(31), PlanID: "basic"}).License
+	is.Equal([]any{*l.ExpiresAt, l.UpdatesUntil, l.GraceSeconds, l.Status}, []any{onDay(30), never, int64(0), license.StatusExpired})
+	l = *s.tell(t, "shop:1", event{At: onDay(32), PlanID: "maintained"}).License
+	is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil, l.GraceSeconds, l.Status}, []any{never, onDay(30), int64(7), license.StatusActive})
+
+	l, err = s.Create(t.Context(), license.CreateParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "maintained"})
+	is.NoErr(err)
+	is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, s.now.AddDate(1, 0, 0)})
+	l, err = s.Create(t.Context(), license.CreateParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "maintained", Explicit: []string{"updates_until"}})
+	is.NoErr(err)
+	is.Equal([]any{l.ExpiresAt, l.UpdatesUntil}, []any{never, never})
+	_, err = s.StartTrial(t.Context(), license.StartTrialParams{PlanID: "maintained", CustomerID: "cus_ada"})
+	require.ErrorIs(t, err, license.ErrInvalid)
+	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: "maintained", ProductID: "prod_editor", UntilEnds: "seats"})
+	require.ErrorIs(t, err, license.ErrInvalid)
+	require.Contains(t, err.Error(), "until_ends")
+}
+
+// A row of an import says when updates end, also before its plan is known. What is
+// exported as CSV is imported as it was.
+func TestImportOfMaintenance(t *testing.T) {
+	is := is.New(t)
+	never := (*time.Time)(nil)
+	rows := []byte(`{"key":"OLD-0001-0001-0001","name":"n","product_id":"prod_editor","customer_id":"cus_ada","reference":"shop:1","plan_id":"maintained","updates_until":"2027-01-09T00:00:00Z"}
+{"key":"OLD-0001-0001-0002","name":"n","product_id":"prod_editor","customer_id":"cus_ada","reference":"shop:2","plan_id":"later","updates_until":"2027-01-09T00:00:00Z"}
+`)
+	until := time.Date(2027, 1, 9, 0, 0, 0, 0, time.UTC)
+	for _, renewed := range []time.Time{onDay(700), onDay(800)} {
+		s := newTwice(t)
+		is.NoErr(s.Import(t.Context(), bytes.NewReader(rows), func(r license.ImportResult) error {
+			is.Equal(r.Result, license.ImportCreated)
+			return nil
+		}))
+		for _, reference := range []string{"shop:1", "shop:2"} {
+			l := s.tell(t, reference, event{At: onDay(1), Quantity: ptr[int64](1), State: "active"}).License
+			is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, until})
+			l = s.tell(t, reference, event{At: onDay(2), Until: license.To(renewed)}).License
+			is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, renewed})
+		}
+		var file bytes.Buffer
+		is.NoErr(inner.Of(s.Service).ExportCSV(t.Context(), &file, license.ListParams{}))
+		preview, err := inner.Of(newTwice(t).Service).PreviewCSV(t.Context(), file.Bytes())
+		is.NoErr(err)
+		rows, until = preview.NDJSON, renewed
+	}
+}
+
+// A plan of an earlier version ends licenses, and is not changed by terms that say so.
+func TestPlanOfAnEarlierVersion(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	is.NoErr(s.store.Update(t.Context(), func(tx store.Tx) error {
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "plan", Key: "old", Data: []byte(`{"object":"plan","id":"old","product_id":"prod_editor","name":"old","revision":1}`), CreatedAt: s.now})
+	}))
+	before := s.events(t)
+	plan, err := s.PutPlan(t.Context(), license.PutPlanParams{ID: "old", ProductID: "prod_editor"})
+	is.NoErr(err)
+	is.Equal([]any{plan.UntilEnds, plan.Revision}, []any{license.UntilEndsLicense, int64(1)})
+	is.Equal(s.events(t), before)
+}
