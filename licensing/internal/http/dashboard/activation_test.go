@@ -226,7 +226,7 @@ func TestRenew(t *testing.T) {
 				is.NoErr(err)
 				require.Contains(t, preview, "New expiry: "+want.Format("2 Jan 2006, 15:04:05")+" UTC")
 			} else if query.Has("term") {
-				require.Contains(t, preview, "The new expiry is not known yet.")
+				require.Contains(t, preview, "The new end is not known yet.")
 			}
 			a := v.change("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid")...)
 			after, err := s.Service().Get(t.Context(), l.ID)

@@ -24,8 +24,8 @@ var renewStarts = []struct {
 	label string
 	hint  string
 }{
-	{license.FromLater, "Current expiry, or today if already expired", "The customer keeps all remaining time."},
-	{license.FromExpiry, "Current expiry, even if already expired", ""},
+	{license.FromLater, "Current end, or today if it has passed", "The customer keeps all remaining time."},
+	{license.FromExpiry, "Current end, even if it has passed", ""},
 	{license.FromNow, "Now", ""},
 }
 
@@ -45,7 +45,7 @@ func renewFields(chosen string, from license.RenewFrom) *form {
 	return newForm(
 		length,
 		&field{Name: "duration", Label: "Length", Hint: "For a custom length.", Type: "text", MaxLength: 60, Units: termUnits(), When: "term=" + customLength},
-		&field{Name: "expires_at", Label: "New expiry", Hint: "For a custom date, in UTC.", Type: "datetime-local", When: "term=" + customDate},
+		&field{Name: "expires_at", Label: "New end", Hint: "For a custom date, in UTC.", Type: "datetime-local", When: "term=" + customDate},
 		begin,
 		reasonField("Optional. Recorded in the history."),
 	)
@@ -54,10 +54,18 @@ func renewFields(chosen string, from license.RenewFrom) *form {
 // renewable reports whether renewal is offered for a license. The license
 // service decides.
 func renewable(l license.License) bool {
-	return l.ExpiresAt != nil && l.Status != license.StatusRevoked
+	return (l.ExpiresAt != nil || l.UpdatesUntil != nil) && l.Status != license.StatusRevoked
 }
 
-// renewForm renews a license. A GET with the values of the form shows the new
+// extendField is the choice of what a renewal moves, for a license that has both ends.
+func extendField() *field {
+	return &field{Name: "extend", Label: "Renew", Type: "radios", Options: []option{
+		{Value: string(license.ExtendLicense), Label: "The license", Chosen: true},
+		{Value: string(license.ExtendUpdates), Label: "Its updates"},
+	}}
+}
+
+// renewForm renews a license or its updates. A GET with the values of the form shows the new
 // expiry that they give, which the script of the page uses while the form is
 // filled in.
 func renewForm(v *visit) (*formPage, error) {
@@ -67,33 +75,54 @@ func renewForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	if !renewable(l) {
-		if l.ExpiresAt == nil {
+		if l.Status != license.StatusRevoked {
 			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")
 		}
 		return nil, moveForbidden("A revoked license cannot be renewed.")
 	}
-	now := v.momentOf(l.ExpiresAt)
-	p := v.licenseFormPage(l, "Renew", "Renew", "Currently expires "+now.Full+", "+now.Relative+".")
+	p := v.licenseFormPage(l, "Renew", "Renew")
+	if end := v.momentOf(l.ExpiresAt); end != nil {
+		p.Text = append(p.Text, "Currently expires "+end.Full+", "+end.Relative+".")
+	}
+	if end := v.momentOf(l.UpdatesUntil); end != nil {
+		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
+	}
 	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "renewed"
+	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
+		p.Form.Groups[0].Fields = append([]*field{extendField()}, p.Form.Groups[0].Fields...)
+	}
+	read := func() license.RenewParams {
+		params := p.Form.readRenewal()
+		params.ID = l.ID
+		if x := p.Form.Field("extend"); x != nil && x.chosen() == string(license.ExtendUpdates) || l.ExpiresAt == nil {
+			if params.UpdatesUntil, params.ExpiresAt = params.ExpiresAt, nil; params.UpdatesUntil == nil {
+				params.Extend = license.ExtendUpdates
+			}
+		}
+		return params
+	}
 	p.Version = l.Version().String() // so that a form that is sent twice renews once
 	if q := v.r.URL.Query(); v.isRead() {
 		if q.Has("term") {
 			p.Form.fillFrom(q)
 		}
-		params := p.Form.readRenewal()
-		params.ID = l.ID
-		p.Live = "The new expiry is not known yet."
+		params := read()
+		p.Live = "The new end is not known yet."
 		if _, end, err := inner.Of(v.licenses).PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
-			then := v.moment(end)
-			p.Live = "New expiry: " + then.Full + ", " + then.Relative + "."
+			then, what := v.moment(end), "New expiry: "
+			if params.UpdatesUntil != nil || params.Extend == license.ExtendUpdates {
+				what = "New end of updates: "
+			}
+			p.Live = what + then.Full + ", " + then.Relative + "."
 		}
 		p.Form.clearErrors()
 	}
 	p.do = func(tx *visit) (string, error) {
-		params := p.Form.readRenewal()
-		params.ID, params.IfMatch = l.ID, []license.Version{l.Version()}
-		if params.ExpiresAt == nil {
-			p.names = map[string]string{"expires_at": "term"}
+		params := read()
+		params.IfMatch = []license.Version{l.Version()}
+		p.names = map[string]string{"expires_at": "term", "updates_until": "term"}
+		if params.ExpiresAt != nil || params.UpdatesUntil != nil {
+			p.names = map[string]string{"updates_until": "expires_at"}
 		}
 		if err := v.invalid(p.Form.fieldErrors(), &params); err != nil {
 			return "", err
@@ -115,7 +144,7 @@ func (f *form) readRenewal() (p license.RenewParams) {
 		f.addError("term", "a length is entered below: select “Custom length” or clear that field")
 	}
 	if term != "" && term != customDate && value("expires_at") != "" {
-		f.addError("term", "a new expiry is entered below: select “Custom date” or clear that field")
+		f.addError("term", "a new end is entered below: select “Custom date” or clear that field")
 	}
 	switch term {
 	case "":

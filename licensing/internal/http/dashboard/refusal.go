@@ -89,6 +89,7 @@ var refusalReasons = map[license.VerdictCode]string{
 	license.VerdictNotActivated:       "Not activated",
 	license.VerdictLeaseEnded:         "Lease expired",
 	license.VerdictEvicted:            "Seat taken over",
+	license.VerdictUpdatesEnded:       "Updates ended",
 	license.VerdictActivationLimit:    "No seat free",
 	license.VerdictEntitlementMissing: "Entitlement missing",
 }
@@ -228,6 +229,11 @@ func resolveRefusal(code license.VerdictCode, l license.License, applies bool, s
 		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease"))
 	case license.VerdictEvicted:
 		return check("Another activation took over the seat.", activations, addSeat)
+	case license.VerdictUpdatesEnded:
+		if l.UpdatesUntil == nil {
+			return resolved("the license includes all updates.")
+		}
+		return check("The build of the program is newer than the updates that the license includes. Older builds keep running.", renew)
 	case license.VerdictEntitlementMissing:
 		return check("The program requires an entitlement that the license does not include.", edit("Change the entitlements", "entitlements"))
 	}

@@ -51,7 +51,7 @@ func init() {
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement", handle: showLicense},
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
-		{path: "licenses/{id}/renew", query: "term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
+		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
 		{path: "licenses/{id}/file", access: supporters, form: issueFileForm},
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: showActivations},
 		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},
