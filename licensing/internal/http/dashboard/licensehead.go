@@ -59,6 +59,9 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 		}
 	}
 	if v.admin() {
+		if l.Status != license.StatusRevoked {
+			h.More = append([]moveLink{{Name: "transfer", Label: "Transfer"}}, h.More...)
+		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
 	}
 	h.Counts = map[string]string{"/activations": listedSeats(l, seats[l.ID], true).used(), "/refusals": thousands(refused)}

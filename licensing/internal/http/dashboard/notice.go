@@ -36,6 +36,7 @@ var notices = map[string]string{
 	"renewed":            "The license has been renewed.",
 	"released":           "The activation has been released.",
 	"rekeyed":            "The license key has been replaced. The old key no longer works.",
+	"transferred":        "The license has been transferred to the customer.",
 	"files-voided":       "The license files have been voided.",
 	"key-rotated":        "The next key signs license files now.",
 	"key-compromised":    "The key has been marked as compromised.",

@@ -52,6 +52,7 @@ func init() {
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
 		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
+		{path: "licenses/{id}/transfer", access: admins, form: transferForm},
 		{path: "licenses/{id}/file", access: supporters, form: issueFileForm},
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: showActivations},
 		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},

@@ -1,0 +1,52 @@
+package dashboard
+
+import (
+	"errors"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// transferForm gives a license to another customer.
+func transferForm(v *visit) (*formPage, error) {
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if l.Status == license.StatusRevoked {
+		return nil, moveForbidden("A revoked license cannot be transferred.")
+	}
+	p := v.licenseFormPage(l, "Transfer", "Transfer license",
+		"The license of "+l.CustomerID+" goes to another customer. It gets a new key, and the current one stops working immediately. "+
+			"Its license files are void, and its activations and metadata are deleted.",
+		"The dates, terms and entitlements stay. Purchases keep the customer who made them, and continue to change the license.",
+		"To correct the ID of the same customer, edit the license instead.")
+	p.Form, p.Action, p.done = newForm(
+		&field{Name: "customer_id", Label: "New customer", Hint: "Your ID for the customer.", Type: "text", Required: true, MaxLength: 255},
+		&field{Name: "name", Label: "Name", Hint: "The name that you and the new customer use. Leave blank for the customer ID.", Type: "text", MaxLength: 255},
+		&field{Name: "keep_key", Label: "License key", Type: "checkbox", Options: []option{
+			{Value: "yes", Label: "Keep the key", Hint: "Whoever has the key can continue to use the license."},
+		}},
+		reasonField("Optional. Recorded in the history."),
+	), "Transfer license", "transferred"
+	p.Form.hide("version", l.Version().String())
+	p.prepare = func(v *visit) error {
+		known, err := customers.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
+		for _, x := range known.Data {
+			p.Form.Field("customer_id").Known = append(p.Form.Field("customer_id").Known, x.Name)
+		}
+		return err
+	}
+	// Not in one Update, because a license may have many activations.
+	p.do = func(tx *visit) (string, error) {
+		seen, _ := license.ParseVersion(tx.sent("version"))
+		_, err := tx.licenses.Transfer(tx.r.Context(), license.TransferParams{
+			ID: l.ID, CustomerID: p.Form.Field("customer_id").Value, Name: p.Form.Field("name").Value,
+			KeepKey: p.Form.Field("keep_key").chosen() != "", Reason: p.Form.Field("reason").Value, IfMatch: []license.Version{seen},
+		})
+		if _, forbidden := errors.AsType[*license.MoveError](err); forbidden {
+			err = moveForbidden("A revoked license cannot be transferred.")
+		}
+		return "", err
+	}
+	return p, nil
+}
