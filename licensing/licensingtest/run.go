@@ -26,6 +26,8 @@ var areas = []struct {
 	{"Verdict", testVerdicts},
 	{"Activation", testActivations},
 	{"Transfer", testTransfers},
+	{"Maintenance", testMaintenance},
+	{"Handover", testHandover},
 	{"Malformed", testMalformed},
 	{"Awkward", testAwkward},
 	{"Route", testRoutes},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -29,6 +30,8 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	is.NoErr(err)
 	t.Cleanup(func() { server.Remove() })
 	is.NoErr(server.Start())
+	keygen, err := filepath.Abs("../../internal/admin/testdata/keygen")
+	is.NoErr(err)
 	t.Chdir(t.TempDir())
 	st, err := sqlite.Open("licenses.db")
 	is.NoErr(err)
@@ -56,6 +59,10 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(string(back), string(there))
 	is.True(run("import", "there.ndjson", "postgres:public") != nil) // it is not empty
+	var report strings.Builder
+	is.NoErr(admin.Run(t.Context(), "admin", open, []string{"move-in", "postgres:public", keygen, "check"}, &report, io.Discard))
+	is.NoErr(admin.Run(t.Context(), "admin", open, []string{"move-in", "postgres:public", keygen, "write"}, &report, io.Discard))
+	is.Equal(strings.Count(report.String(), "2 new, 0 already here, 0 refused"), 2) // the check has stored nothing
 	is.NoErr(run("create-operator", "postgres:public", "ada@example.com", "admin"))
 
 	err = run("backup", "postgres:public", filepath.Join(t.TempDir(), "copy.db"))

@@ -22,6 +22,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
+	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
@@ -121,8 +122,8 @@ func (r *running) ask(method, path, token, body string, answer any) {
 }
 
 // TestOneCommand runs the command of the guide to stores, from the root of the
-// repository, and another process on the same database. It ends both, and looks
-// for what they leave behind.
+// repository, and another process on the same database, which mails keys. It ends
+// both, and looks for what they leave behind.
 func TestOneCommand(t *testing.T) {
 	is := is.New(t)
 	unused, err := pgserver.New()
@@ -145,7 +146,8 @@ func TestOneCommand(t *testing.T) {
 	first := start(t, dir, one)
 	dsn := regexp.MustCompile(`-dsn '(.+)'\n`).FindStringSubmatch(first.welcome)
 	is.True(dsn != nil) // the welcome says how another process joins
-	second := start(t, dir, exec.CommandContext(t.Context(), os.Args[0], "-addr", "127.0.0.1:0", "-dsn", dsn[1], "-new-client", "Shop"))
+	inbox := smtpsink.New(t)
+	second := start(t, dir, exec.CommandContext(t.Context(), os.Args[0], "-addr", "127.0.0.1:0", "-dsn", dsn[1], "-new-client", "Shop", "-smtp", inbox.Addr))
 
 	var token struct {
 		AccessToken string `json:"access_token"`
@@ -158,6 +160,11 @@ func TestOneCommand(t *testing.T) {
 	var list struct{ Data []struct{ ID string } }
 	second.ask("GET", "/license/tall-ships", token.AccessToken, "", &list)
 	is.Equal(len(list.Data), 6) // five of the seed, and the new one
+
+	var sold struct{ Key string }
+	first.ask("POST", "/license", token.AccessToken, `{"name":"Ada","product_id":"atlas","customer_id":"ada","metadata":{"email":"ada@customer.example"}}`, &sold)
+	_, mail := inbox.Next(t)
+	require.Contains(t, mail, sold.Key)
 
 	pids, err := filepath.Glob(filepath.Join(dir, "pg*", "data", "postmaster.pid"))
 	is.NoErr(err)
