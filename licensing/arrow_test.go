@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 
 	"example/internal/selling":      {"licensing/license"},
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
-	"example/internal/smtpsink":     {}, // for tests only
+	"example/internal/smtpsink":     {},                                                                                        // for tests only
 	"example/program":               {"licensing/program"},
 }
 

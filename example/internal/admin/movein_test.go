@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,7 +24,6 @@ left out  licenses with maxUses 10: 1
 left out  licenses with scheme ED25519_SIGN: 1
 left out  licenses without an owner, whose customer_id is the id of the license: 2
 left out  machines, whose programs activate again: 1
-left out  policies with expirationStrategy RESTRICT_ACCESS: 1
 left out  policies with maxCores 8: 1
 left out  policies with metadata: 1
 `
@@ -64,6 +64,64 @@ left out  policies with metadata: 1
 	is.Equal(v.Code, license.VerdictSuspended)
 }
 
+// TestMoveInExpirations: what an expiry ends follows from the policy, and what cannot
+// be said here is in the report.
+func TestMoveInExpirations(t *testing.T) {
+	is := is.New(t)
+	type object map[string]any
+	data := []object{{"id": "lost", "type": "licenses", "attributes": object{"key": "KEY-OF-lost-00000", "expiry": "2031-01-01T00:00:00Z"},
+		"relationships": object{"policy": object{"data": object{"id": "unknown"}}, "product": object{"data": object{"id": "atlas"}}}}}
+	add := func(id string, expiry any, attributes object) {
+		attributes["duration"] = 86400
+		product := object{"data": object{"id": "atlas"}}
+		data = append(data,
+			object{"id": "policy-" + id, "type": "policies", "attributes": attributes, "relationships": object{"product": product}},
+			object{"id": id, "type": "licenses", "attributes": object{"key": "KEY-OF-" + id + "-00000", "expiry": expiry},
+				"relationships": object{"policy": object{"data": object{"id": "policy-" + id}}, "owner": object{"data": object{"id": "ada"}}}})
+	}
+	const expiry = "2031-01-01T00:00:00Z"
+	for _, strategy := range []string{"RESTRICT_ACCESS", "REVOKE_ACCESS", "MAINTAIN_ACCESS", "ALLOW_ACCESS"} {
+		add(strategy, expiry, object{"expirationStrategy": strategy, "expirationBasis": "FROM_CREATION"})
+	}
+	add("unused", nil, object{"expirationStrategy": "REVOKE_ACCESS", "expirationBasis": "FROM_FIRST_ACTIVATION"})
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "keygen.json")
+	text, err := json.Marshal(object{"data": data})
+	is.NoErr(err)
+	is.NoErr(os.WriteFile(file, text, 0o600))
+	s := newDatabase(t, path, 0)
+	out, err := run(t, "move-in", path, file, "write")
+	is.NoErr(err)
+	is.Equal(out, `plans     5
+licenses  6 new, 0 already here, 0 refused
+left out  licenses whose policy is not in the export, which expire at their expiry: 1
+left out  licenses whose time has not begun (FROM_FIRST_ACTIVATION), which never end here until you set expires_at: 1
+left out  licenses with an expiry that ends nothing (ALLOW_ACCESS), which is metadata now: 1
+left out  licenses without an owner, whose customer_id is the id of the license: 1
+left out  policies with expirationBasis FROM_FIRST_ACTIVATION: the duration of their plans begins with the purchase: 1
+left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no duration: 1
+`)
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Format(time.RFC3339)
+	}
+	for id, want := range map[string][3]string{ // expires_at, updates_until, and what ends with the plan
+		"lost": {expiry, "", ""}, "RESTRICT_ACCESS": {expiry, "", "license"}, "REVOKE_ACCESS": {expiry, "", "license"},
+		"MAINTAIN_ACCESS": {"", expiry, "updates"}, "ALLOW_ACCESS": {"", "", "license"}, "unused": {"", "", "license"},
+	} {
+		v, err := s.Validate(t.Context(), license.ValidateParams{Key: "KEY-OF-" + id + "-00000"})
+		is.NoErr(err)
+		plan := license.Plan{}
+		if want[2] != "" {
+			plan, err = s.GetPlan(t.Context(), "policy-"+id)
+			is.NoErr(err)
+		}
+		is.Equal([3]string{at(v.License.ExpiresAt), at(v.License.UpdatesUntil), string(plan.UntilEnds)}, want)
+	}
+}
+
 // TestMoveInFromCSV: other columns become metadata, and a row that the rules refuse is
 // named by its line, before anything is stored.
 func TestMoveInFromCSV(t *testing.T) {
@@ -72,26 +130,27 @@ func TestMoveInFromCSV(t *testing.T) {
 	path, file := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "shop.csv")
 	s := newDatabase(t, path, 0)
 	write := func(text string) { is.NoErr(os.WriteFile(file, []byte(text), 0o600)) }
-	const header = "\ufeffkey,name,product_id,customer_id,expires_at,max_activations,order no\n"
-	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,A17\nshort,Grace,atlas,c-2,,,\n")
+	const header = "\ufeffkey,name,product_id,customer_id,expires_at,max_activations,updates_until,order no\n"
+	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\nshort,Grace,atlas,c-2,,,,\n")
 	out, err := run(t, "move-in", path, file, "check")
 	is.True(err != nil)
 	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 1 refused\nrefused   line 3: key must be 16 to 1,024 visible ASCII characters\n")
 	is.Equal(licensesIn(t, path), 0)
 
-	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,A17\n")
+	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\n")
 	_, err = run(t, "move-in", path, file, "write")
 	is.NoErr(err)
 	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "OLD-KEY-0000-0001"})
 	is.NoErr(err)
 	is.True(v.Valid)
 	is.Equal(*v.License.MaxActivations, int64(2))
+	is.Equal(v.License.UpdatesUntil.Format(time.DateOnly), "2030-06-30")
 	is.Equal(v.License.Metadata, map[string]string{"order no": "A17"})
 
 	write("key;name\nx;y\n")
 	_, err = run(t, "move-in", path, file, "check")
 	is.True(err != nil)
-	write(header + "OLD-KEY-0000-0002,Ada,atlas,c-1,31.1.2031,2,A17\n")
+	write(header + "OLD-KEY-0000-0002,Ada,atlas,c-1,31.1.2031,2,,A17\n")
 	_, err = run(t, "move-in", path, file, "check")
 	is.True(err != nil)
 	_, err = run(t, "move-in", path, file, "now")

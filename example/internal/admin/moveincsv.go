@@ -15,8 +15,8 @@ import (
 )
 
 // readCSV reads a file with a header. The columns key, name, product_id and
-// customer_id are required, and expires_at, created_at, max_activations, plan_id and
-// state are known; any other becomes metadata of its name.
+// customer_id are required, and expires_at, updates_until, created_at, max_activations,
+// plan_id and state are known; any other becomes metadata of its name.
 func (m *move) readCSV(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -85,6 +85,8 @@ func setCell(row *license.ImportRow, column, cell string) (err error) {
 		row.State = license.Status(cell)
 	case "expires_at":
 		row.ExpiresAt, err = instant()
+	case "updates_until":
+		row.UpdatesUntil, err = instant()
 	case "created_at":
 		row.CreatedAt, err = instant()
 	case "max_activations":

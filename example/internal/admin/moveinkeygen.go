@@ -62,7 +62,7 @@ var keygenKnown = map[string][]string{
 		"name", "key", "expiry", "status", "suspended", "maxMachines", "metadata", "created", "updated",
 		"uses", "protected", "floating", "strict", "lastValidated", "lastCheckIn", "lastCheckOut", "nextCheckIn", "lastValidatedChecksum", "lastValidatedVersion", "permissions",
 	},
-	"policies": {"name", "duration", "maxMachines", "metadata", "created", "updated", "floating", "strict", "protected"},
+	"policies": {"name", "duration", "maxMachines", "metadata", "created", "updated", "floating", "strict", "protected", "expirationStrategy", "expirationBasis"},
 }
 
 // readKeygen reads documents with licenses, machines, policies, users and products.
@@ -102,6 +102,7 @@ func (m *move) readKeygen(files []string) error {
 		if n := p.number("duration"); n != nil {
 			plan.Duration = license.Duration{Days: int(*n / 86400), Hours: int(*n % 86400 / 3600), Minutes: int(*n % 3600 / 60), Seconds: int(*n % 60)}
 		}
+		m.expirationOfPolicy(p, &plan)
 		m.plans = append(m.plans, plan)
 	}
 	for _, l := range all["licenses"] {
@@ -116,7 +117,7 @@ func (m *move) readKeygen(files []string) error {
 			m.leave("licenses without an owner, whose customer_id is the id of the license")
 		}
 		row.Key, row.PlanID = l.text("key"), policy.ID
-		row.ExpiresAt, row.MaxActivations = l.time("expiry"), l.number("maxMachines")
+		row.MaxActivations = l.number("maxMachines")
 		if l.Attributes["suspended"] == true || l.text("status") == "SUSPENDED" || l.text("status") == "BANNED" {
 			row.State, row.StateReason = license.StatusSuspended, strings.ToLower(cmp.Or(l.text("status"), "suspended"))
 		}
@@ -133,6 +134,7 @@ func (m *move) readKeygen(files []string) error {
 			}
 			row.Metadata[name] = text
 		}
+		m.expirationOfLicense(l, policy, &row)
 		if row.Key == "" {
 			m.leave("licenses whose key is not in the export, such as encrypted ones")
 			continue
