@@ -27,6 +27,7 @@ type (
 	ResumeFrom        = api.ResumeFrom
 	RenewFrom         = api.RenewFrom
 	RenewExtend       = api.RenewExtend
+	UntilEnds         = api.UntilEnds
 	Delivery          = api.Delivery
 	DeliveryStatus    = api.DeliveryStatus
 	Attempt           = api.Attempt
@@ -110,6 +111,9 @@ const (
 	ExtendLicense = api.ExtendLicense
 	ExtendUpdates = api.ExtendUpdates
 	FromNow       = api.FromNow
+
+	UntilEndsLicense = api.UntilEndsLicense
+	UntilEndsUpdates = api.UntilEndsUpdates
 
 	PurchaseActive = api.PurchaseActive
 	PurchasePaused = api.PurchasePaused
