@@ -110,6 +110,9 @@ func undeclared(t *testing.T, file []byte, code string) (names []string) {
 			p = path.Dir(p)
 		}
 		known[path.Base(p)] = true
+		if spec.Name != nil {
+			known[spec.Name.Name] = true
+		}
 	}
 	var parsed *ast.File
 	if parsed, err = parser.ParseFile(gotoken.NewFileSet(), "", "package p\n"+code, 0); err != nil {
@@ -127,9 +130,9 @@ func undeclared(t *testing.T, file []byte, code string) (names []string) {
 // TestUndeclared checks the check.
 func TestUndeclared(t *testing.T) {
 	is := is.New(t)
-	file := []byte("package p\n\nimport \"example.com/mux/v5\"\n")
+	file := []byte("package p\n\nimport (\n\t\"example.com/mux/v5\"\n\tshop \"example.com/go-shop\"\n)\n")
 	is.Equal(undeclared(t, file, "func f(r *mux.Router) error { return h.Serve(r) }"), []string{"h"})
-	is.Equal(undeclared(t, file, "func f(r *mux.Router) error { return nil }"), nil)
+	is.Equal(undeclared(t, file, "func f(r *mux.Router) error { return shop.Open() }"), nil)
 }
 
 // TestLinks follows the links between documents.

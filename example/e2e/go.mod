@@ -14,6 +14,7 @@ require (
 	github.com/matryer/is v1.4.1
 	github.com/seed-d8a106b4/licensekit v0.0.0
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
+	github.com/stripe/stripe-go/v85 v85.0.0
 	golang.org/x/oauth2 v0.37.0
 )
 

@@ -13,6 +13,15 @@ type Change[T any] struct {
 // To returns a Change that sets a field to v.
 func To[T any](v T) Change[T] { return Change[T]{Set: true, Value: v} }
 
+// ToOptional returns a Change that sets a field to *v, or that leaves it unchanged if
+// v is nil.
+func ToOptional[T any](v *T) Change[T] {
+	if v == nil {
+		return Change[T]{}
+	}
+	return To(*v)
+}
+
 // ToNull returns a Change that sets a field to null.
 func ToNull[T any]() Change[T] { return Change[T]{Set: true, Null: true} }
 

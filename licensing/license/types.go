@@ -62,6 +62,10 @@ type (
 // To returns a Change that sets a field to v.
 func To[T any](v T) Change[T] { return api.To(v) }
 
+// ToOptional returns a Change that sets a field to *v, or that leaves it unchanged if
+// v is nil.
+func ToOptional[T any](v *T) Change[T] { return api.ToOptional(v) }
+
 // ToNull returns a Change that sets a field to null.
 func ToNull[T any]() Change[T] { return api.ToNull[T]() }
 

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
+	"github.com/stripe/stripe-go/v85"
+	"github.com/stripe/stripe-go/v85/webhook"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -40,6 +47,55 @@ func TestReplay(t *testing.T) {
 			require.HasPrefix(t, want, wants[p.Name])
 		})
 	}
+}
+
+// TestStripe: the recorded events are those of the version of Stripe's API that its
+// library is made for, and only what Stripe has signed is fulfilled.
+func TestStripe(t *testing.T) {
+	is := is.New(t)
+	all, err := providers()
+	is.NoErr(err)
+	p := all[0]
+	for _, payload := range p.payloads {
+		var event stripe.Event
+		is.NoErr(json.Unmarshal(payload, &event))
+		is.Equal(event.APIVersion, stripe.APIVersion)
+		var sub stripe.Subscription
+		is.NoErr(json.Unmarshal(event.Data.Raw, &sub))
+		item := sub.Items.Data[0]
+		is.True(sub.Customer.ID != "" && stripeStates[sub.Status] != "" || sub.Status == stripe.SubscriptionStatusIncomplete)
+		is.True(item.ID != "" && item.Price.ID != "" && item.Quantity > 0 && item.CurrentPeriodEnd > 0)
+	}
+	rules, err := newRules(t.Context(), memory.New())
+	is.NoErr(err)
+	payload := p.payloads[1]
+	for name, forge := range map[string]func(*http.Request){
+		"unsigned":  func(r *http.Request) { r.Header.Del("Stripe-Signature") },
+		"other key": func(r *http.Request) { r.Header.Set("Stripe-Signature", r.Header.Get("Stripe-Signature")+"0") },
+		"other body": func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(strings.Replace(string(payload), "si_", "sj_", 1)))
+		},
+		"old": func(r *http.Request) {
+			signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: payload, Secret: stripeSecret, Timestamp: time.Now().Add(-time.Hour)})
+			r.Header.Set("Stripe-Signature", signed.Header)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w := signedByStripe(t.Context(), payload), httptest.NewRecorder()
+			forge(r)
+			serveStripe(rules, p.stripeAccount(), stripeSecret)(w, r)
+			is := is.New(t)
+			is.Equal(w.Code, http.StatusBadRequest)
+			_, err := rules.GetFulfillment(t.Context(), p.reference)
+			require.ErrorIs(t, err, license.ErrNotFound)
+		})
+	}
+	w := httptest.NewRecorder()
+	serveStripe(rules, p.stripeAccount(), stripeSecret)(w, signedByStripe(t.Context(), payload))
+	is.Equal(w.Code, http.StatusOK)
+	f, err := rules.GetFulfillment(t.Context(), p.reference)
+	is.NoErr(err)
+	is.True(f.License != nil)
 }
 
 func TestPage(t *testing.T) {

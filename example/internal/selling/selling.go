@@ -28,37 +28,8 @@ func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx
 	}
 }
 
-// FulfillStripe brings the licenses of a Stripe subscription up to date. Call it for
-// customer.subscription.* events, on the page after a payment, and every night.
-func FulfillStripe(ctx context.Context, rules *license.Service, id string, read func(ctx context.Context, path string, into any) error) error {
-	var sub struct {
-		Customer, Status string
-		Items            struct {
-			Data []struct {
-				ID       string
-				Price    struct{ ID string }
-				Quantity int64
-				End      int64 `json:"current_period_end"`
-			}
-		}
-	}
-	at := time.Now() // before the subscription is read
-	if err := read(ctx, "/v1/subscriptions/"+id, &sub); err != nil {
-		return err
-	}
-	states := map[string]license.PurchaseState{
-		"trialing": "active", "active": "active", "past_due": "active", "unpaid": "paused", "paused": "paused",
-		"canceled": "ended", "incomplete_expired": "ended",
-	}
-	for _, item := range sub.Items.Data {
-		if _, err := rules.Fulfill(ctx, license.FulfillParams{
-			Reference: "stripe:" + item.ID, At: at, CustomerID: sub.Customer, PlanID: item.Price.ID,
-			Quantity: &item.Quantity, Until: license.To(time.Unix(item.End, 0)), State: states[sub.Status],
-		}); err != nil {
-			return err // the provider delivers the event again
-		}
-	}
-	return nil
+var paddleStates = map[string]license.PurchaseState{
+	"trialing": "active", "active": "active", "past_due": "active", "paused": "paused", "canceled": "ended",
 }
 
 // FulfillPaddle brings the licenses of a Paddle subscription up to date. The body is
@@ -68,9 +39,9 @@ func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) err
 		At   time.Time `json:"occurred_at"`
 		Data struct {
 			ID, Status string
-			Customer   string    `json:"customer_id"`
-			Period     *struct { // null after the end
-				End time.Time `json:"ends_at"`
+			Customer   string   `json:"customer_id"`
+			Period     struct { // null after the end
+				End *time.Time `json:"ends_at"`
 			} `json:"current_billing_period"`
 			Items []struct {
 				Quantity int64
@@ -84,19 +55,19 @@ func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) err
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}
-	sub := event.Data
-	p := license.FulfillParams{At: event.At, CustomerID: sub.Customer, State: map[string]license.PurchaseState{
-		"trialing": "active", "active": "active", "past_due": "active", "paused": "paused", "canceled": "ended"}[sub.Status]}
-	if sub.Period != nil {
-		p.Until = license.To(sub.Period.End)
-	}
-	for _, item := range sub.Items {
-		p.Reference, p.PlanID, p.Quantity = "paddle:"+sub.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
+	p := license.FulfillParams{At: event.At, CustomerID: event.Data.Customer, Until: license.ToOptional(event.Data.Period.End), State: paddleStates[event.Data.Status]}
+	for _, item := range event.Data.Items {
+		p.Reference, p.PlanID, p.Quantity = "paddle:"+event.Data.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
 		if _, err := rules.Fulfill(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+var lemonSqueezyStates = map[string]license.PurchaseState{
+	"on_trial": "active", "active": "active", "past_due": "active", "cancelled": "active", // until ends_at
+	"paused": "paused", "unpaid": "paused", "expired": "ended",
 }
 
 // FulfillLemonSqueezy brings the license of a Lemon Squeezy subscription up to date.
@@ -120,17 +91,16 @@ func FulfillLemonSqueezy(ctx context.Context, rules *license.Service, body []byt
 		return err
 	}
 	sub := event.Data.Subs
-	p := license.FulfillParams{
+	_, err := rules.Fulfill(ctx, license.FulfillParams{
 		Reference: "lemonsqueezy:" + event.Data.ID, At: sub.Updated, CustomerID: fmt.Sprint(sub.Customer), Name: sub.Name,
-		PlanID: fmt.Sprint(sub.Variant), State: map[string]license.PurchaseState{
-			"on_trial": "active", "active": "active", "past_due": "active", "cancelled": "active", // until ends_at
-			"paused": "paused", "unpaid": "paused", "expired": "ended"}[sub.Status],
-	}
-	if until := cmp.Or(sub.Ends, sub.Renews); until != nil {
-		p.Until = license.To(*until)
-	}
-	_, err := rules.Fulfill(ctx, p)
+		PlanID: fmt.Sprint(sub.Variant), Until: license.ToOptional(cmp.Or(sub.Ends, sub.Renews)), State: lemonSqueezyStates[sub.Status],
+	})
 	return err
+}
+
+var polarStates = map[string]license.PurchaseState{
+	"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
+	"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended",
 }
 
 // FulfillPolar brings the license of a Polar subscription up to date. The body is
@@ -150,26 +120,26 @@ func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) erro
 		return err
 	}
 	sub := event.Data
-	p := license.FulfillParams{
+	_, err := rules.Fulfill(ctx, license.FulfillParams{
 		Reference: "polar:" + sub.ID, At: event.At, CustomerID: sub.Customer, PlanID: sub.Product, Quantity: sub.Seats,
-		State: map[string]license.PurchaseState{
-			"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
-			"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended"}[sub.Status],
-	}
-	if sub.End != nil {
-		p.Until = license.To(*sub.End)
-	}
-	_, err := rules.Fulfill(ctx, p)
+		Until: license.ToOptional(sub.End), State: polarStates[sub.Status],
+	})
 	return err
 }
 
 // StartTrial starts the trial of a customer on a device, once.
 func StartTrial(ctx context.Context, rules *license.Service, customer, mail, device string) (license.Trial, error) {
-	name, domain, _ := strings.Cut(strings.ToLower(mail), "@")
-	name, _, _ = strings.Cut(name, "+") // ada+2@example.com is ada@example.com
 	return rules.StartTrial(ctx, license.StartTrialParams{
-		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + name + "@" + domain},
+		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + foldMail(mail)},
 	})
+}
+
+// foldMail returns what is the same for the addresses of one mailbox: the address in
+// lower case, and without what follows a plus sign.
+func foldMail(address string) string {
+	name, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	name, _, _ = strings.Cut(name, "+")
+	return name + "@" + domain
 }
 
 // EnsureLicense returns the license of a user of the host, and creates it when there

@@ -2,7 +2,6 @@ package selling
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,12 +33,6 @@ func TestSelling(t *testing.T) {
 	}
 	end := until.Format(time.RFC3339)
 	for reference, send := range map[string]func(hour int, status string) error{
-		"stripe:si_1": func(_ int, status string) error {
-			return FulfillStripe(t.Context(), rules, "sub_1", func(_ context.Context, path string, into any) error {
-				is.Equal(path, "/v1/subscriptions/sub_1")
-				return json.Unmarshal(fmt.Appendf(nil, `{"id":"sub_1","customer":"cus_1","status":%q,"items":{"data":[{"id":"si_1","price":{"id":"price_1"},"quantity":3,"current_period_end":%d}]}}`, status, until.Unix()), into)
-			})
-		},
 		"paddle:sub_1:pro_1": func(hour int, status string) error {
 			return FulfillPaddle(t.Context(), rules, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
 		},
