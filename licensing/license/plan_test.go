@@ -2,10 +2,13 @@ package license_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -106,4 +109,32 @@ func TestCreateWithAPlan(t *testing.T) {
 	}
 	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).Create(ctx, license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
 	require.ErrorIs(t, err, license.ErrInvalid)
+}
+
+// TestCountPlans: the count is exact, in a store with more licenses than one page and
+// for a caller that sees some of them, and follows a change.
+func TestCountPlans(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	var rows strings.Builder
+	for i := range 1_201 {
+		fmt.Fprintf(&rows, `{"key":"OLD-0001-0001-%04d","name":"n","product_id":%q,"customer_id":"c","plan_id":%q}`+"\n", i, []string{"prod_editor", "prod_other"}[i%2], []string{"price_1", "price_12"}[i%3%2])
+	}
+	is.NoErr(s.Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
+	_, err := s.Create(t.Context(), license.CreateParams{Name: "price_1", ProductID: "prod_editor", CustomerID: "price_1"}) // has none
+	is.NoErr(err)
+	count := func(s *license.Service, plan string) int64 {
+		c, err := inner.Of(s).CountPlans(t.Context())
+		is.NoErr(err)
+		is.True(!c.AtLeast)
+		return c.ByPlan[plan]
+	}
+	is.Equal([]int64{count(s.Service, "price_1"), count(s.Service, "price_12"), count(s.Service, "")}, []int64{801, 400, 0})
+	other := s.As(license.Caller{Products: []string{"prod_other"}})
+	is.Equal(count(other, "price_1")+count(other, "price_12"), int64(600))
+	l, err := s.Create(t.Context(), license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	is.NoErr(err)
+	is.Equal(count(s.Service, "pro"), int64(1))
+	is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.Equal(count(s.Service, "pro"), int64(0))
 }

@@ -60,7 +60,7 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 	}
 	if v.admin() {
 		if l.Status != license.StatusRevoked {
-			h.More = append([]moveLink{{Name: "transfer", Label: "Transfer"}}, h.More...)
+			h.More = append([]moveLink{{Name: "plan", Label: "Apply plan"}, {Name: "transfer", Label: "Transfer"}}, h.More...)
 		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
 	}

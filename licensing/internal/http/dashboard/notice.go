@@ -37,6 +37,7 @@ var notices = map[string]string{
 	"released":           "The activation has been released.",
 	"rekeyed":            "The license key has been replaced. The old key no longer works.",
 	"transferred":        "The license has been transferred to the customer.",
+	"plan-applied":       "The license has the terms of the plan.",
 	"files-voided":       "The license files have been voided.",
 	"key-rotated":        "The next key signs license files now.",
 	"key-compromised":    "The key has been marked as compromised.",

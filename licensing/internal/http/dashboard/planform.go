@@ -127,12 +127,12 @@ func deletePlanForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, more, err := inner.Of(v.licenses).CountPlan(v.r.Context(), t.ID)
+	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	p.Text = []string{
-		"The number of licenses with this plan: " + (matchCount{n, more}).number() + ". They keep their terms, and so do their purchases.",
+		"The number of licenses with this plan: " + (matchCount{counts.ByPlan[t.ID], counts.AtLeast}).number() + ". They keep their terms, and so do their purchases.",
 		"New purchases of the plan wait until there is a plan with this ID again.",
 	}
 	p.Danger, p.done = true, "plan-deleted"

@@ -16,6 +16,7 @@ type planRow struct {
 	license.Plan
 	Path, ProductLink string // references from dashboard/
 	Lasts, Seats      string
+	Licenses          string // how many have it; set on the list
 }
 
 func row(t license.Plan) planRow {
@@ -30,7 +31,7 @@ func row(t license.Plan) planRow {
 	case updates:
 		lasts += " of updates"
 	}
-	return planRow{t, planPath(t.ID), products.namePath(t.ProductID), lasts, seats}
+	return planRow{t, planPath(t.ID), products.namePath(t.ProductID), lasts, seats, ""}
 }
 
 func showPlans(v *visit) error {
@@ -49,8 +50,14 @@ func showPlans(v *visit) error {
 	if list.HasMore {
 		body.Next = "?" + url.Values{"after": {list.NextCursor}}.Encode()
 	}
+	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	if err != nil {
+		return err
+	}
 	for _, t := range list.Data {
-		body.Rows = append(body.Rows, row(t))
+		r := row(t)
+		r.Licenses = matchCount{counts.ByPlan[t.ID], counts.AtLeast}.number()
+		body.Rows = append(body.Rows, r)
 	}
 	return v.render(http.StatusOK, "plans", page{Title: "Plans", Section: "plans", Body: body})
 }
@@ -60,7 +67,7 @@ func showPlan(v *visit) error {
 	if err != nil {
 		return err
 	}
-	n, more, err := inner.Of(v.licenses).CountPlan(v.r.Context(), t.ID)
+	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -69,7 +76,7 @@ func showPlan(v *visit) error {
 		Facts        []fact
 		Entitlements []pair
 		New          string // the form for a license, as a reference from dashboard/
-	}{row(t), v.planFacts(t, matchCount{n, more}), entitlementPairs(t.Entitlements), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
+	}{row(t), v.planFacts(t, matchCount{counts.ByPlan[t.ID], counts.AtLeast}), entitlementPairs(t.Entitlements), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
 }
 
 // planFacts describes a plan and how many licenses have it.

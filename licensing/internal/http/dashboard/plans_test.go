@@ -54,7 +54,7 @@ func TestPlans(t *testing.T) {
 		require.Contains(t, page, text)
 	}
 	require.Contains(t, v.get("plan/price_1/delete").body, "licenses with this plan: 2.")
-	require.Contains(t, v.get("plans").body, "Atlas yearly")
+	require.Contains(t, v.get("plans").body, "Atlas yearly", `<td role="cell" data-label="Licenses">2</td>`, `<td role="cell" data-label="Licenses">1</td>`)
 	require.Contains(t, v.get("audit").body, `plan/price_1">Atlas yearly</a>`)
 
 	// Nothing changes when nothing was edited, and the plan of another operator is kept.
@@ -103,4 +103,29 @@ func TestNewLicenseFromPlan(t *testing.T) {
 	is.Equal(l.Entitlements, map[string]any{"projects": 9.0})
 	a := v.post("licenses/new", "name", "Ada", "customer_id", "cus_ada", "plan_id", "price_2", "term", "plan", "once", v.get("licenses/new").hidden("once"))
 	require.Contains(t, a.body, `id="f-plan_id-error"`)
+}
+
+// The form says what a plan replaces, and replaces that.
+func TestApplyPlanForm(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(license.PutPlanParams{ID: "price_1", GraceSeconds: 86400, MaxActivations: ptr[int64](3)})
+	s.plan(license.PutPlanParams{ID: "foreign", ProductID: "other"})
+	end := s.clock().AddDate(1, 0, 0)
+	l := s.license(license.CreateParams{Name: "Ada", ProductID: "atlas", ExpiresAt: &end, Entitlements: map[string]any{"export": true}})
+	form := "licenses/" + l.ID + "/plan"
+	require.Contains(t, v.get("licenses/"+l.ID).body, form)
+	require.Contains(t, v.get(form).body, "This replaces the grace period", "The key, dates, updates, customer and metadata stay", `<option value="price_1">`)
+	require.NotContains(t, v.get(form).body, "foreign")
+	for _, wrong := range []string{"", "nothing", "foreign"} {
+		require.Contains(t, v.change(form, "plan_id", wrong).body, `id="f-plan_id-error"`)
+	}
+	seen := v.get(form).hidden("version")
+	is.Equal(v.follow(v.change(form, "plan_id", "price_1", "reason", "Upgrade")).notice(), "The license has the terms of the plan.")
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal([]any{after.PlanID, after.GraceSeconds, *after.MaxActivations, len(after.Entitlements), *after.ExpiresAt, after.Key}, []any{"price_1", int64(86400), int64(3), 0, end, l.Key})
+	is.Equal(v.follow(v.change(form, "plan_id", "price_1")).notice(), "Nothing was changed.")
+	is.Equal(v.post(form, "plan_id", "price_1", "version", seen).StatusCode, http.StatusConflict)
 }

@@ -53,6 +53,7 @@ func init() {
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
 		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
 		{path: "licenses/{id}/transfer", access: admins, form: transferForm},
+		{path: "licenses/{id}/plan", access: admins, form: applyPlanForm},
 		{path: "licenses/{id}/file", access: supporters, form: issueFileForm},
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: showActivations},
 		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},

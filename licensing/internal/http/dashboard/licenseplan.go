@@ -1,0 +1,37 @@
+package dashboard
+
+import (
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// applyPlanForm gives a license the terms of a plan.
+func applyPlanForm(v *visit) (*formPage, error) {
+	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	p := v.licenseFormPage(l, "Apply plan", "Apply plan",
+		"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. "+
+			"A license that was bought gets as many activations as its quantity buys.",
+		"The key, dates, updates, customer and metadata stay. So does the plan of a purchase: its next change of plan replaces the terms again.")
+	plan := &field{Name: "plan_id", Label: "Plan", Hint: "A plan ID of the product " + l.ProductID + ".", Type: "text", Value: l.PlanID, Required: true, MaxLength: 255}
+	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "plan-applied"
+	p.Version = l.Version().String()
+	p.prepare = func(v *visit) error {
+		plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
+		for _, t := range plans.Data {
+			plan.Known = append(plan.Known, t.ID)
+		}
+		return err
+	}
+	p.do = func(tx *visit) (string, error) {
+		after, err := tx.licenses.ApplyPlan(tx.r.Context(), license.ApplyPlanParams{
+			ID: l.ID, PlanID: p.Form.Field("plan_id").Value, Reason: p.Form.Field("reason").Value,
+		})
+		if err == nil && after.Revision == l.Revision {
+			p.done = "unchanged"
+		}
+		return "", err
+	}
+	return p, nil
+}
