@@ -2,6 +2,7 @@ package licensing_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -40,6 +41,31 @@ func TestPlansOverHTTP(t *testing.T) {
 	is.Equal(len(a.json["errors"].([]any)), 2)
 	is.Equal(c.do("DELETE", "/plan/price_1", "").json["deleted"], true)
 	is.Equal(c.do("GET", "/plan/price_1", "").Code, http.StatusNotFound)
+}
+
+// A fault of the path is not one of the body, and both are reported at once.
+func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	for _, test := range []struct{ path, body, want string }{
+		{"/plan/-", basicPlan, "planID"},
+		{"/plan/-", `{"product_id":7}`, "#/product_id planID"},
+		{"/fulfillment/-", `{"at":"2026-01-01T00:00:00Z"}`, "reference"},
+		{"/fulfillment/-", `{"at":7}`, "#/at reference"},
+		{"/plan/p", `{"product_id":"atlas","id":"p"}`, "#/id"},
+	} {
+		t.Run(test.path+test.body, func(t *testing.T) {
+			is := is.New(t)
+			a := c.in(t).do("PUT", test.path, test.body)
+			is.Equal(a.Code, http.StatusUnprocessableEntity)
+			var places []string
+			for _, e := range a.json["errors"].([]any) {
+				at, _ := e.(map[string]any)["pointer"].(string)
+				name, _ := e.(map[string]any)["parameter"].(string)
+				places = append(places, at+name)
+			}
+			is.Equal(strings.Join(places, " "), test.want)
+		})
+	}
 }
 
 func TestFulfillmentOverHTTP(t *testing.T) {

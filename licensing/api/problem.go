@@ -26,7 +26,7 @@ type Problem struct {
 // three fields.
 type FieldError struct {
 	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901), such as "#/name"
-	Parameter string `json:"parameter,omitempty"` // of the query
+	Parameter string `json:"parameter,omitempty"` // of the query or the path
 	Header    string `json:"header,omitempty"`
 	Detail    string `json:"detail"`
 	Code      string `json:"code"`

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -146,7 +147,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	if e.stream != nil {
 		lines := lines{w: x}
 		if err := e.stream(r.Context(), rules, params.Interface(), &lines); err != nil {
-			return route.queryError(err)
+			return e.located(err, route, 0)
 		}
 		lines.begin()
 		return nil
@@ -154,11 +155,11 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	if route.reads() || route.Scope == "" || key == "" {
 		result, err := e.do(r.Context(), rules, params.Interface())
 		if err != nil {
-			return route.queryError(err)
+			return e.located(err, route, 0)
 		}
 		return e.answer(x, r, route, result)
 	}
-	return e.serveOnce(x, r, route, rules, key, body, params.Interface())
+	return e.located(e.serveOnce(x, r, route, rules, key, body, params.Interface()), route, 0)
 }
 
 // rules returns a Service that acts for the client of r, or for a license key
@@ -201,15 +202,26 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	return nil
 }
 
-// queryError returns err or, if the route takes its parameters from the query
-// and err is about them, the error for an invalid query.
-func (rt *Route) queryError(err error) error {
-	if rt.reads() {
-		if invalid, ok := isInvalid(err); ok {
-			return invalidQuery(invalid.Fields)
+// located returns err, which a rule has returned. If it is about parameters, it
+// says where in the request each stands; the first members of its list are members
+// of the body. The rules name a parameter of the path as its field in Go, in lower
+// case.
+func (e *Endpoint) located(err error, route *Route, members int) error {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	switch {
+	case !ok:
+		return err
+	case route.reads():
+		return invalidQuery(invalid.Fields)
+	}
+	p := ProblemOf(err)
+	for i := members; i < len(p.Errors); i++ {
+		name := invalid.Fields[i].Field
+		if at := e.form.Find(func(f input.Field) bool { return f.Path != "" && strings.EqualFold(f.GoName, name) }); at != nil {
+			p.Errors[i].Pointer, p.Errors[i].Parameter = "", at.Path
 		}
 	}
-	return err
+	return p
 }
 
 func invalidQuery(errs []license.FieldError) error {
@@ -272,7 +284,8 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 		}
 	}
 	if len(errs) > 0 {
-		return nil, &license.InvalidError{Fields: input.Merge(errs, e.check(rules, params.Interface()))}
+		all := input.Merge(errs, e.check(rules, params.Interface()))
+		return nil, e.located(&license.InvalidError{Fields: all}, route, len(errs))
 	}
 	return body, nil
 }

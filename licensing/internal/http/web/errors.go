@@ -101,15 +101,11 @@ func refused(err *auth.Error) *Problem {
 }
 
 func addFields(p *Problem, err error) {
-	if invalid, ok := isInvalid(err); ok {
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		for _, f := range invalid.Fields {
 			p.Errors = append(p.Errors, api.FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
 	}
-}
-
-func isInvalid(err error) (*license.InvalidError, bool) {
-	return errors.AsType[*license.InvalidError](err)
 }
 
 func addETag(p *Problem, err error) {
