@@ -1,7 +1,7 @@
 package web
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"io"
 	"mime"
@@ -21,8 +21,8 @@ const (
 )
 
 // readObject reads the body of r: a JSON object with one of the media types.
-func readObject(x *exchange, r *http.Request, types ...string) (input.Object, error) {
-	data, err := readBody(x, r, x.site.cfg.MaxBody, types...)
+func readObject(x *exchange, r *http.Request, types []string) (input.Object, error) {
+	data, err := readBody(x, r, x.site.cfg.MaxBody, types)
 	if err != nil {
 		return nil, err
 	}
@@ -33,30 +33,26 @@ func readObject(x *exchange, r *http.Request, types ...string) (input.Object, er
 	return o, err
 }
 
-// hasBody reports whether r has a body of at least one byte. If the length is
-// unknown, as with chunked encoding, it reads the first byte and puts it back.
-func hasBody(r *http.Request) (bool, error) {
+// hasBody reports whether r has a body of at least one byte, or one that cannot be
+// read. If the length is unknown, as with chunked encoding, it waits for a byte.
+func hasBody(r *http.Request) bool {
 	if r.ContentLength >= 0 {
-		return r.ContentLength > 0, nil
+		return r.ContentLength > 0
 	}
-	var first [1]byte
-	if _, err := io.ReadFull(r.Body, first[:]); err == io.EOF {
-		return false, nil
-	} else if err != nil {
-		return false, bodyError(err)
-	}
+	body := bufio.NewReader(r.Body)
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(first[:]), r.Body), r.Body}
-	return true, nil
+	}{body, r.Body}
+	_, err := body.Peek(1)
+	return err != io.EOF
 }
 
 // noBody refuses a body on a request that reads none. Ignoring the body would
 // ignore what the client meant.
 func noBody(r *http.Request) error {
-	if present, err := hasBody(r); err != nil || !present {
-		return err
+	if !hasBody(r) {
+		return nil
 	}
 	return NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
 }
@@ -90,40 +86,18 @@ func unsupported(detail, header, value string) *Problem {
 
 // readBody reads the body of r, with one of the media types, within the size and
 // time limits.
-func readBody(x *exchange, r *http.Request, most int64, types ...string) ([]byte, error) {
+func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte, error) {
 	if err := checkContent(r, types); err != nil {
 		return nil, err
 	}
 	if r.ContentLength > most {
 		return nil, tooLarge()
 	}
-	size, length := int64(512), most
-	if r.ContentLength >= 0 {
-		length = r.ContentLength
-		size = min(length+1, 16<<10) // one more, to read the end
-	}
-	data, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most), make([]byte, 0, size), length)
+	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
 	if err != nil {
 		return nil, bodyError(err)
 	}
 	return data, nil
-}
-
-// readAll is [io.ReadAll] with a buffer, which it uses as long as that is large
-// enough. Then it doubles the buffer, up to what a body of at most most bytes needs.
-func readAll(r io.Reader, buf []byte, most int64) ([]byte, error) {
-	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case err == io.EOF:
-			return buf, nil
-		case err != nil:
-			return nil, err
-		case len(buf) == cap(buf):
-			buf = append(make([]byte, 0, max(int64(len(buf))+512, min(2*int64(len(buf)), most)+1)), buf...)
-		}
-	}
 }
 
 // A timedBody is a body with a read deadline. The deadline is cleared once the

@@ -262,20 +262,19 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		params.Interface().(*rows).body, err = readBody(x, r, route.Rows, NDJSON)
+		params.Interface().(*rows).body, err = readBody(x, r, route.Rows, []string{NDJSON})
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
 		return nil, noBody(r)
 	}
-	present := true
-	if route.OptionalBody {
-		present, err = hasBody(r)
-	}
-	if present && err == nil {
-		body, err = readObject(x, r, mediaTypes(route)...)
-	}
-	if err != nil {
-		return nil, err
+	if !route.OptionalBody || hasBody(r) {
+		types := []string{JSON}
+		if route.Method == http.MethodPatch {
+			types = append(types, MergePatch)
+		}
+		if body, err = readObject(x, r, types); err != nil {
+			return nil, err
+		}
 	}
 	errs := e.form.Body(params, body, e.immutable(route), immutableDetail(route))
 	if route.Key {
@@ -288,13 +287,6 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 		return nil, e.located(&license.InvalidError{Fields: all}, route, len(errs))
 	}
 	return body, nil
-}
-
-func mediaTypes(route *Route) []string {
-	if route.Method == http.MethodPatch {
-		return []string{JSON, MergePatch}
-	}
-	return []string{JSON}
 }
 
 // immutable returns the members of the result that clients cannot set, for a
