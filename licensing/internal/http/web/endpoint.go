@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -240,18 +241,17 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	field := e.form.Find(func(f input.Field) bool { return f.Header == "If-Match" })
 	if field == nil {
-		return unconditional(r)
+		const detail = "not supported: this resource has no ETag; omit the header"
+		return cmp.Or(refuseCondition(r, "If-Match", detail), refuseCondition(r, "If-None-Match", detail))
 	}
-	if err := noneMatchOnRead(r); err != nil {
+	if err := refuseCondition(r, "If-None-Match", "applies only to reads; use If-Match for changes"); err != nil {
 		return err
 	}
-	versions, err := ifMatch(r)
-	if err == nil && versions == nil && route.Method == http.MethodPut && r.Header.Get("If-Match") != "" {
+	versions, any, err := ifMatch(r)
+	if any && route.Method == http.MethodPut {
 		return invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
 	}
-	if err == nil && versions != nil {
-		field.In(params).Set(reflect.ValueOf(versions))
-	}
+	field.In(params).Set(reflect.ValueOf(versions))
 	return err
 }
 

@@ -110,7 +110,7 @@ func addFields(p *Problem, err error) {
 
 func addETag(p *Problem, err error) {
 	if stale, ok := errors.AsType[*license.StaleError](err); ok {
-		p.Header.Set("ETag", etag(stale.Current))
+		p.Header.Set("ETag", stale.Current.ETag())
 	}
 }
 

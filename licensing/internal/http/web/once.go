@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -80,41 +81,23 @@ func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 	return idempotencyKey(r)
 }
 
-// idempotencyKey returns the Idempotency-Key of r, or "". The header is a quoted
-// string (RFC 9651) or, as many clients send it, the same string without quotes.
+// keyForm is an Idempotency-Key: a quoted string (RFC 9651) or, as many clients send
+// it, the same string without quotes.
+var keyForm = regexp.MustCompile(`^[ \t]*(?:"((?:[!#-\[\]-~]|\\["\\])+)"|([!#-~][!-~]*))[ \t]*$`)
+
+// idempotencyKey returns the Idempotency-Key of r, or "".
 func idempotencyKey(r *http.Request) (string, error) {
 	lines := r.Header["Idempotency-Key"]
 	if len(lines) == 0 {
 		return "", nil
 	}
-	key := strings.Trim(lines[0], " \t")
-	good := len(lines) == 1
-	if quoted, ok := strings.CutPrefix(key, `"`); ok {
-		key, good = unquote(quoted, good)
+	form := keyForm.FindStringSubmatch(lines[0])
+	if form != nil {
+		form[1] = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(form[1])
 	}
-	if !good || key == "" || len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if form == nil || len(lines) > 1 || len(form[1]+form[2]) > 255 {
 		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
 			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
 	}
-	return key, nil
-}
-
-// unquote parses an RFC 9651 string after its opening quote.
-func unquote(rest string, good bool) (string, bool) {
-	var key []byte
-	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '"':
-			return string(key), good && i == len(rest)-1
-		case c == '\\':
-			i++
-			if i == len(rest) || rest[i] != '"' && rest[i] != '\\' {
-				return "", false
-			}
-			key = append(key, rest[i])
-		default:
-			key = append(key, c)
-		}
-	}
-	return "", false
+	return form[1] + form[2], nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -32,12 +33,19 @@ func listOf[T any](p license.Page[T]) list {
 // answer sends the result of a call without storing it for a replay.
 func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any) error {
 	if v, ok := result.(versioned); ok && route.Method == http.MethodGet {
-		known, err := notModified(r, v.Version())
+		wanted, _, err := ifMatch(r)
+		if err != nil {
+			return err
+		}
+		if wanted != nil && !slices.Contains(wanted, v.Version()) {
+			return &license.StaleError{Current: v.Version()}
+		}
+		known, err := notModified(r, v.Version().ETag())
 		if err != nil {
 			return err
 		}
 		if known {
-			x.Header().Set("ETag", etag(v.Version()))
+			x.Header().Set("ETag", v.Version().ETag())
 			x.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -63,7 +71,7 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	}
 	p := reply{Status: route.status(), Body: body}
 	if v, ok := result.(versioned); ok {
-		p.ETag = etag(v.Version())
+		p.ETag = v.Version().ETag()
 	}
 	if f, ok := result.(withFile); ok {
 		p.File = f.FileClaims()
