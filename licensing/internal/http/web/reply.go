@@ -2,10 +2,13 @@ package web
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -13,6 +16,14 @@ import (
 
 // A versioned result has an entity tag.
 type versioned interface{ Version() license.Version }
+
+// A Document is the result of a read that caches may keep for a while. Its entity tag
+// is a digest of it.
+type Document struct {
+	MediaType string
+	Keep      time.Duration
+	Body      []byte
+}
 
 // A list is one page of a list on the wire.
 type list struct {
@@ -32,27 +43,6 @@ func listOf[T any](p license.Page[T]) list {
 
 // answer sends the result of a call without storing it for a replay.
 func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any) error {
-	if v, ok := result.(versioned); ok && route.Method == http.MethodGet {
-		wanted, _, err := ifMatch(r)
-		if err != nil {
-			return err
-		}
-		if wanted != nil && !slices.Contains(wanted, v.Version()) {
-			return &license.StaleError{Current: v.Version()}
-		}
-		known, err := notModified(r, v.Version().ETag())
-		if err != nil {
-			return err
-		}
-		if known {
-			x.Header().Set("ETag", v.Version().ETag())
-			x.WriteHeader(http.StatusNotModified)
-			return nil
-		}
-	}
-	if d, ok := result.(Document); ok {
-		return d.write(x, r)
-	}
 	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.form.HasParam("cursor") {
 		x.Header().Set("Link", nextLink(r, *l.NextCursor))
 	}
@@ -60,11 +50,29 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 	if err != nil {
 		return err
 	}
+	if route.Method == http.MethodGet && reply.ETag != "" {
+		if v, ok := result.(versioned); ok {
+			wanted, _, err := ifMatch(r)
+			if err != nil {
+				return err
+			}
+			if wanted != nil && !slices.Contains(wanted, v.Version()) {
+				return &license.StaleError{Current: v.Version()}
+			}
+		}
+		if reply.known, err = notModified(r, reply.ETag); err != nil {
+			return err
+		}
+	}
 	return reply.send(x, r)
 }
 
 // reply returns the response for a result.
 func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
+	if d, ok := result.(Document); ok {
+		sum := sha256.Sum256(d.Body)
+		return reply{Status: route.status(), ETag: `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, Body: d.Body, document: d}, nil
+	}
 	body, err := Marshal(result)
 	if err != nil {
 		return reply{}, err
@@ -93,7 +101,10 @@ type reply struct {
 	// File, if set, is a license file that is signed after the commit and
 	// added to the body, which is an object.
 	File *licensefile.Claims `json:"file,omitempty"`
-	Body []byte              `json:"-"` // JSON
+	Body []byte              `json:"-"` // JSON, unless document is set
+
+	document Document // of which Body is the body
+	known    bool     // the client has it already
 }
 
 // withFile is a result with a license file that must be signed; nil: none.
@@ -110,18 +121,23 @@ func (p reply) send(x *exchange, r *http.Request) error {
 		}
 		p.Body = fmt.Appendf(bytes.TrimSuffix(p.Body, []byte("}\n")), `,"file":"%s"}`+"\n", text)
 	}
-	p.write(x)
-	return nil
-}
-
-func (p reply) write(w http.ResponseWriter) {
+	h, mediaType := x.Header(), JSON
 	if p.Location != "" {
-		w.Header().Set("Location", p.Location)
+		h.Set("Location", p.Location)
 	}
 	if p.ETag != "" {
-		w.Header().Set("ETag", p.ETag)
+		h.Set("ETag", p.ETag)
 	}
-	writeBody(w, p.Status, JSON, p.Body)
+	if p.document.MediaType != "" {
+		mediaType = p.document.MediaType
+		h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(p.document.Keep.Seconds())))
+	}
+	if p.known {
+		x.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	writeBody(x, p.Status, mediaType, p.Body)
+	return nil
 }
 
 // keep encodes p for storage: a line with the header, then the body.
