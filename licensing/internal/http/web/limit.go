@@ -21,22 +21,16 @@ func ClientKey(clientID string) string { return "client:" + clientID }
 // limit counts one request for the client or, without a client, for the
 // address.
 func (s *Site) limit(r *http.Request, client string) error {
-	if s.cfg.Limiter == nil {
-		return nil
-	}
 	if client != "" {
 		return s.take(r, ClientKey(client))
 	}
-	if key := s.addressKey(r); key != "" {
-		return s.take(r, key)
-	}
-	return nil
+	return s.take(r, s.addressKey(r))
 }
 
 // limitKey counts one request for a license key, whether or not a license has
 // it. It is counted by a digest, never by the key.
 func (s *Site) limitKey(r *http.Request, typed string) error {
-	if s.cfg.Limiter == nil || typed == "" {
+	if typed == "" || s.cfg.Limiter == nil {
 		return nil
 	}
 	if key, ok := license.ParseKey(typed); ok {
@@ -46,8 +40,12 @@ func (s *Site) limitKey(r *http.Request, typed string) error {
 	return s.take(r, "key:"+hex.EncodeToString(digest[:16]))
 }
 
-// take counts one request and returns a problem if it exceeds the limit.
+// take counts one request and returns a problem if it exceeds the limit. No request
+// counts for an empty key.
 func (s *Site) take(r *http.Request, key string) error {
+	if s.cfg.Limiter == nil || key == "" {
+		return nil
+	}
 	wait, ok := s.cfg.Limiter.Allow(r.Context(), key)
 	if ok {
 		return nil

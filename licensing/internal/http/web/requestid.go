@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -13,19 +14,9 @@ const requestIDHeader = "X-Request-Id"
 // newRequestID returns the request ID sent by the client, or a new one if it is
 // missing or not safe to log.
 func newRequestID(r *http.Request) string {
-	if ids := r.Header[requestIDHeader]; len(ids) == 1 && goodRequestID(ids[0]) {
+	const safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	if ids := r.Header[requestIDHeader]; len(ids) == 1 && ids[0] != "" && len(ids[0]) <= 64 && strings.Trim(ids[0], safe) == "" {
 		return ids[0]
 	}
 	return store.NewID("req", time.Now())
-}
-
-func goodRequestID(id string) bool {
-	for _, c := range []byte(id) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return 0 < len(id) && len(id) <= 64
 }

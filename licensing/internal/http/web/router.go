@@ -83,7 +83,8 @@ type router struct {
 const noRoute = "/"
 
 // newRouter returns a router that calls serve for requests with a route, and
-// missing for any other. It panics if two routes are equal.
+// missing for any other. Of two routes that differ only in a prefix, that with the
+// prefix comes first. It panics if a route can match nothing.
 func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *Route), missing http.HandlerFunc) router {
 	rt := router{mux: http.NewServeMux()}
 	rt.mux.HandleFunc(noRoute, missing)
@@ -99,23 +100,18 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 		} else if !slices.Contains(rt.methods, route.Method) {
 			rt.methods = append(rt.methods, route.Method)
 		}
-		if slices.ContainsFunc(alike[pattern], func(other *Route) bool { return other.Path == route.Path }) {
-			panic(fmt.Sprintf("web: two routes for %s %s", route.Method, route.Path))
-		}
-		alike[pattern] = append(alike[pattern], &route)
-	}
-	for pattern, some := range alike {
-		slices.SortFunc(some, func(a, b *Route) int { return cmp.Compare(len(b.prefix), len(a.prefix)) })
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}
-		rt.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			for _, name := range some[0].names {
-				if value := r.PathValue(name); onlySlashes(value) {
-					r.SetPathValue(name, value[1:])
-				}
+		before := alike[pattern]
+		if alike[pattern] = append(before, &route); len(before) > 0 {
+			if before[len(before)-1].prefix == "" {
+				panic(fmt.Sprintf("web: %s %s is matched by the route before it", route.Method, route.Path))
 			}
-			for _, route := range some {
+			continue
+		}
+		rt.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			for _, route := range alike[pattern] {
 				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
 					serve(w, r, route)
 					return
@@ -126,28 +122,6 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 	}
 	return rt
 }
-
-// ServeHTTP serves a request with a clean path. To a mux, a segment of %2F is the
-// end of a path with a trailing slash, so segments of slashes get one more, which
-// the handlers take off again.
-func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.RawPath != "" { // it has an escaped slash
-		segments := strings.Split(r.URL.EscapedPath(), "/")
-		for i, segment := range segments {
-			if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
-				segments[i] += "%2F"
-			}
-		}
-		u := *r.URL
-		u.RawPath = strings.Join(segments, "/")
-		u.Path, _ = url.PathUnescape(u.RawPath)
-		r = r.WithContext(r.Context())
-		r.URL = &u
-	}
-	rt.mux.ServeHTTP(w, r)
-}
-
-func onlySlashes(s string) bool { return s != "" && strings.Trim(s, "/") == "" }
 
 // parameter matches a parameter of a path, with its name and the prefix that it
 // requires.
@@ -214,7 +188,8 @@ const home = "dashboard/"
 // isClean reports whether an escaped path begins with exactly one slash, and has
 // neither an empty segment, a trailing slash, a dot segment in any spelling, nor a
 // segment that is not text. A mux would redirect other paths; here they match no
-// route.
+// route, and neither does one that ends in the segment %2F, which is a trailing
+// slash to a mux.
 func isClean(escaped string) bool {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok || rest == "" || rest == home {

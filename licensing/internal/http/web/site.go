@@ -92,7 +92,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
 		s.fail(x, r, s.refuse(x, r))
 	} else {
-		s.router.ServeHTTP(x, r)
+		s.router.mux.ServeHTTP(x, r)
 	}
 }
 
