@@ -5,7 +5,7 @@ import "time"
 // ValidateKeyParams are the parameters of a validation. Only Key is required;
 // parameters that are not set are not checked.
 type ValidateKeyParams struct {
-	Key          string   `json:"key" validate:"required"` // as typed
+	Key          string   `json:"key" validate:"required" wire:"credential"` // as typed
 	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"` // its activation is checked, and its lease renewed
@@ -22,7 +22,7 @@ type ValidateKeyParams struct {
 // ActivateKeyParams are the parameters of an activation. Key and Fingerprint are
 // required.
 type ActivateKeyParams struct {
-	Key         string `json:"key" validate:"required"` // as typed
+	Key         string `json:"key" validate:"required" wire:"credential"` // as typed
 	Fingerprint string `json:"fingerprint" validate:"text"`
 	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // if set, the license must be for this product
 	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // if set, the license must belong to this customer
@@ -47,7 +47,7 @@ const TakeOverOldest = "oldest"
 // Fingerprint or, if the service lets license keys release any activation, by its
 // ID.
 type DeactivateKeyParams struct {
-	Key          string `json:"key" validate:"required"` // as typed
+	Key          string `json:"key" validate:"required" wire:"credential"` // as typed
 	Fingerprint  string `json:"fingerprint" validate:"required_without=ActivationID,omitempty,text" wire:"filled"`
 	ActivationID string `json:"activation_id" wire:"filled"`
 	Reason       string `json:"reason" validate:"omitempty,text"` // with ActivationID; recorded in the event
@@ -58,7 +58,7 @@ type ListActivationsParams struct {
 	// Exactly one of LicenseID and Key names the license; Key only if the service
 	// lets license keys list activations.
 	LicenseID string `json:"-" path:"licenseID"`
-	Key       string `json:"key" wire:"required"`
+	Key       string `json:"key" wire:"required,credential"`
 
 	Ended  bool   `json:"ended" query:"ended"`                          // include ended activations
 	Limit  int    `json:"limit" query:"limit" validate:"min=0,max=200"` // page size; 0: 50

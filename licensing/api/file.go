@@ -41,7 +41,7 @@ type IssueFileParams struct {
 
 // IssueFileByKeyParams are [IssueFileParams] for a license key holder.
 type IssueFileByKeyParams struct {
-	Key string `json:"key" validate:"required"` // as typed
+	Key string `json:"key" validate:"required" wire:"credential"` // as typed
 	IssueFileParams
 }
 

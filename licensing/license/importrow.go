@@ -58,7 +58,7 @@ func parseRow(line []byte, row *ImportRow) error {
 	case err != nil:
 		return Invalid("", CodeInvalidJSON, "must be a JSON object")
 	}
-	return invalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o, nil, ""), checkRow(row)))
+	return invalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o), checkRow(row)))
 }
 
 // maxImportedGeneration is far below the largest generation that a license file

@@ -8,6 +8,7 @@
 //   - required: the member must be present
 //   - filled: a string must not be empty; the client omits the member instead
 //   - nullable: null is allowed and means the zero value
+//   - credential: a license key, by which the caller is known
 //   - flag: a parameter of queries that is true if it is present, with any value
 //   - body: a member of bodies only, never a parameter of a query
 //   - names: the field is not on the wire and receives the names of the members that

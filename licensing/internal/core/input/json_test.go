@@ -115,7 +115,7 @@ func readEverything(t *testing.T, body string) (everything, []FieldError) {
 	o, err := JSON([]byte(body))
 	is.NoErr(err)
 	var v everything
-	errs := Of(reflect.TypeFor[everything]()).Body(reflect.ValueOf(&v), o, map[string]bool{"id": true}, "is not yours")
+	errs := Of(reflect.TypeFor[everything]()).Body(reflect.ValueOf(&v), o)
 	return v, errs
 }
 
@@ -139,7 +139,7 @@ func TestMembersOfTheWrongFormAreAllReported(t *testing.T) {
 		`{"text":"","name":"","texts":{"a/b":1,"c":"d"}}`:     "texts/a~1b invalid_type",
 		`{"text":"","name":"","texts":{"a":null}}`:            "texts/a invalid_type",
 		`{"text":"","name":"","change":"x"}`:                  "change invalid_type",
-		`{"text":"","name":"","id":"x"}`:                      "id immutable",
+		`{"text":"","name":"","id":"x"}`:                      "id unknown",
 		`{"text":"","name":"","Text":"","hidden":"","ID":""}`: "ID unknown,Text unknown,hidden unknown",
 		`{"text":"","name":"","which":"x","a~b/c d":1}`:       "a~0b~1c d unknown,which unknown",
 		`{"int":"1","bool":0}`:                                "text required,name required,int invalid_type,bool invalid_type",

@@ -19,7 +19,6 @@ const (
 	codeInvalidFormat = "invalid_format"
 	codeOutOfRange    = "out_of_range"
 	codeUnknown       = "unknown"
-	codeImmutable     = "immutable"
 	codeRepeated      = "repeated"
 )
 
@@ -45,6 +44,8 @@ type Field struct {
 	Header string // empty: it is none
 	GoName string
 	Type   reflect.Type
+
+	Credential bool // a license key, by which the caller is known
 
 	index                      []int
 	required, filled, nullable bool
@@ -76,6 +77,8 @@ func Of(t reflect.Type) *Struct {
 			filled:   slices.Contains(options, "filled"),
 			flag:     slices.Contains(options, "flag"),
 			nullable: slices.Contains(options, "nullable"),
+
+			Credential: slices.Contains(options, "credential"),
 		}
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
 			field.Name = name
@@ -109,10 +112,9 @@ func (s *Struct) HasParam(name string) bool {
 	return s.Find(func(f Field) bool { return f.Param == name }) != nil
 }
 
-// Body decodes the members of o into the struct that v points to. An unknown
-// member is an error, with the given detail if immutable lists its name. Names
-// are case-sensitive.
-func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) (errs []FieldError) {
+// Body decodes the members of o into the struct that v points to. Names are
+// case-sensitive.
+func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 	if s.names != nil {
 		v.Elem().FieldByIndex(s.names).Set(reflect.ValueOf(slices.Sorted(maps.Keys(o))))
 	}
@@ -143,14 +145,9 @@ func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, deta
 		return errs
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if s.byName[name] {
-			continue
+		if !s.byName[name] {
+			errs = append(errs, FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; omit it"})
 		}
-		e := FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; omit it"}
-		if immutable[name] {
-			e.Code, e.Detail = codeImmutable, detail
-		}
-		errs = append(errs, e)
 	}
 	return errs
 }

@@ -79,16 +79,16 @@ func Routes(c Config) []web.Route {
 		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do((*rules).Fulfill), Created: fulfilled},
 
 		// The license key is the credential; no token is needed.
-		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
-		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
-		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do((*rules).Deactivate)},
-		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey, checkFileByKey)},
-		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
+		{Method: "POST", Path: "/license/validate", Do: web.Do((*rules).Validate)},
+		{Method: "POST", Path: "/license/activate", Do: web.Do((*rules).Activate)},
+		{Method: "POST", Path: "/license/deactivate", Do: web.Do((*rules).Deactivate)},
+		{Method: "POST", Path: "/license/file", Do: web.Do(issueFileByKey, checkFileByKey)},
+		{Method: "POST", Path: "/license/activation", Do: web.List((*rules).ListActivations)},
 
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Do: web.StreamRows(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 

@@ -20,8 +20,8 @@ func exportLicenses(rules *license.Service, ctx context.Context, p api.ExportLic
 }
 
 // importLicenses imports each row and writes its result after it is stored.
-func importLicenses(rules *license.Service, ctx context.Context, rows []byte, w io.Writer) error {
-	return rules.Import(ctx, bytes.NewReader(rows), func(result license.ImportResult) error {
+func importLicenses(rules *license.Service, ctx context.Context, p web.Rows, w io.Writer) error {
+	return rules.Import(ctx, bytes.NewReader(p.Lines), func(result license.ImportResult) error {
 		line, err := web.Marshal(result)
 		if err == nil {
 			_, err = w.Write(line)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -30,8 +31,8 @@ type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
 	result reflect.Type
-	names  map[string]bool // of the members of the result; nil: it is not a struct
-	paged  bool            // the result is a page of a list
+	paged  bool         // the result is a page of a list
+	key    *input.Field // the license key that is the credential; nil: none is
 	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
@@ -44,8 +45,7 @@ type Endpoint struct {
 // license.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []license.FieldError) *Endpoint {
 	e := &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
-		result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			return fn(rules, ctx, *params.(*P))
 		},
@@ -56,6 +56,7 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 		}
 		return inner.Of(rules).Faults(params)
 	}
+	e.key = e.form.Find(func(f input.Field) bool { return f.Credential })
 	return e
 }
 
@@ -97,15 +98,8 @@ func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) erro
 	}
 }
 
-// rows are the parameters of an endpoint of StreamRows.
-type rows struct{ body []byte }
-
-// StreamRows is Stream for a function that reads the NDJSON body.
-func StreamRows(fn func(rules *license.Service, ctx context.Context, body []byte, w io.Writer) error) *Endpoint {
-	return Stream(func(rules *license.Service, ctx context.Context, p rows, w io.Writer) error {
-		return fn(rules, ctx, p.body, w)
-	})
-}
+// Rows are the parameters of an endpoint that reads an NDJSON body.
+type Rows struct{ Lines []byte }
 
 // Types returns the types of the parameters and of the result: of one element
 // if the result is a page, and nil if the endpoint writes lines.
@@ -140,7 +134,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	}
 	defer release()
 	e.bindPath(r, route, params)
-	rules := x.site.rules(r, route)
+	rules := x.site.rules(x, r, route)
 	body, err := e.readBody(x, r, route, rules, params)
 	if err != nil {
 		return err
@@ -165,13 +159,11 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 
 // rules returns a Service that acts for the client of r, or for a license key
 // holder if the route needs no token.
-func (s *Site) rules(r *http.Request, route *Route) *license.Service {
-	caller := license.Caller{RequestID: RequestID(r.Context())}
-	if route.needsToken(r) {
-		grant := exchangeOf(r.Context()).grant
-		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
-	}
-	if route.Key { // the only calls that record it
+func (s *Site) rules(x *exchange, r *http.Request, route *Route) *license.Service {
+	caller := license.Caller{RequestID: x.id}
+	if x.grant.ClientID != "" {
+		caller.Actor, caller.Products = "client:"+x.grant.ClientID, x.grant.Products
+	} else if route.Do.key != nil { // the only calls that record it
 		if ip := s.clientAddress(r); ip.IsValid() {
 			caller.Address = ip.String()
 		}
@@ -262,7 +254,7 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		params.Interface().(*rows).body, err = readBody(x, r, route.Rows, []string{NDJSON})
+		params.Interface().(*Rows).Lines, err = readBody(x, r, route.Rows, []string{NDJSON})
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
 		return nil, noBody(r)
@@ -276,9 +268,18 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 			return nil, err
 		}
 	}
-	errs := e.form.Body(params, body, e.immutable(route), immutableDetail(route))
-	if route.Key {
-		if err := x.site.limitKey(r, e.form.Find(func(f input.Field) bool { return f.Name == "key" }).In(params).String()); err != nil {
+	errs := e.form.Body(params, body)
+	for i, f := range errs {
+		switch {
+		case f.Code != license.CodeUnknown || !e.inResult(f.Field):
+		case route.Method == http.MethodPatch:
+			errs[i].Code, errs[i].Detail = license.CodeImmutable, "cannot be changed by a patch; omit it"
+		case route.Method == http.MethodPut || route.Status == http.StatusCreated:
+			errs[i].Code, errs[i].Detail = license.CodeImmutable, "is set by the service; omit it"
+		}
+	}
+	if e.key != nil {
+		if err := x.site.limitKey(r, e.key.In(params).String()); err != nil {
 			return nil, err
 		}
 	}
@@ -289,33 +290,10 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	return body, nil
 }
 
-// immutable returns the members of the result that clients cannot set, for a
-// route that creates or updates a whole record.
-func (e *Endpoint) immutable(route *Route) map[string]bool {
-	if route.Method != http.MethodPatch && route.Method != http.MethodPut && route.Status != http.StatusCreated {
-		return nil
-	}
-	return e.names
-}
-
-// memberNames returns the names of the JSON members of a struct type, or nil for
-// another type.
-func memberNames(t reflect.Type) map[string]bool {
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	names := map[string]bool{}
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			names[name] = true
-		}
-	}
-	return names
-}
-
-func immutableDetail(route *Route) string {
-	if route.Method == http.MethodPatch {
-		return "cannot be changed by a patch; omit it"
-	}
-	return "is set by the service; omit it"
+// inResult reports whether the result has a member of that name.
+func (e *Endpoint) inResult(name string) bool {
+	return e.result.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(e.result), func(f reflect.StructField) bool {
+		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return member == name && name != "" && name != "-"
+	})
 }

@@ -18,7 +18,6 @@ type exchange struct {
 
 	route    *Route // nil: none
 	pattern  string // the template of the path; empty: no route has the path
-	client   string // the id of the client; empty: none
 	grant    auth.Grant
 	page     bool   // errors are pages
 	operator string // the id of the operator; empty: none

@@ -12,7 +12,7 @@ import (
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := feed.Observation{
 		Kind: feed.ObservedRequest, Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
-		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id, Err: x.err,
+		Duration: time.Since(x.start), ClientID: x.grant.ClientID, RequestID: x.id, Err: x.err,
 	}
 	who := slog.String("client_id", o.ClientID)
 	if x.page {

@@ -36,10 +36,9 @@ type Route struct {
 
 	Status       int   // on success; default: 200
 	OptionalBody bool  // no body is the same as an empty object
-	Key          bool  // the member key of the body is a license key; requests count toward its rate limit
 	Secret       bool  // the response has a secret and is not stored for replays
 	Concurrent   int   // limit of concurrent requests per process, above which is 429; 0: none
-	Rows         int64 // the body is NDJSON of at most that many bytes, for an endpoint of StreamRows
+	Rows         int64 // the body is NDJSON of at most that many bytes, for an endpoint with Rows
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
 	// method and refuses unknown ones itself; errors have the RFC 6749
 	// format; browser programs have no access. Method is only

@@ -176,15 +176,13 @@ func (s *Site) serve(x *exchange, r *http.Request, route *Route) error {
 	defer cancel()
 	r = r.WithContext(ctx)
 	if route.needsToken(r) {
-		grant, err := s.cfg.Authenticate(r, route.Scope)
-		if err != nil {
+		var err error
+		if x.grant, err = s.cfg.Authenticate(r, route.Scope); err != nil {
 			return s.unauthorized(r, err)
 		}
-		x.client = grant.ClientID
-		x.grant = grant
 	}
 	if !x.page && !route.Unlimited { // the pages limit sign-ins themselves
-		if err := s.limit(r, x.client); err != nil {
+		if err := s.limit(r, x.grant.ClientID); err != nil {
 			return err
 		}
 	}
