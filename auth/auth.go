@@ -28,7 +28,7 @@ type Options struct {
 	// "licensing".
 	Realm string `validate:"max=100,realm"`
 
-	// Tokens are about access tokens and the OAuth endpoints.
+	// Tokens configure access tokens and the OAuth endpoints.
 	Tokens TokenOptions
 
 	// ClientIP returns the address of the caller. It is used only to throttle

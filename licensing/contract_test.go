@@ -45,7 +45,7 @@ var wholeTests = map[string][]string{
 	"http-20": {"TestABodyThatStallsIsGivenUp", "TestABodyOfUnknownLengthIsBoundedToo", "TestABodyThatEndsEarlyIsA400"},
 	"http-21": {"TestHEADIsGETWithoutTheBody"},
 	"http-22": {"TestAForeignProductIsAnsweredWithoutAHint"},
-	"idem-07": {"TestFiftyAtOnceWithOneKeyHaveOneEffect"},
+	"idem-07": {"TestFiftyConcurrentRequestsWithOneKeyHaveOneEffect"},
 	"idem-08": {"TestWhatWebhooksRefuseOverHTTP"},
 	"sec-09":  {"TestLiveTokensAreCapped", "TestExpiredTokensArePurged"},
 	"sec-10":  {"TestLastUse"},

@@ -54,7 +54,7 @@ type HealthProblem struct {
 	Since   *time.Time `json:"since"` // nil: unknown
 }
 
-// A HealthCode is what kind of problem a [HealthProblem] is.
+// A HealthCode is the kind of a [HealthProblem].
 type HealthCode string
 
 // The codes of problems, in the order of Health.Problems.

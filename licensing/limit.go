@@ -13,7 +13,8 @@ import (
 // request of the caller named by key ("client:" and an id, "address:" and an
 // address, or "key:" and the digest of a license key) and returns true, or
 // false and how long to wait if the request is one too many. It must be safe
-// for concurrent use. If it cannot reach its counters, the choice is its own.
+// for concurrent use. If it cannot reach its counters, it decides whether the
+// request is allowed.
 type Limiter interface {
 	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
 }

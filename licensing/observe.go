@@ -7,11 +7,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
-// An Observation is what [Options.Observe] is called with. Kind says what it is
-// about, and so which fields are set. Nothing in it is secret, unless the error of
-// a subscriber is, and nothing in it comes from the query of a request or the URL
-// of a webhook. Kind, Method, Route, Status, Outcome and, unless there are many
-// webhooks, Name have few values, as the labels of a metric should.
+// An Observation reports one request, delivery, call of a subscriber, step of a job
+// or store error to [Options.Observe]. Its Kind decides which fields are set. Nothing
+// in it is secret, unless the error of a subscriber is, and nothing in it comes from
+// the query of a request or the URL of a webhook. Kind, Method, Route, Status, Outcome
+// and, unless there are many webhooks, Name have few values, as the labels of a metric
+// should.
 type Observation struct {
 	Kind     ObservationKind
 	Duration time.Duration // of the request, attempt, call or step; zero for a store error
@@ -32,7 +33,7 @@ type Observation struct {
 	Err     error              // nil: none
 }
 
-// An ObservationKind says what an [Observation] is about.
+// An ObservationKind is the kind of an [Observation].
 type ObservationKind string
 
 // The kinds of observations.
@@ -44,7 +45,8 @@ const (
 	ObservationStoreError ObservationKind = feed.ObservedStoreError // "store_error": the store did not work, in a request or in background work
 )
 
-// An ObservationOutcome is how what an [Observation] is about ended.
+// An ObservationOutcome is the result of the delivery, call, step or store operation
+// that an [Observation] reports.
 type ObservationOutcome string
 
 // The outcomes of deliveries, calls of subscribers and jobs.

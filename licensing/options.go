@@ -119,7 +119,7 @@ type Options struct {
 	// activation is always allowed. Default: operators and API clients only.
 	KeyHolderSeats bool
 
-	// Tokens are about access tokens and the OAuth endpoints.
+	// Tokens configure access tokens and the OAuth endpoints.
 	Tokens auth.TokenOptions
 
 	// Limits bound what one caller or one request may use.
@@ -129,7 +129,7 @@ type Options struct {
 	// of this process. Default: none.
 	Limiter Limiter `validate:"-"`
 
-	// Events are about the event feed, which is also the audit log.
+	// Events configure the event feed, which is also the audit log.
 	Events license.EventOptions
 
 	// Subscribers are Go functions that receive the events of the feed.
@@ -141,10 +141,10 @@ type Options struct {
 	// milliseconds to a minute. Default: a second.
 	PollInterval time.Duration `validate:"omitempty,min=10ms,max=1m"`
 
-	// Webhooks are about webhooks and their deliveries.
+	// Webhooks configure webhooks and their deliveries.
 	Webhooks webhook.Options
 
-	// Dashboard is about the pages.
+	// Dashboard configures the dashboard.
 	Dashboard DashboardOptions
 }
 
@@ -185,7 +185,7 @@ type LimitOptions struct {
 	Timeout time.Duration `validate:"omitempty,min=1ms"`
 }
 
-// DashboardOptions are about the pages.
+// DashboardOptions configure the dashboard.
 type DashboardOptions struct {
 	// Operator returns who is signed in to the host application: an operator
 	// with an ID, an e-mail address to show, and a role, which decides what
@@ -193,11 +193,11 @@ type DashboardOptions struct {
 	// request itself, for instance with a redirect to the host's sign-in; if
 	// it has not, the answer is 500 and the log says so. Its answer does not
 	// get the security headers of the dashboard. An operator without an ID,
-	// with an unknown role, or with Disabled set gets 403, and the log names
-	// the fault. Operator is called again, with a ResponseWriter that discards
-	// what it gets, between the batches of a change or an import of many
-	// licenses. It replaces the built-in sign-in with its operators and
-	// sessions. Default: the built-in sign-in.
+	// with an unknown role, or with Disabled set gets 403, and the log says what is
+	// wrong. Operator is called again, with a ResponseWriter that discards what it
+	// gets, between the batches of a change or an import of many licenses. It
+	// replaces the built-in sign-in with its operators and sessions. Default: the
+	// built-in sign-in.
 	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
 	// Origins are the origins, such as "https://admin.example.com", at which

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
+func TestInvalidOptionsNameTheFix(t *testing.T) {
 	for field, opts := range map[string]licensing.Options{
 		"PublicURL":            {PublicURL: "example.com/licensing"},
 		"Tokens.TTL":           {Tokens: auth.TokenOptions{TTL: time.Second}},

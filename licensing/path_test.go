@@ -56,7 +56,7 @@ func TestTheLicensesOfACustomer(t *testing.T) {
 	rest := c.do("GET", "/license/c?limit=1&cursor="+cursor, "")
 	is.Equal(rest.Code, http.StatusOK)
 	is.Equal(rest.json["data"], []any{})
-	for _, customer := range []string{"nobody", "%20c"} {
+	for _, customer := range []string{"cus_none", "%20c"} {
 		is.Equal(c.do("GET", "/license/"+customer, "").Code, http.StatusNotFound)
 	}
 }

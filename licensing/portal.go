@@ -30,7 +30,8 @@ type Portal struct {
 }
 
 // PortalTexts are the texts of the customers' pages. An empty text stands for the
-// English one in its tag. In braces are places for values.
+// English one in its tag. A name in braces, such as {date}, is replaced with a
+// value.
 type PortalTexts struct {
 	Lang string `text:"en"`             // of the pages, as in the lang attribute of HTML
 	Date string `text:"2 January 2006"` // layout of dates, as of package time; times are in UTC
@@ -106,7 +107,7 @@ func (t PortalTexts) withDefaults() map[string]string {
 //	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: currentUser})))
 //
 // The pages work without JavaScript and under any prefix. Forms from other sites
-// are refused. Nothing of another customer exists on them. A host with a front end
+// are refused. They show nothing of other customers. A host with a front end
 // of its own uses [license.Service.Customer] instead, which has the same rules.
 //
 // Portal panics if p.Customer is nil.

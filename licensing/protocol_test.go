@@ -376,7 +376,7 @@ func (c *caller) broken(err error) *caller {
 	return &b
 }
 
-func TestFiftyAtOnceWithOneKeyHaveOneEffect(t *testing.T) {
+func TestFiftyConcurrentRequestsWithOneKeyHaveOneEffect(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	before := len(c.Events())

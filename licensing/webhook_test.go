@@ -65,7 +65,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	is.Equal(c.do("GET", "/webhook/"+id, "").Code, http.StatusNotFound)
 	is.Equal(len(c.do("GET", "/event?after="+after, "").json["data"].([]any)), 1)
 
-	// What was shown once is nowhere.
+	// A secret that was shown once is stored nowhere.
 	for _, kind := range []string{"webhook", "once"} {
 		for _, e := range entries(t, c.Store, kind) {
 			require.NotContains(t, string(e.Data), secret[len("whsec_"):])

@@ -10,10 +10,10 @@ type Activation struct {
 	ID          string // unique within the license; time-ordered, made by the rules
 	Fingerprint string // unique within the license
 
-	// LeaseEndsAt is when the seat frees itself; zero: never. A seat that
-	// was ended by hand keeps its row, with EndedAt set.
+	// LeaseEndsAt is when the lease ends and the seat becomes free; zero: never. An
+	// activation that was released or evicted keeps its row, with EndedAt set.
 	LeaseEndsAt time.Time
-	EndedAt     time.Time // zero: not ended by hand
+	EndedAt     time.Time // zero: not released or evicted
 	Document    []byte    // opaque to the store
 }
 

@@ -49,7 +49,7 @@ type Move int
 const (
 	Kept    Move = iota // it moves to the other store
 	Passing             // it stays behind, because it does not last: a session, a token
-	Derived             // it stays behind, and is made again from what has moved
+	Derived             // it stays behind, and is derived from what has moved
 )
 
 // An EntryOrder is the order of a list of entries.

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Export writes all that is to survive a move to another store, of any
-// backend, to w: JSON, one record a line. To get one state, call it in a View:
+// Export writes everything that moves to another store, of any backend, to w: JSON,
+// one record a line. To get one state, call it in a View:
 //
 //	err := st.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, w) })
 //
@@ -18,7 +18,7 @@ import (
 // keys and digests of secrets; keep it like the store itself.
 //
 // What stays behind is short-lived, such as access tokens and sessions, or is
-// made again from the rest.
+// derived from the rest.
 func Export(ctx context.Context, r Reader, w io.Writer) error {
 	e := exporter{ctx: ctx, r: r, out: json.NewEncoder(w)}
 	e.put(archiveLine{Archive: &archiveHead{archiveFormat}})

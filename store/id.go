@@ -15,8 +15,8 @@ const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 // prefix sort by their time, to the millisecond; a time before 1970 counts as
 // its beginning.
 //
-// It needs nothing from a store, and stands here because the packages that
-// write records all make their identifiers alike.
+// It uses no store. It is in this package because every package that writes records
+// needs it.
 func NewID(prefix string, t time.Time) string {
 	var u [16]byte
 	rand.Read(u[6:])

@@ -56,7 +56,7 @@ type LicenseQuery struct {
 	// for byte.
 	KeyPart string
 
-	Order      LicenseOrder // FindLicenses knows only ByID
+	Order      LicenseOrder // FindLicenses supports only ByID
 	Descending bool         // for lists: reverses the whole order, ties included
 
 	// After is for lists: the position of the last license of the previous

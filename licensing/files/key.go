@@ -72,7 +72,7 @@ type record struct {
 // The algorithms of signing keys.
 const (
 	EdDSA = "EdDSA" // Ed25519, the default
-	ES256 = "ES256" // ECDSA on P-256, for verifiers that do not know Ed25519, such as .NET
+	ES256 = "ES256" // ECDSA on P-256, for verifiers without Ed25519, such as .NET
 )
 
 // newRecord returns the record of a key that has just been made.

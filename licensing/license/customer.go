@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A Customer is what one customer may do with the own licenses, for pages on
-// which customers help themselves. A license or an activation of anyone else is
+// A Customer gives one customer access to their own licenses, for pages on which
+// customers help themselves. A license or an activation of anyone else is
 // [ErrNotFound]. It is safe for concurrent use.
 type Customer struct {
 	s *Service

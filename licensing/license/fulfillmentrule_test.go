@@ -286,8 +286,8 @@ func TestFulfillOfALimitedCaller(t *testing.T) {
 	require.ErrorIs(t, err, license.ErrNotFound)
 }
 
-// TestFulfillTellsTheFeed: rule 10.
-func TestFulfillTellsTheFeed(t *testing.T) {
+// TestFulfillAppendsEvents: rule 10.
+func TestFulfillAppendsEvents(t *testing.T) {
 	is := is.New(t)
 	asked := 0
 	s := newTwice(t, func(o *license.Options) {

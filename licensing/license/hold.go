@@ -60,8 +60,8 @@ type spentSeat struct {
 var ErrSeatHeld = errors.New("a license file holds the seat")
 
 // A SeatHeldError is returned if an activation cannot be released or evicted
-// because a license file holds its seat, and as many programs as may already run
-// from files of seats that were released or evicted.
+// because a license file holds its seat, and the license already has as many spent
+// seats as it may have.
 type SeatHeldError struct {
 	OfflineUntil time.Time // when the hold of this activation ends
 }

@@ -74,10 +74,10 @@ func TestOnceThatFailsLeavesNothing(t *testing.T) {
 	is.True(!replayed) // the key was free
 }
 
-// TestOnceUnderManyAtOnce: a retried order makes one license.
+// TestOnceUnderConcurrency: a retried order makes one license.
 //
 // Fault: a payment service that calls twice leaves two licenses.
-func TestOnceUnderManyAtOnce(t *testing.T) {
+func TestOnceUnderConcurrency(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	var wg sync.WaitGroup

@@ -160,7 +160,7 @@ type Caller struct {
 	// MaskKeys hides license keys from the caller: of each key, only the last
 	// four characters are returned, a search finds a license by its whole key
 	// but not by a part of it, and an export has no keys.
-	// Methods that take a key still do.
+	// Methods that take a key still accept it.
 	MaskKeys bool
 }
 

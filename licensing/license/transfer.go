@@ -12,8 +12,8 @@ import (
 // Transfer gives a license to another customer. It gets a new key unless KeepKey is
 // set; its files are void, its activations are deleted, and its name, metadata and
 // status reason, which say something about the former customer, are replaced by those
-// of p. Purchases keep the customer that they were made by: events about them change
-// the license further on, under either customer's ID, and do not move it back.
+// of p. Purchases keep the customer that they were made by: events about them still
+// change the license, under either customer's ID, and do not move it back.
 //
 // It appends one license.transferred event, which names both customers and nothing
 // else about them. A license with many activations is transferred in several Updates,

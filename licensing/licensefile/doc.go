@@ -37,7 +37,7 @@ EdDSA and Ed25519 (RFC 9864) are two names of one. The header parameters jku, jw
 and x5c are ignored, in a header of at most 4 KiB. Claims that this version does not
 know are ignored too.
 
-The text of a file is not its identity: from a signature with ES256, anybody can
+The text of a file is not its identity: from a signature with ES256, anyone can
 compute a second one that verifies too. Compare the jti, [Claims].ID.
 
 # Keys

@@ -70,7 +70,7 @@ type Expect struct {
 	MinGeneration int64
 	// Now is the time; zero: [time.Now].
 	Now time.Time
-	// Floor is the latest time that the program has reason to believe;
+	// Floor is the latest time that the program knows to have passed;
 	// zero: none. A clock more than [Leeway] before it was set back.
 	Floor time.Time
 	// Revocations is the newest revocation list of the product, or of the license;

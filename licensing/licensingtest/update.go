@@ -85,7 +85,7 @@ func testUpdates(a *api) {
 		if ids := stringsIn(got.at("ids")); !slices.Equal(ids, []string{first, second}) {
 			got.errorf("ids should be %v", []string{first, second})
 		}
-		a.patch("license", licenseBody("x", "twice", "nobody")).is(http.StatusNotFound)
+		a.patch("license", licenseBody("x", "twice", "cus_none")).is(http.StatusNotFound)
 		a.patch("license", object("name", "x")).is(http.StatusUnprocessableEntity).names("#/product_id").names("#/customer_id")
 		a.patch("license", object("product_id", "twice", "customer_id", "c")).is(http.StatusUnprocessableEntity).names("#/name")
 		a.patch("license", object("name", "x", "customer_id", "c")).is(http.StatusUnprocessableEntity).names("#/product_id")

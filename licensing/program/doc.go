@@ -15,16 +15,16 @@ api and licensefile.
 
 There is one rule: a positive answer is a signed license file. The program activates
 the license for this installation, asks the service once an hour, and gets a license
-file that the keys in it verify, which it keeps in a directory. So it starts at home
-and in the train, and it does not believe a server that lies. [Status.ValidUntil] says
-how long it can run without the network: by default 14 days, and then at most as long
-as offline_seconds of the license allows.
+file that the keys in it verify, which it keeps in a directory. So it starts without
+a network, and a server that lies cannot make it valid. [Status.ValidUntil] says how
+long it can run without the network: by default 14 days, and then at most as long as
+offline_seconds of the license allows.
 
 A program that only warns uses [Status.Message], and continues whatever Valid is.
 
 # What happens when
 
-	start with a license file that counts     Open returns at once, and checks in the background
+	start with a license file that counts     Open returns immediately, and checks in the background
 	start without one                         Open waits for the first attempt, at most 5 seconds
 	the service is down, stalls, answers 5xx  the file counts until ValidUntil, also after a restart,
 	or 429, a captive portal answers, or it   with the warning unreachable; then file_expired

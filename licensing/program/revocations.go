@@ -16,10 +16,10 @@ const codeListTooLarge api.Code = "list_too_large"
 // listEvery is after how long another revocation list is fetched.
 const listEvery = 24 * time.Hour * 9 / 10
 
-// updateList fetches the revocation list if it is due: once a day, when the
+// updateList fetches the revocation list if it is time to: once a day, when the
 // verdict changes, when it is about another license, and as long as no license has
-// the key, because then only the list tells a deleted license from a service that lies. A list that does not
-// count is fetched again with the next check.
+// the key, because then only the list tells a deleted license from a service that
+// lies. A list that does not count is fetched again with the next check.
 func (l *License) updateList(ctx context.Context, code api.Code) {
 	l.mu.Lock()
 	due := l.listAt.IsZero() || time.Since(l.listAt) >= listEvery || code != l.listCode || code == api.VerdictNotFound

@@ -29,7 +29,7 @@ var refusedAddresses = []string{
 
 var allowedAddresses = []string{"1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "::ffff:8.8.8.8", "2606:4700::1111", "2a00:1450::1"}
 
-func TestTheGuardKnowsEveryNetworkOfTheList(t *testing.T) {
+func TestTheGuardRefusesEveryNetworkOfTheList(t *testing.T) {
 	is := is.New(t)
 	g := &guard{}
 	for _, a := range refusedAddresses {

@@ -13,8 +13,8 @@ import (
 )
 
 // laneKind is the kind of the entries that hold the lanes of webhooks. The Key is
-// the ID of the webhook. An entry expires when a stored delivery is due, so that
-// one list finds all due work.
+// the ID of the webhook. An entry expires at the time of the next stored delivery, so
+// that one list finds all due work.
 const laneKind = "webhook_lane"
 
 // A laneRecord is the cursor of one webhook in the feed, and its breaker. Every event

@@ -40,12 +40,9 @@ func (tx readDeliveriesTx) Entries(ctx context.Context, q store.EntryQuery) ([]s
 	return entries, err
 }
 
-// TestWhatAPausedWebhookWaitsForHoldsUpNobody: the events behind all that is
-// under way are found without keeping others from writing.
-//
-// Fault: while a webhook is paused, every upkeep reads its deliveries in an
-// Update.
-func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
+// TestAPausedWebhookDelaysNoPurge: retention reads the deliveries of a paused webhook
+// outside of Updates, so that other writers do not wait.
+func TestAPausedWebhookDelaysNoPurge(t *testing.T) {
 	is := is.New(t)
 	st, now := &readDeliveries{Store: memory.New()}, start
 	clock := func() time.Time { return now }

@@ -19,7 +19,7 @@ const (
 	quickFor = 2 * time.Second
 )
 
-// A sending is one delivery on its way and its outcome.
+// A sending is one delivery of a batch and its outcome.
 type sending struct {
 	outbox.Delivery              // as stored, or new
 	event           *store.Event // of a new delivery; nil: it is read when the delivery is sent

@@ -143,15 +143,15 @@ func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
 func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 	f := newFixture(t)
 	for name, test := range map[string]struct {
-		every  time.Duration
-		days   int
-		mend   int // a success on that day; 0: none
-		gone   bool
-		status Status
+		every   time.Duration
+		days    int
+		success int // a success on that day; 0: none
+		gone    bool
+		status  Status
 	}{
 		"failing for less":            {every: time.Hour, days: 4, status: StatusActive},
 		"failing for five days":       {every: time.Hour, days: 6, status: StatusDisabled},
-		"a success in between":        {every: time.Hour, days: 6, mend: 3, status: StatusActive},
+		"a success in between":        {every: time.Hour, days: 6, success: 3, status: StatusActive},
 		"a failure every other day":   {every: 48 * time.Hour, days: 20, status: StatusActive},
 		"gone":                        {gone: true, status: StatusDisabled},
 		"a failure a day, for longer": {every: 24 * time.Hour, days: 6, status: StatusDisabled},
@@ -166,7 +166,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 			began := f.now
 			for ; f.now.Sub(began) < time.Duration(test.days)*day; f.now = f.now.Add(test.every) {
 				result := resultFailed
-				if test.mend > 0 && f.now.Equal(began.Add(time.Duration(test.mend)*day)) {
+				if test.success > 0 && f.now.Equal(began.Add(time.Duration(test.success)*day)) {
 					result = resultDelivered
 				}
 				_, err := f.report(t.Context(), w.ID, result)
@@ -226,7 +226,7 @@ func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
 }
 
 // A webhook that is activated again gets another five days.
-func TestActivatingAWebhookForgetsItsFailures(t *testing.T) {
+func TestActivatingAWebhookClearsItsFailures(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // TestDamagedPageEndsReadiness overwrites the pages that have one license. Other
-// reads work, so readiness cannot be judged by one of them.
+// reads work, so none of them shows the damage.
 func TestDamagedPageEndsReadiness(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")

@@ -292,7 +292,7 @@ func TestFailedUpdateAnswersFromWhatIsCommitted(t *testing.T) {
 	require.ErrorIs(t, fails.err, store.ErrExists)
 }
 
-func TestContextEndsTheWaitForATurn(t *testing.T) {
+func TestContextEndsTheWaitForTheWriteLock(t *testing.T) {
 	is := is.New(t)
 	st := open(t)
 	var waits sync.WaitGroup

@@ -264,7 +264,7 @@ func TestDamagedFileIsNeverReplaced(t *testing.T) {
 	}
 }
 
-func TestManyOpenANewFileAtOnce(t *testing.T) {
+func TestManyOpenANewFileConcurrently(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	stores := make([]*Store, 8)

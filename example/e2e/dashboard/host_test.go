@@ -115,7 +115,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	}
 	create(license.CreateParams{Name: "Atlas from next month", ProductID: "atlas", CustomerID: "harbour-pilots", StartsAt: in(30), ExpiresAt: in(395)})
 	create(license.CreateParams{
-		Name:       "Enterprise agreement for the Royal Observatory of the Northern Isles and all of its outposts, laboratories and field stations, including those that are still to be built",
+		Name:       "Enterprise agreement for the Royal Observatory of the Northern Isles and all of its outposts, laboratories and field stations, including the ones that are still to be built",
 		ProductID:  "atlas-enterprise-with-extended-support-and-onboarding",
 		CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org",
 	})

@@ -166,7 +166,7 @@ func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 // A machine disappears while it holds the lock, without closing its connection.
 // The server waits for it at most five seconds, and then a waiting Update gets
 // the lock.
-func TestTurnOfAVanishedMachineIsFreed(t *testing.T) {
+func TestWriteLockOfALostMachineIsReleased(t *testing.T) {
 	is := is.New(t)
 	srv := newServer(t, "fsync=off")
 	admin := open(t, "pgx", srv.dsn())

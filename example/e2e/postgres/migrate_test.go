@@ -32,7 +32,7 @@ func create(t testing.TB, st store.Store, id string) error {
 
 // Processes that start concurrently have a pool each, and none waits for another
 // before it begins.
-func TestManyProcessesStartAtOnce(t *testing.T) {
+func TestManyProcessesStartConcurrently(t *testing.T) {
 	is := is.New(t)
 	admin := open(t, "pgx", sharedDSN(t))
 	schema := newSchema(t, admin)

@@ -150,7 +150,7 @@ func TestCreateOperator(t *testing.T) {
 	require.Contains(t, err.Error(), "admin, support or viewer")
 }
 
-// TestResetPassword helps an admin whom nobody else can help.
+// TestResetPassword helps an admin whom no other admin can help.
 func TestResetPassword(t *testing.T) {
 	is := is.New(t)
 	db := filepath.Join(t.TempDir(), "licenses.db")

@@ -23,7 +23,7 @@ func createOperator(ctx context.Context, c *call) error {
 }
 
 // resetPassword lets an operator choose a new password, such as the only admin, whom
-// nobody else can help. A second factor remains.
+// no other admin can help. A second factor remains.
 func resetPassword(ctx context.Context, c *call) error {
 	return c.with(ctx, c.args[0], func(db *Database) error {
 		service := licensing.NewHandler(db, licensing.Options{}).Operators()

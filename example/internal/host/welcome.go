@@ -36,7 +36,7 @@ func (w welcome) print(out io.Writer) error {
 	if c := w.Credentials; c != nil {
 		fmt.Fprintf(&b, "  client_id       %s\n", c.ID)
 		fmt.Fprintf(&b, "  client_secret   %s\n", c.Secret)
-		fmt.Fprintf(&b, "\nThe secret is shown only once. Paste into another shell: get a token, create a\nlicense, get it, list its customer's licenses.\n\n")
+		fmt.Fprintf(&b, "\nYou won't be able to see the secret again. Paste into another shell: get a\ntoken, create a license, get it, list its customer's licenses.\n\n")
 		for _, line := range w.curlLines() {
 			fmt.Fprintf(&b, "%s\n", line)
 		}

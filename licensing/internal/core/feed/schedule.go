@@ -16,7 +16,7 @@ type Task struct {
 	Step func(ctx context.Context) (Next, error)
 }
 
-// Next says when the next step of a task is due.
+// Next says when the next step of a task begins.
 type Next struct {
 	After time.Duration // with some jitter, so that processes started together diverge
 	Deaf  bool          // the bell does not shorten the wait
@@ -67,7 +67,7 @@ type job struct {
 	failures int
 }
 
-// schedule starts the steps of all jobs when they are due, each in its own
+// schedule starts the steps of all jobs at their times, each in its own
 // goroutine, until ctx ends.
 func (r *Run) schedule(ctx context.Context, jobs []*job) {
 	timer := time.NewTimer(0)

@@ -66,7 +66,7 @@ func roleRoutes() (list []dashboard.Route) {
 	return list
 }
 
-func TestEveryRouteKnowsTheRoles(t *testing.T) {
+func TestEveryRouteChecksTheRole(t *testing.T) {
 	s := newSite(t)
 	at := s.paths()
 	routes := roleRoutes()
