@@ -101,6 +101,12 @@ func export(w io.Writer, lic *program.License) {
 	}
 }
 
+// subscriber calls handle with each event about a license. After an error, the event
+// is retried, and later ones wait.
+func subscriber(handle func(context.Context, license.Event) error) licensing.Subscriber {
+	return licensing.Subscriber{Name: "crm", Types: []string{"license.*"}, MaxAttempts: 10, Handle: handle}
+}
+
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
 	_, err := h.Operators().Create(ctx, operator.CreateParams{Email: email, Password: password, Role: operator.RoleAdmin})
 	return err
@@ -189,6 +195,8 @@ func TestGuideFunctions(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(lic.CustomerID, "cus_1")
 	is.NoErr(createAdmin(t.Context(), h, "ada@example.com", "the ferry leaves before breakfast"))
+	crm := subscriber(func(context.Context, license.Event) error { return nil })
+	is.NoErr(licensing.Options{Subscribers: []licensing.Subscriber{crm}}.Validate())
 
 	r := httptest.NewRequest("GET", "/oauth/token", nil)
 	r.SetBasicAuth(id, secret)
