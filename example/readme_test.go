@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -92,15 +89,6 @@ func openLicense(keys []byte) (*program.License, error) {
 	})
 }
 
-// export is a feature that needs the entitlement "export".
-func export(w io.Writer, lic *program.License) {
-	if lic.Has("export") {
-		fmt.Fprintln(w, "exporting")
-	} else {
-		fmt.Fprintln(w, lic.Status().Message())
-	}
-}
-
 // subscriber calls handle with each event about a license. After an error, the event
 // is retried, and later ones wait.
 func subscriber(handle func(context.Context, license.Event) error) licensing.Subscriber {
@@ -176,13 +164,8 @@ func TestProgramGuideFunctions(t *testing.T) {
 	lic, err := openLicense(w.Body.Bytes())
 	is.NoErr(err)
 	defer lic.Close()
-	var out strings.Builder
-	export(&out, lic)
-	is.Equal(out.String(), "No license key is set; enter one.\n")
-	out.Reset()
-	valid := program.Fixed(program.Status{Valid: true, Entitlements: map[string]any{"export": true}})
-	export(&out, valid)
-	is.Equal(out.String(), "exporting\n")
+	is.True(!lic.Has("export"))
+	is.Equal(lic.Status().Message(), "No license key is set; enter one.")
 }
 
 // TestGuideFunctions calls the functions of the guides.
