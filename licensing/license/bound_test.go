@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -87,6 +88,15 @@ func TestSearchIsBounded(t *testing.T) {
 			list++
 		}
 		is.Equal(list, 3) // an iteration does not stop at a page without licenses
+
+		one := inner.Of(s).ForRequest()
+		began := time.Now()
+		for _, p := range []license.ListParams{{Search: "rare none"}, {KeyPart: "NONE"}, {Search: "none", NewestFirst: true}} {
+			page, err := one.List(t.Context(), p)
+			is.NoErr(err)
+			is.True(page.HasMore)
+		}
+		is.Equal(time.Since(began), 500*time.Millisecond) // of 300, 100 and 100
 	})
 }
 

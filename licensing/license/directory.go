@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -69,7 +68,7 @@ func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesPara
 		return page, nil
 	}
 	r := s.reader()
-	began := time.Now()
+	over := s.stopwatch(searchTime)
 	q := store.NamesQuery{By: by, After: p.Cursor, Limit: p.Limit + 1}
 	if p.Search != "" {
 		q.Limit = store.MaxLimit
@@ -106,7 +105,7 @@ func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesPara
 		if len(list) < q.Limit {
 			return page, nil
 		}
-		if time.Since(began) >= searchTime {
+		if over() {
 			page.HasMore, page.NextCursor = true, q.After
 			return page, nil
 		}

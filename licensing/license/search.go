@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
@@ -10,7 +11,7 @@ import (
 )
 
 const (
-	// searchTime is how long a page of a search takes at most, and
+	// searchTime is how long the searches of a request take at most, and
 	// countTime how long reading matches to count them does.
 	searchTime = 250 * time.Millisecond
 	countTime  = 150 * time.Millisecond
@@ -37,6 +38,26 @@ func (s *Service) take(ctx context.Context, free slot) (release func(), err erro
 	}
 }
 
+// ForRequest returns the Service for one request of a browser: its searches take
+// searchTime together, and each makes at least one call of the store.
+func (s internals) ForRequest() *Service {
+	as := *s.Service
+	as.searched = new(atomic.Int64)
+	return &as
+}
+
+// stopwatch returns a function that reports whether a search has taken long, or the
+// searches of a request have taken searchTime.
+func (s *Service) stopwatch(long time.Duration) (over func() bool) {
+	last := time.Now()
+	left := long
+	return func() bool {
+		took := time.Since(last)
+		last, left = last.Add(took), left-took
+		return left <= 0 || s.searched != nil && time.Duration(s.searched.Add(int64(took))) >= searchTime
+	}
+}
+
 // maxTexts is how many words of a search a store looks for; more are looked for in
 // what it finds.
 const maxTexts = 100
@@ -59,7 +80,7 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 		return "", err
 	}
 	defer release()
-	began := time.Now()
+	over := s.stopwatch(long)
 	r := s.reader()
 	folded, err := isFolded(ctx, r)
 	if err != nil {
@@ -92,7 +113,7 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 			}
 			n--
 		}
-		if next == "" || time.Since(began) >= long {
+		if next == "" || over() {
 			return next, nil
 		}
 		q.After.ID = next

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -102,7 +103,8 @@ type Service struct {
 	inside
 	st        store.Store
 	opts      Options
-	searching slot // one search at a time
+	searching slot          // one search at a time
+	searched  *atomic.Int64 // how long the searches of a request took; nil: each has its own time
 	counts    *countCache
 	pending   *pendingUsage
 	erasing   *eraser

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
@@ -219,7 +220,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	actor := v.actor()
 	v.auth = v.h.opts.Auth.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
-	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id, MaskKeys: !v.may(keyReaders)})
+	v.licenses = inner.Of(v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id, MaskKeys: !v.may(keyReaders)})).ForRequest()
 	v.webhooks = v.h.opts.Webhooks.In(v.licenses)
 	v.files = v.h.opts.Files.As(auth.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
