@@ -23,8 +23,9 @@ var arrows = map[string][]string{
 	"store/memory":                    {"store"},
 	"store/sqlite":                    {"store"},
 	"store/postgres":                  {"store"},
-	"storetest":                       {"store", "storetest/internal/pick"},
+	"storetest":                       {"store", "storetest/internal/patience", "storetest/internal/pick"},
 	"storetest/internal/mutants":      {}, // tests only
+	"storetest/internal/patience":     {},
 	"storetest/internal/pick":         {"store"},
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
@@ -74,7 +75,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that their importers import nothing else.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/api", "licensing/licensefile", "licensing/client", "licensing/program"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/patience", "storetest/internal/pick", "licensing/api", "licensing/licensefile", "licensing/client", "licensing/program"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/patience"
 )
 
 // A testCase checks one rule. Its function must pass on stores that run the
@@ -107,7 +108,7 @@ type limits struct {
 func newSuite(cases []testCase) *suite {
 	return &suite{
 		cases:  cases,
-		limits: limits{whole: time.Minute, answer: 10 * time.Second},
+		limits: limits{whole: time.Minute, answer: patience.Answer},
 		broken: map[int]bool{},
 	}
 }
