@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
+	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},

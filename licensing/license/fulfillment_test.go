@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -291,9 +292,11 @@ func (s *seller) random(t *testing.T, histories, orders int) {
 	}
 }
 
+var numHistories = flag.Int("histories", 60, "how many histories TestRandomHistoriesEndTheSame has")
+
 func TestRandomHistoriesEndTheSame(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		newSeller(t, memory.New()).random(t, 300, 24)
+		newSeller(t, memory.New()).random(t, *numHistories, 24)
 	})
 	t.Run("memory, each Update twice", func(t *testing.T) {
 		newSeller(t, storetest.Twice(memory.New())).random(t, 30, 6)

@@ -32,6 +32,7 @@ func TestOverwrittenFileIsNoticed(t *testing.T) {
 		"part of a backup":       {func(_, _, backup []byte) []byte { return backup[:len(backup)/2] }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // much of the time is spent waiting
 			is := is.New(t)
 			folder := t.TempDir()
 			path := filepath.Join(folder, "licenses.db")
@@ -44,9 +45,14 @@ func TestOverwrittenFileIsNoticed(t *testing.T) {
 			var logged bytes.Buffer
 			st, err := OpenWith(path, Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 			is.NoErr(err)
-			for n := range 200 {
-				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return tx.CreateLicenses(t.Context(), benchLicense(n)) }))
-			}
+			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+				for n := range 200 {
+					if err := tx.CreateLicenses(t.Context(), benchLicense(n)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
 			st.writer.writeBack()
 			is.NoErr(st.Backup(t.Context(), path+".bak"))
 			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))

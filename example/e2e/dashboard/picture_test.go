@@ -15,8 +15,8 @@ import (
 func TestPicture(t *testing.T) {
 	is := is.New(t)
 	h := newHost(t)
-	h.admin(t)
 	is.NoErr(example.Seed(t.Context(), h.store))
+	h.admin(t)
 	b := newSignedIn(t, h, true)
 	b.do("set the size", chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
 	b.scheme("light")

@@ -28,6 +28,7 @@ func (s slowSearch) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]s
 // continues there, in both orders and directions. A number of matches that is not
 // exact is marked.
 func TestSearchStops(t *testing.T) {
+	t.Parallel() // it sleeps
 	is := is.New(t)
 	s := newSiteOn(t, slowSearch{memory.New()}, licensing.Options{})
 	for i := range 80 { // one a day from 1 March
