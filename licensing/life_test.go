@@ -130,7 +130,7 @@ var lifeCases = []protocolCase{
 			codes = append(codes, r.(map[string]any)["code"].(string))
 		}
 		is.Equal(codes, []string{"suspended", "product_mismatch", "not_activated", "entitlement_missing"})
-		is.True(a.json["license"].(map[string]any)["key"] == nil)
+		is.Equal(a.json["license"].(map[string]any)["key"], nil)
 	}},
 	{id: "life-07", run: func(is *is.I, c *caller, id string) {
 		is.Equal(c.do("PATCH", "/license/"+id, `{"max_activations":1}`).Code, 200)

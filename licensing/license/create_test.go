@@ -191,7 +191,7 @@ func TestBeforeCreate(t *testing.T) {
 		},
 		"fails": {
 			func(p *license.CreateParams) error { return fails },
-			func(is *is.I, l license.License, err error) { is.True(errors.Is(err, fails)) },
+			func(_ *is.I, _ license.License, err error) { require.ErrorIs(t, err, fails) },
 		},
 		"breaks a rule": {
 			func(p *license.CreateParams) error { p.Name = ""; return nil },

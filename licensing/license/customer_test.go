@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -94,7 +95,7 @@ func TestCustomerHasTheBoundsOfAKeyHolder(t *testing.T) {
 	is.Equal(file.ExpiresAt, f.now.Add(24*time.Hour))
 	is.Equal(file.Activation.LastSeenAt, v.Activation.LastSeenAt) // the program was not seen
 	_, err = ada.AnswerRequest(t.Context(), l.ID, requestText(t, "fp-2"))
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	_, err = ada.LicenseFile(t.Context(), l.ID, "")
 	_, invalid := errors.AsType[*license.InvalidError](err)
 	is.True(invalid)
@@ -112,7 +113,7 @@ func TestCustomerHasTheBoundsOfAKeyHolder(t *testing.T) {
 		_, err = ada.Release(t.Context(), l.ID, file.Activation.ID)
 	}
 	var held *license.SeatHeldError
-	is.True(errors.As(err, &held)) // three seats are spent already
+	require.ErrorAs(t, err, &held) // three seats are spent already
 	is.True(held.OfflineUntil.After(f.now))
 }
 
@@ -123,11 +124,11 @@ func TestAsOnlyNarrows(t *testing.T) {
 	limited := f.As(license.Caller{Products: []string{"other"}, MaskKeys: true})
 	for _, c := range []license.Caller{{}, {Products: []string{"prod_editor"}}} {
 		_, err := limited.As(c).Get(t.Context(), l.ID)
-		is.True(errors.Is(err, license.ErrNotFound))
+		require.ErrorIs(t, err, license.ErrNotFound)
 	}
 	both := f.As(license.Caller{Products: []string{"other", "prod_editor"}}).As(license.Caller{Products: []string{"prod_editor", "third"}})
 	_, err := both.Get(t.Context(), l.ID)
 	is.NoErr(err)
 	_, err = both.Create(t.Context(), license.CreateParams{Name: "x", ProductID: "third", CustomerID: "c"})
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

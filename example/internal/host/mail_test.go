@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -59,12 +60,13 @@ func TestKeysAreMailed(t *testing.T) {
 
 	m, body := s.Next(t)
 	is.Equal(m.Header.Get("To"), `"Ada" <ada@customer.example>`)
-	is.True(strings.Contains(m.Header.Get("Message-ID"), "evt_"))
-	is.True(strings.Contains(body, ada.Name) && strings.Contains(body, ada.Key))
+	require.Contains(t, m.Header.Get("Message-ID"), "evt_")
+	require.Contains(t, body, ada.Name, ada.Key)
 	again, err := h.Service().Rekey(t.Context(), license.RekeyParams{ID: ada.ID})
 	is.NoErr(err)
 	_, body = s.Next(t)
-	is.True(strings.Contains(body, again.Key) && !strings.Contains(body, ada.Key))
+	require.Contains(t, body, again.Key)
+	require.NotContains(t, body, ada.Key)
 
 	letters, err := h.DeadLetters(t.Context(), "mail")
 	is.NoErr(err)
