@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +20,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -335,71 +333,6 @@ func TestEventFeed(t *testing.T) {
 	for _, err := range restored.ListEvents(ctx, client.ListEventsParams{After: end}) {
 		require.ErrorIs(t, err, client.CodeCursorGone)
 	}
-}
-
-func TestWebhooks(t *testing.T) {
-	is := is.New(t)
-	ctx := t.Context()
-	received := make(chan client.Event, 10)
-	var secret string
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		e, err := client.VerifyWebhook(secret, r.Header, body)
-		if err != nil {
-			t.Errorf("verify: %v", err)
-			w.WriteHeader(http.StatusUnauthorized)
-		}
-		received <- e
-	}))
-	t.Cleanup(receiver.Close)
-	c, h := newService(t, licensing.Options{Webhooks: webhook.Options{AllowPrivate: true}})
-	hook, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: receiver.URL, Types: []string{"license.*"}})
-	is.NoErr(err)
-	secret = hook.Secret
-	hook, err = c.RotateWebhook(ctx, client.RotateWebhookParams{ID: hook.ID, OverlapSeconds: new(int64(60))})
-	is.NoErr(err)
-	is.Equal(len(hook.Secrets), 2) // the old secret still verifies
-
-	d, err := c.TestWebhook(ctx, hook.ID)
-	is.NoErr(err)
-	is.Equal(d.Status, client.DeliveryPending)
-	l, err := c.CreateLicense(ctx, atlas("cus_1"))
-	is.NoErr(err)
-	run(t, h)
-	got := map[string]client.Event{}
-	for range 2 {
-		e := <-received
-		got[e.Type] = e
-	}
-	data, err := got["license.created"].Decode()
-	is.NoErr(err)
-	is.Equal(data.License.ID, l.ID)
-	is.Equal(got["webhook.test"].ID, d.EventID)
-
-	list := 0
-	for range c.ListDeliveries(ctx, client.ListDeliveriesParams{WebhookID: hook.ID, Limit: 1}) {
-		list++
-	}
-	is.Equal(list, 2)
-	w, err := c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Types: &[]string{}, Status: new(client.WebhookPaused)})
-	is.NoErr(err)
-	is.Equal(w.Status, client.WebhookPaused)
-	is.Equal(w.Types, []string{})
-	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: new(client.WebhookActive), ResumeFrom: client.ResumeFromNow})
-	is.NoErr(err)
-	require.Greater(t, w.SkippedEvents, 0) // that of the change before
-	other, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://other.example/"})
-	is.NoErr(err)
-	var ids []string
-	for w, err := range c.ListWebhooks(ctx, client.ListWebhooksParams{Limit: 1}) {
-		is.NoErr(err)
-		ids = append(ids, w.ID)
-	}
-	slices.Sort(ids) // both may have been created in one millisecond
-	is.Equal(ids, slices.Sorted(slices.Values([]string{hook.ID, other.ID})))
-	is.NoErr(c.DeleteWebhook(ctx, hook.ID))
-	_, err = c.GetWebhook(ctx, hook.ID)
-	require.ErrorIs(t, err, client.CodeNotFound)
 }
 
 func TestExportAndImport(t *testing.T) {

@@ -29,83 +29,6 @@ func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.Ve
 	return v
 }
 
-func TestActivateWithFileHoldsTheSeat(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t, limited, func(p *license.CreateParams) {
-		p.LeaseSeconds, p.OfflineSeconds, p.Entitlements = ptr(int64(3600)), ptr(int64(1e6*2)), map[string]any{"export": true}
-	})
-	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n-1"})
-	is.NoErr(err)
-	c := v.FileClaims()
-	is.Equal(c.LicenseID, l.ID)
-	is.Equal(c.ProductID, l.ProductID)
-	is.Equal(c.Name, l.Name)
-	is.Equal(c.Generation, int64(1))
-	is.Equal(c.ExpiresAt, f.now.Add(14*day))
-	is.Equal(c.ActivationID, v.Activation.ID)
-	is.Equal(c.FingerprintHash, licensefile.FingerprintHash(l.ID, "a"))
-	is.Equal(c.Entitlements, map[string]any{"export": true})
-	is.Equal(c.Nonce, "n-1")
-	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
-	is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(time.Hour))
-	is.Equal(v.RecheckAfter, int64(1800)) // the lease alone
-
-	e, data := f.lastEvent(t)
-	is.Equal(e.Type, license.EventFileIssued)
-	is.Equal(e.Actor, "license:"+l.ID)
-	is.Equal(*data.File, license.EventFile{ID: c.ID, Generation: 1, ExpiresAt: c.ExpiresAt})
-	is.Equal(data.Activation.ID, v.Activation.ID)
-
-	// The lease has ended, and the file holds the seat.
-	f.now = f.now.Add(day)
-	f.activateFile(t, l.Key, "b")
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
-	again, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a"})
-	is.NoErr(err)
-	is.True(again.Valid)
-	is.Equal(again.Activation.ID, v.Activation.ID)
-	is.Equal(*again.Activation.LeaseEndsAt, f.now.Add(time.Hour))
-	is.Equal(*again.Activation.HeldUntil, *v.Activation.HeldUntil)
-
-	// Both have passed.
-	f.now = start.Add(14*day + licensefile.Leeway)
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
-	is.NoErr(err)
-}
-
-func TestFileUnderAHoldWritesNothing(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t, limited)
-	first := f.activateFile(t, l.Key, "a").FileClaims()
-	before, _ := f.lastEvent(t)
-	f.now = f.now.Add(time.Minute)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n"})
-	is.NoErr(err)
-	is.Equal(v.FileClaims().ExpiresAt, first.ExpiresAt) // it expires with the hold
-	is.Equal(v.FileClaims().IssuedAt, f.now)
-	is.Equal(v.FileClaims().Nonce, "n")
-	is.True(v.FileClaims().ID != first.ID)
-	after, _ := f.lastEvent(t)
-	is.Equal(after.ID, before.ID)
-
-	// A shorter file expires before the hold.
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Days: 1}})
-	is.NoErr(err)
-	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(day))
-
-	// Less than nine tenths are left.
-	f.now = start.Add(2 * day)
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
-	is.NoErr(err)
-	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(14*day))
-	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
-	after, _ = f.lastEvent(t)
-	is.Equal(after.ID, before.ID) // the file says what the first one said
-}
-
 func TestFileLifetimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit     func(*license.CreateParams)
@@ -284,92 +207,6 @@ func TestRequestText(t *testing.T) {
 	require.ErrorIs(t, err, license.ErrDenied)
 }
 
-func TestSpentSeats(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t, seats(4, 0))
-	release := func(fingerprint string) (license.Activation, error) {
-		return f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fingerprint})
-	}
-	ids := map[string]string{}
-	for _, fingerprint := range []string{"a", "b", "x", "y"} {
-		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
-	}
-	until := f.now.Add(14*day + licensefile.Leeway)
-	a, err := release("a")
-	is.NoErr(err)
-	is.Equal(*a.OfflineUntil, until)
-	for _, fingerprint := range []string{"b", "x", "y"} {
-		_, err = release(fingerprint)
-		is.NoErr(err)
-	}
-	for _, fingerprint := range []string{"c", "d", "f", "g"} {
-		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
-	}
-
-	// Four seats are spent: no fifth.
-	_, err = release("c")
-	held, ok := errors.AsType[*license.SeatHeldError](err)
-	is.True(ok)
-	is.Equal(held.OfflineUntil, until)
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "e", TakeOver: license.TakeOverOldest})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"]})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
-
-	// An operator can force it.
-	c, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"], Force: true})
-	is.NoErr(err)
-	is.Equal(*c.OfflineUntil, until)
-	_, data := f.lastEvent(t)
-	is.True(data.Forced)
-
-	// A fingerprint that takes a seat again keeps its hold, and is not spent.
-	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
-	is.NoErr(err)
-	is.Equal(*v.Activation.HeldUntil, until)
-	_, err = release("a")
-	require.ErrorIs(t, err, license.ErrSeatHeld) // b, x, y and the forced c
-	f.now = until
-	a, err = release("a")
-	is.NoErr(err)
-	is.Equal(a.OfflineUntil, nil)
-}
-
-func TestHoldOffline(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.HoldOffline = true })
-	l := f.create(t, limited)
-	v := f.activateFile(t, l.Key, "a")
-	_, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "a"})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: v.Activation.ID, Force: true})
-	is.NoErr(err)
-	_, data := f.lastEvent(t)
-	is.True(data.Forced)
-}
-
-func TestOverTheLimitNoSeatIsHeld(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t)
-	for _, fingerprint := range []string{"a", "b", "c"} {
-		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
-		is.NoErr(err)
-	}
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(2))})
-	is.NoErr(err)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
-	is.NoErr(err)
-	is.True(v.Valid)
-	is.Equal(v.FileReason.Code, license.VerdictActivationLimit)
-	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "b"})
-	is.NoErr(err)
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
-	is.NoErr(err)
-	is.True(v.FileClaims() != nil)
-}
-
 func TestGeneration(t *testing.T) {
 	ctx := t.Context()
 	update := func(p license.UpdateParams) func(*fixture, string) (license.License, error) {
@@ -528,4 +365,52 @@ func TestARefusedTakeOverKeepsTheCount(t *testing.T) {
 	}))
 	limit(3)
 	f.activate(t, l.Key, "d")
+}
+
+// TestRepeatedFilesAppendNoEvent: a program that asks for short files again and
+// again writes the hold of its seat, and one event.
+func TestRepeatedFilesAppendNoEvent(t *testing.T) {
+	for name, edit := range map[string]func(*license.CreateParams){
+		"of an activation":      limited,
+		"without an activation": func(*license.CreateParams) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t, edit)
+			ask := license.IssueFileParams{Key: l.Key, Lifetime: license.Duration{Minutes: 1}}
+			if l.MaxActivations != nil {
+				ask.Fingerprint = "a"
+			}
+			issued := func() (n int) {
+				t.Helper()
+				f.now = f.now.Add(time.Minute)
+				ask.Nonce += "n"
+				file, err := f.IssueFile(t.Context(), ask)
+				is.NoErr(err)
+				is.Equal(file.ExpiresAt, f.now.Add(time.Minute))
+				for _, e := range f.events(t, l.ID) {
+					if e == license.EventFileIssued {
+						n++
+					}
+				}
+				return n
+			}
+			is.Equal(issued(), 1)
+			is.Equal(issued(), 1)
+			if ask.Fingerprint != "" {
+				until, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+				is.NoErr(err)
+				is.True(until.After(f.now.Add(time.Minute))) // the hold was written nevertheless
+			}
+			_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Entitlements: license.To(map[string]any{"export": true})})
+			is.NoErr(err)
+			is.Equal(issued(), 2)
+			is.Equal(issued(), 2)
+			_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+			is.NoErr(err)
+			is.Equal(issued(), 3)
+			is.Equal(issued(), 3)
+		})
+	}
 }

@@ -2,12 +2,15 @@ package license_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestMaskedCallerGetsNoKeys(t *testing.T) {
@@ -45,4 +48,60 @@ func TestMaskedCallerGetsNoKeys(t *testing.T) {
 	is.NoErr(masked.Export(t.Context(), &out, license.ListParams{}))
 	require.Contains(t, out.String(), l.ID)
 	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
+}
+
+// TestMaskedSearchesDoNotDependOnKeys: what a caller who sees masked keys finds and
+// counts is the same in two stores that differ only in their keys, except by a whole
+// key.
+func TestMaskedSearchesDoNotDependOnKeys(t *testing.T) {
+	is := is.New(t)
+	stores := [2]*fixture{newFixture(t), newFixture(t)}
+	var keys [2][]string
+	for i := range 60 {
+		id := store.NewID("lic", start.Add(time.Duration(i)*time.Minute))
+		for n, f := range stores {
+			key := license.NewKey()
+			if i%3 == 0 {
+				key = fmt.Sprintf("%c-imported-key-%03d", 'x'+n, i)
+			}
+			keys[n] = append(keys[n], key)
+			importAll(t, f.Service, fmt.Sprintf(`{"id":%q,"key":%q,"name":"License %d","product_id":"p%d","customer_id":"c%d","metadata":{"ref":"%c%c"}}`,
+				id, key, i, i%2, i%7, 'A'+i%26, 'A'+i%11))
+		}
+	}
+	texts := []string{"", "license", "c1", "x-", "y-", "imported"}
+	for _, list := range keys {
+		for _, key := range list[:6] {
+			texts = append(texts, key[:1], key[:2], key[:5], key[3:8], key[6:11], key[len(key)-4:], key[:len(key)-1])
+		}
+	}
+	for _, folded := range []bool{false, true} {
+		for _, products := range [][]string{nil, {"p1"}, {"p0", "p1"}} {
+			for _, text := range texts {
+				for _, p := range []license.ListParams{{Search: text, Limit: 4}, {KeyPart: text, Limit: 4}, {Search: text, KeyPart: "A", Limit: 4}} {
+					var found [2][]string
+					var counts [2]license.Counts
+					for n, f := range stores {
+						s := f.As(license.Caller{MaskKeys: true, Products: products})
+						found[n] = search(t, s, p)
+						var err error
+						counts[n], err = s.Count(t.Context(), p)
+						is.NoErr(err)
+						is.True(p.KeyPart == "" || len(found[n]) == 0 && counts[n].Total == 0)
+					}
+					is.Equal(found[0], found[1])
+					is.Equal(counts[0], counts[1])
+				}
+			}
+		}
+		for n, f := range stores {
+			s := f.As(license.Caller{MaskKeys: true})
+			for _, key := range keys[n] {
+				is.Equal(len(search(t, s, license.ListParams{Search: key})), 1) // the whole key
+			}
+			if !folded {
+				is.NoErr(f.Fold(t.Context()))
+			}
+		}
+	}
 }

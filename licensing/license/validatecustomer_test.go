@@ -1,6 +1,8 @@
 package license_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // TestValidateCustomer: a customer who has any license that is valid and has what is
@@ -56,4 +59,35 @@ func TestValidateCustomer(t *testing.T) {
 	is.Equal(v.Code, license.VerdictNotFound)
 	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
 	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
+}
+
+// TestValidateCustomerReadsFewLicenses, however many have ended, and finds the
+// one that has not.
+func TestValidateCustomerReadsFewLicenses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	good := f.create(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
+		for i := range 2500 {
+			err = errors.Join(err, tx.CreateLicenses(t.Context(), store.License{
+				ID: store.NewID("lic", start.Add(time.Second)), Key: fmt.Sprint("key-", i), CustomerID: good.CustomerID, ProductID: good.ProductID,
+				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), Document: []byte("{}"),
+			}))
+		}
+		return err
+	}))
+	bounded := &boundedStore{Store: f.store}
+	s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
+	ask := func() license.Verdict {
+		v, err := s.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
+		is.NoErr(err)
+		return v
+	}
+	is.Equal(ask().License.ID, good.ID)
+	require.Less(t, bounded.licenses, 100)
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: good.ID})
+	is.NoErr(err)
+	bounded.licenses = 0
+	is.Equal(ask().Code, license.VerdictExpired)
+	require.Less(t, bounded.licenses, 2100)
 }

@@ -1,7 +1,12 @@
 package dashboard_test
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync/atomic"
 	"testing"
 
 	"github.com/matryer/is"
@@ -9,7 +14,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // TestFormsNoticeOtherChanges submits forms of records that someone else has
@@ -60,4 +68,103 @@ func TestFormsNoticeOtherChanges(t *testing.T) {
 			is.Equal(tt.stored(), tt.want[1])
 		})
 	}
+}
+
+// limitedStore fails every Update after a number of them.
+type limitedStore struct {
+	store.Store
+	left atomic.Int64
+}
+
+func (s *limitedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.left.Add(-1) < 0 {
+		return store.ErrUnavailable
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func TestInterruptedFormTakesEffectOnce(t *testing.T) {
+	is := is.New(t)
+	st := &limitedStore{Store: memory.New()}
+	st.left.Store(1000)
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "harbour", "once", v.get("licenses/new").hidden("once")}
+	st.left.Store(1) // the server stops after the first Update
+	v.post("licenses/new", form...)
+	st.left.Store(1000)
+	a := v.post("licenses/new", form...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	list, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(list.Data), 1)
+	require.Contains(t, a.to(), list.Data[0].ID)
+}
+
+// TestFormRunsTheHookOnce although the hook writes through a pointer and the shortcut
+// for the expiry depends on the clock.
+func TestFormRunsTheHookOnce(t *testing.T) {
+	is := is.New(t)
+	var s *site
+	calls := 0
+	s = newSiteOn(t, memory.New(), licensing.Options{BeforeCreate: func(ctx context.Context, p *license.CreateParams) error {
+		calls++
+		*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, calls)
+		_, err := s.Service().List(ctx, license.ListParams{}) // would not return inside an Update
+		return err
+	}})
+	v := s.admin()
+	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "harbour", "term", "1y", "once", v.get("licenses/new").hidden("once")}
+	for range 2 {
+		is.Equal(v.post("licenses/new", form...).StatusCode, http.StatusSeeOther)
+	}
+	is.Equal(calls, 1)
+	list, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(list.Data), 1)
+}
+
+// busyStore runs a function before each commit.
+type busyStore struct {
+	store.Store
+	beforeCommit func()
+}
+
+func (s *busyStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		s.beforeCommit()
+		return nil
+	})
+}
+
+func TestFormEndsTokensThatAreVerifiedMeanwhile(t *testing.T) {
+	is := is.New(t)
+	st := &busyStore{memory.New(), func() {}}
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	c, secret, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	resp, err := http.PostForm(s.base+"/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {c.ID}, "client_secret": {secret}})
+	is.NoErr(err)
+	defer resp.Body.Close()
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	is.NoErr(json.NewDecoder(resp.Body).Decode(&token))
+	verify := func() int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/license?customer_id=harbour", nil)
+		r.Header.Set("Authorization", "Bearer "+token.AccessToken)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	page := "settings/credentials/" + c.ID + "/rotate"
+	mark := v.get(page).hidden("once")
+	st.beforeCommit = func() { is.Equal(verify(), http.StatusOK) }
+	is.Equal(v.post(page, "overlap", "now", "once", mark).StatusCode, http.StatusOK)
+	st.beforeCommit = func() {}
+	is.Equal(verify(), http.StatusUnauthorized)
 }

@@ -154,34 +154,3 @@ func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(deleted), 0)
 }
-
-// TestValidateCustomerReadsFewLicenses, however many have ended, and finds the
-// one that has not.
-func TestValidateCustomerReadsFewLicenses(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	good := f.create(t)
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
-		for i := range 2500 {
-			err = errors.Join(err, tx.CreateLicenses(t.Context(), store.License{
-				ID: store.NewID("lic", start.Add(time.Second)), Key: fmt.Sprint("key-", i), CustomerID: good.CustomerID, ProductID: good.ProductID,
-				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), Document: []byte("{}"),
-			}))
-		}
-		return err
-	}))
-	bounded := &boundedStore{Store: f.store}
-	s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
-	ask := func() license.Verdict {
-		v, err := s.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
-		is.NoErr(err)
-		return v
-	}
-	is.Equal(ask().License.ID, good.ID)
-	require.Less(t, bounded.licenses, 100)
-	_, err := f.Suspend(t.Context(), license.MoveParams{ID: good.ID})
-	is.NoErr(err)
-	bounded.licenses = 0
-	is.Equal(ask().Code, license.VerdictExpired)
-	require.Less(t, bounded.licenses, 2100)
-}

@@ -1,0 +1,126 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestRenew(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		form []string
+		want string // the new expiry; empty: the form is rejected
+		bad  string // the control with the error
+	}{
+		{"a year from the expiry", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
+		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
+		{"custom length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"number and unit", []string{"term", "length", "duration", "18", "duration_unit", "mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"ISO 8601 duration", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
+		{"custom date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
+		{"a length with a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},
+		{"a date with a fixed term", []string{"term", "P1Y", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a date with a custom length", []string{"term", "length", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a length with a custom date", []string{"term", "date", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"months or minutes", []string{"term", "length", "duration", "18m"}, "", "duration"},
+		{"nothing selected", []string{"from", "later"}, "", "term-0"},
+		{"no length", []string{"term", "length"}, "", "duration"},
+		{"invalid length", []string{"term", "length", "duration", "a while"}, "", "duration"},
+		{"zero length", []string{"term", "length", "duration", "0d"}, "", "duration"},
+		{"no date", []string{"term", "date"}, "", "expires_at"},
+		{"an earlier date", []string{"term", "date", "expires_at", "2026-03-02"}, "", "expires_at"},
+		{"not later than the current expiry", []string{"term", "length", "duration", "1d", "from", "now"}, "", "term-0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			end := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
+			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+			require.Contains(t, v.get("licenses/"+l.ID).body, "/renew")
+			query := url.Values{}
+			for i := 0; i < len(tt.form); i += 2 {
+				query.Set(tt.form[i], tt.form[i+1])
+			}
+			preview := v.get("licenses/" + l.ID + "/renew?" + query.Encode()).body // what the script shows meanwhile
+			before, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			is.Equal(before, l)
+			if tt.want != "" {
+				want, err := time.Parse(time.RFC3339, tt.want)
+				is.NoErr(err)
+				require.Contains(t, preview, "New expiry: "+want.Format("2 Jan 2006, 15:04:05")+" UTC")
+			} else if query.Has("term") {
+				require.Contains(t, preview, "The new end is not known yet.")
+			}
+			a := v.change("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid")...)
+			after, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			if tt.want == "" {
+				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+				require.Contains(t, a.body, `<a href="#f-`+tt.bad+`">`)
+				is.Equal(after.ExpiresAt, &end)
+				return
+			}
+			is.Equal(a.to(), "../../licenses/"+l.ID)
+			is.Equal(after.ExpiresAt.Format(time.RFC3339), tt.want)
+			require.Contains(t, v.follow(a).body, "Paid")
+		})
+	}
+}
+
+func TestRenewRejectsAnOutdatedForm(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	page := "licenses/" + l.ID + "/renew"
+	seen := fields(v.get(page))
+	require.Contains(t, v.get(page).body, "New expiry: 11 Mar 2027") // a year, which is selected
+	is.Equal(v.post(page, flat(seen)...).StatusCode, http.StatusSeeOther)
+
+	again := v.post(page, flat(seen)...) // submitted twice or from an outdated page
+	is.Equal(again.StatusCode, http.StatusConflict)
+	require.Contains(t, again.body, "was changed while the form was open")
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(*after.ExpiresAt, end.AddDate(1, 0, 0)) // one year, not two
+}
+
+func TestRenewRequiresExpiry(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	endless := s.license(license.CreateParams{Name: "Endless"})
+	require.NotContains(t, v.get("licenses/"+endless.ID).body, "/renew")
+	is.Equal(v.get("licenses/"+endless.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+endless.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
+	end := s.now.AddDate(1, 0, 0)
+	revoked := s.license(license.CreateParams{Name: "Revoked", ExpiresAt: &end})
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	is.NoErr(err)
+	is.Equal(v.get("licenses/"+revoked.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+revoked.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
+}
+
+func TestParseTerm(t *testing.T) {
+	is := is.New(t)
+	for s, want := range map[string]string{"2y": "P2Y", "1y 6mo": "P1Y6M", "18 MO": "P18M", "18 months": "P18M", "1 month 2 weeks": "P1M2W", "90min": "PT90M", "45d": "P45D", "P1Y6M": "P1Y6M", "pt12h": "PT12H"} {
+		d, err := dashboard.ParseTerm(s)
+		is.NoErr(err)
+		is.Equal(d.String(), want)
+	}
+	for _, s := range []string{"", "P", "a while", "18m", "1y 6m", "-1y", "1.5y", "0d", "999999999d"} {
+		_, err := dashboard.ParseTerm(s)
+		is.True(err != nil)
+	}
+}
