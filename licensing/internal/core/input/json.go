@@ -196,6 +196,15 @@ func marshal(v any) []byte {
 	return text
 }
 
+// values returns the members of o, decoded.
+func (o Object) values() map[string]any {
+	values := make(map[string]any, len(o))
+	for name, raw := range o {
+		values[name] = anyOf(raw)
+	}
+	return values
+}
+
 // shorten truncates a name for use in a message.
 func shorten(name string) string {
 	const most = 64

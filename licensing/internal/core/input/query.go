@@ -20,25 +20,21 @@ import (
 // A flag is true if it is present, with any value. If reads is false,
 // parameters that are members too stand in the body.
 func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []FieldError) {
+	if len(values) == 0 {
+		return nil
+	}
 	var known []string
-	seen := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]
 		if f.Param == "" || !reads && f.Name != "" {
 			continue
 		}
 		known = append(known, f.Param)
-		given, present := values[f.Param]
-		if !present {
-			continue
+		if given, present := values[f.Param]; present {
+			if code, detail := f.setQuery(f.In(v), given); code != "" {
+				errs = append(errs, FieldError{Field: f.Param, Code: code, Detail: detail})
+			}
 		}
-		seen++
-		if code, detail := f.setQuery(f.In(v), given); code != "" {
-			errs = append(errs, FieldError{Field: f.Param, Code: code, Detail: detail})
-		}
-	}
-	if seen == len(values) {
-		return errs
 	}
 	parameters := "it has none"
 	if len(known) > 0 {
@@ -59,7 +55,7 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 	case f.flag:
 		v.SetBool(true)
 		return "", ""
-	case !Storable(url.Values{f.Param: given}):
+	case slices.ContainsFunc(given, isNotStorable):
 		return codeInvalidFormat, "must be valid UTF-8 without NUL characters"
 	case v.Kind() != reflect.Slice && len(given) > 1:
 		return codeRepeated, "must appear only once"
@@ -98,11 +94,11 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 // be valid UTF-8 without NUL.
 func Storable(values url.Values) bool {
 	for name, list := range values {
-		if !storable(name) || slices.ContainsFunc(list, func(s string) bool { return !storable(s) }) {
+		if isNotStorable(name) || slices.ContainsFunc(list, isNotStorable) {
 			return false
 		}
 	}
 	return true
 }
 
-func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+func isNotStorable(s string) bool { return !utf8.ValidString(s) || strings.Contains(s, "\x00") }

@@ -51,7 +51,8 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		if raw[0] != '{' {
 			return failed(codeInvalidType, "must be an object")
 		}
-		*target = anyObject(raw)
+		o, _ := members(raw)
+		*target = o.values()
 		return nil
 	}
 	switch v.Kind() {
@@ -200,17 +201,6 @@ func anyOf(raw json.RawMessage) (v any) {
 		return nil
 	}
 	return json.Number(raw)
-}
-
-// anyObject is anyOf for an object, most values of which are neither objects nor
-// arrays.
-func anyObject(raw json.RawMessage) map[string]any {
-	o, _ := members(raw)
-	values := make(map[string]any, len(o))
-	for name, raw := range o {
-		values[name] = anyOf(raw)
-	}
-	return values
 }
 
 // unquote returns the text of a JSON string.

@@ -20,7 +20,7 @@ func createOnce(rules *license.Service, ctx context.Context, key, fingerprint st
 	return inner.Of(rules).CreateOnce(ctx, key, fingerprint, p, answer)
 }
 
-func newLicense(result any) []string { return []string{"license", result.(license.License).ID} }
+func newLicense(result any) []string { return []string{"license", result.(*license.License).ID} }
 
 func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {
 	page, err := rules.List(ctx, p)

@@ -18,7 +18,7 @@ type plan struct {
 }
 
 func newPlan(result any) []string {
-	if p := result.(plan); p.created {
+	if p := result.(*plan); p.created {
 		return []string{"plan", p.ID}
 	}
 	return nil
@@ -35,7 +35,7 @@ func deletePlan(rules *license.Service, ctx context.Context, p license.DeletePla
 }
 
 func fulfilled(result any) []string {
-	if f := result.(license.Fulfillment); f.Result == license.FulfillCreated {
+	if f := result.(*license.Fulfillment); f.Result == license.FulfillCreated {
 		return []string{"license", f.LicenseID}
 	}
 	return nil
@@ -55,7 +55,7 @@ func getFulfillment(rules *license.Service, ctx context.Context, p byReference) 
 }
 
 func newTrial(result any) []string {
-	if t := result.(license.Trial); t.Started {
+	if t := result.(*license.Trial); t.Started {
 		return []string{"license", t.License.ID}
 	}
 	return nil

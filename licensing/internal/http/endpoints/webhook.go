@@ -28,7 +28,7 @@ func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.Create
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
-func newWebhook(result any) []string { return []string{"webhook", result.(api.WebhookWithSecret).ID} }
+func newWebhook(result any) []string { return []string{"webhook", result.(*api.WebhookWithSecret).ID} }
 
 func getWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (webhook.Webhook, error) {
 	return hooks.Get(ctx, p.ID)

@@ -42,24 +42,17 @@ func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // Marshal returns v as JSON with a newline at the end and without HTML
 // escaping: "<" stays "<".
 func Marshal(v any) ([]byte, error) {
-	var text []byte
-	var err error
 	switch v := v.(type) {
-	case license.License:
-		text, err = appendLicense(make([]byte, 0, 1024), &v)
+	case *license.License:
+		text, err := appendLicense(make([]byte, 0, 1024), v)
+		return append(text, '\n'), err
 	case list:
-		licenses, ok := v.Data.([]license.License)
-		if !ok {
-			return encode(v)
+		if licenses, ok := v.Data.([]license.License); ok {
+			text, err := appendList(make([]byte, 0, 256+768*len(licenses)), v, licenses)
+			return append(text, '\n'), err
 		}
-		text, err = appendList(make([]byte, 0, 256+768*len(licenses)), v, licenses)
-	default:
-		return encode(v)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return append(text, '\n'), nil
+	return encode(v)
 }
 
 // encode is Marshal for any type.

@@ -47,7 +47,8 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 	e := &Endpoint{
 		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
-			return fn(rules, ctx, *params.(*P))
+			result, err := fn(rules, ctx, *params.(*P))
+			return &result, err
 		},
 	}
 	e.check = func(rules *license.Service, params any) []license.FieldError {
@@ -68,7 +69,7 @@ func DoOnce[P, R any](fn func(*license.Service, context.Context, P) (R, error),
 ) *Endpoint {
 	e := Do(fn)
 	e.once = func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) ([]byte, bool, error) {
-		return once(rules, ctx, key, fingerprint, *params.(*P), func(result R) ([]byte, error) { return answer(result) })
+		return once(rules, ctx, key, fingerprint, *params.(*P), func(result R) ([]byte, error) { return answer(&result) })
 	}
 	return e
 }
@@ -83,7 +84,7 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 		if err != nil {
 			return nil, err
 		}
-		return listOf(result.(license.Page[T])), nil
+		return listOf(result.(*license.Page[T])), nil
 	}
 	return e
 }

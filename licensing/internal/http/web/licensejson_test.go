@@ -37,13 +37,13 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 			v.Set(reflect.ValueOf(choice[i]))
 		}
 		all = append(all, l)
-		is.Equal(marshal(t, l), encoded(t, l))
+		is.Equal(marshal(t, &l), encoded(t, l))
 	}
 	for _, page := range []license.Page[license.License]{{Data: all, HasMore: true, NextCursor: "next"}, {Data: all[:1]}, {Data: all[:0]}} {
-		is.Equal(marshal(t, listOf(page)), encoded(t, listOf(page)))
+		is.Equal(marshal(t, listOf(&page)), encoded(t, listOf(&page)))
 	}
 	all[0].CreatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := Marshal(listOf(license.Page[license.License]{Data: all}))
+	_, err := Marshal(listOf(&license.Page[license.License]{Data: all}))
 	is.True(err != nil) // there is no such time in JSON
 }
 

@@ -11,17 +11,10 @@ import (
 // because it depends only on the path that is left after the prefix is
 // stripped.
 func link(r *http.Request, segments ...string) string {
-	var b strings.Builder
-	for range strings.Count(r.URL.EscapedPath(), "/") - 1 {
-		b.WriteString("../")
-	}
 	for i, s := range segments {
-		if i > 0 {
-			b.WriteByte('/')
-		}
-		b.WriteString(url.PathEscape(s))
+		segments[i] = url.PathEscape(s)
 	}
-	return b.String()
+	return strings.Repeat("../", strings.Count(r.URL.EscapedPath(), "/")-1) + strings.Join(segments, "/")
 }
 
 // nextLink returns the Link header (RFC 8288) for the next page of a list: the

@@ -85,6 +85,8 @@ func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 // it, the same string without quotes.
 var keyForm = regexp.MustCompile(`^[ \t]*(?:"((?:[!#-\[\]-~]|\\["\\])+)"|([!#-~][!-~]*))[ \t]*$`)
 
+var unescaped = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+
 // idempotencyKey returns the Idempotency-Key of r, or "".
 func idempotencyKey(r *http.Request) (string, error) {
 	lines := r.Header["Idempotency-Key"]
@@ -93,7 +95,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 	}
 	form := keyForm.FindStringSubmatch(lines[0])
 	if form != nil {
-		form[1] = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(form[1])
+		form[1] = unescaped.Replace(form[1])
 	}
 	if form == nil || len(lines) > 1 || len(form[1]+form[2]) > 255 {
 		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,

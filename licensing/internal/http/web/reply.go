@@ -33,7 +33,7 @@ type list struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-func listOf[T any](p license.Page[T]) list {
+func listOf[T any](p *license.Page[T]) list {
 	l := list{Object: "list", Data: p.Data, HasMore: p.HasMore}
 	if p.NextCursor != "" {
 		l.NextCursor = &p.NextCursor
@@ -69,9 +69,9 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 
 // reply returns the response for a result.
 func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
-	if d, ok := result.(Document); ok {
+	if d, ok := result.(*Document); ok {
 		sum := sha256.Sum256(d.Body)
-		return reply{Status: route.status(), ETag: `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, Body: d.Body, document: d}, nil
+		return reply{Status: route.status(), ETag: `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, Body: d.Body, document: *d}, nil
 	}
 	body, err := Marshal(result)
 	if err != nil {

@@ -30,8 +30,8 @@ type Route struct {
 	Do     *Endpoint
 	Handle Handler
 
-	// Created returns the segments of the path to what the request has created; nil:
-	// nothing is new. If there are any, the status is 201 and Location has the path.
+	// Created returns the segments of the path to what the request has created, given
+	// a pointer to the result; nil: nothing is new. If there are any, the status is 201 and Location has the path.
 	Created func(result any) []string
 
 	Status       int   // on success; default: 200

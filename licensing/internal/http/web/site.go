@@ -139,7 +139,8 @@ func standardHeader(h http.Header, requestID string) {
 	h["X-Content-Type-Options"] = values[2:3:3]
 }
 
-// refuse responds to a request without a route.
+// refuse responds to a request without a route. OPTIONS returns the methods that the
+// path supports.
 func (s *Site) refuse(x *exchange, r *http.Request) error {
 	var allowed string
 	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
@@ -151,13 +152,19 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 		}
 	}
 	switch {
-	case allowed != "":
-		s.allowOrigin(x, r, allowed)
-		return refuseMethod(x, r, allowed)
-	case x.page:
+	case allowed == "" && x.page:
 		return s.pages.Missing(x, r)
+	case allowed == "":
+		return NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
 	}
-	return NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
+	s.allowOrigin(x, r, allowed)
+	if r.Method == http.MethodOptions {
+		x.Header().Set("Allow", allowed)
+		x.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
+		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 }
 
 // serve checks the authorization and the rate of a request, in that order, and
@@ -208,36 +215,23 @@ func (s *Site) unauthorized(r *http.Request, err error) error {
 	return err
 }
 
-// refuseMethod responds to a method that a path does not support. OPTIONS
-// returns the supported ones.
-func refuseMethod(x *exchange, r *http.Request, allowed string) error {
-	if r.Method == http.MethodOptions {
-		x.Header().Set("Allow", allowed)
-		x.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	return NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
-		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
-}
-
 // hintAtMount logs, once, how to fix a mount that strips too much or too little:
 // a path matches no route, but would with a leading slash, or a suffix of it does.
 func (s *Site) hintAtMount(path string) {
 	if s.mountHinted.Load() {
 		return
 	}
-	if path != "" && path[0] != '/' && s.hasRoute("/"+path) && s.mountHinted.CompareAndSwap(false, true) {
-		s.cfg.Logger.Warn("licensing: the request path has no leading slash; mount the handler with http.StripPrefix and a prefix that does not end in a slash")
-		return
+	hint := ""
+	if path != "" && path[0] != '/' && s.hasRoute("/"+path) {
+		hint = "licensing: the request path has no leading slash; mount the handler with http.StripPrefix and a prefix that does not end in a slash"
 	}
-	for i := 1; i < len(path); i++ {
-		if path[i] != '/' || !s.hasRoute(path[i:]) || s.hasRoute(path[:i]) {
-			continue
+	for i := 1; hint == "" && i < len(path); i++ {
+		if path[i] == '/' && s.hasRoute(path[i:]) && !s.hasRoute(path[:i]) {
+			hint = fmt.Sprintf("licensing: the request path has a prefix that was not stripped; mount the handler as http.StripPrefix(%q, h)", path[:i])
 		}
-		if s.mountHinted.CompareAndSwap(false, true) {
-			s.cfg.Logger.Warn(fmt.Sprintf("licensing: the request path has a prefix that was not stripped; mount the handler as http.StripPrefix(%q, h)", path[:i]))
-		}
-		return
+	}
+	if hint != "" && s.mountHinted.CompareAndSwap(false, true) {
+		s.cfg.Logger.Warn(hint)
 	}
 }
 
