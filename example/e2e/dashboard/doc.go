@@ -4,5 +4,6 @@
 // folder that E2E_SCREENSHOTS names.
 //
 // The tests are skipped without Chromium. axe-core is installed from npm into a
-// temporary folder, or read from the file that E2E_AXE names.
+// temporary folder, or read from the file that E2E_AXE names; without npm, a test
+// named axe-core is skipped, which .ci/run reports as a failure.
 package dashboard

@@ -25,6 +25,11 @@ func TestPicture(t *testing.T) {
 	b.open("refusals?days=30")
 	b.see("No seat free")
 	b.see("Release an activation")
+	b.open("licenses")
+	cut := eval[[]string](b, `[...document.querySelectorAll("tbody th a")].filter((a) => a.scrollWidth > a.clientWidth).map((a) => a.textContent)`)
+	is.Equal(len(cut), 0) // names that do not fit
+	b.open("refusals?days=30")
+	b.see("No seat free")
 	if file := os.Getenv("E2E_PICTURE"); file != "" {
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		is.NoErr(err)

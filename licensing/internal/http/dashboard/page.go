@@ -24,8 +24,9 @@ var templates = pageTemplates()
 func pageTemplates() map[string]func() *template.Template {
 	base := sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("layout.html").Funcs(template.FuncMap{
-			"inc":   func(i int) int { return i + 1 },
-			"asset": func(name string) string { return "static/" + hashedNames[name] },
+			"inc":       func(i int) int { return i + 1 },
+			"breakable": breakable,
+			"asset":     func(name string) string { return "static/" + hashedNames[name] },
 		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
 	})
 	files, err := templateFiles.ReadDir("templates")

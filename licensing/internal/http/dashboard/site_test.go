@@ -178,7 +178,7 @@ func (v *visitor) do(req *http.Request) reply {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	is.NoErr(err)
-	return reply{resp, string(body)}
+	return reply{resp, strings.ReplaceAll(string(body), "<wbr>", "")} // the text as it reads
 }
 
 // hidden returns the value of a hidden input of the page.

@@ -1,6 +1,11 @@
 package dashboard
 
-import "testing"
+import (
+	"html/template"
+	"testing"
+
+	"github.com/matryer/is"
+)
 
 // TestTemplates parses all pages, which a server does when it first shows them.
 func TestTemplates(t *testing.T) {
@@ -9,4 +14,8 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s has no layout", name)
 		}
 	}
+}
+
+func TestBreakable(t *testing.T) {
+	is.New(t).Equal(breakable(`ada.lovelace@analytical.example<b>`), template.HTML(`ada.<wbr>lovelace@<wbr>analytical.<wbr>example&lt;b&gt;`))
 }

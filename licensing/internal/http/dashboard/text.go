@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"html/template"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,14 @@ func count(n int, unit string) string {
 	}
 	return strconv.Itoa(n) + " " + unit + "s"
 }
+
+// breakable returns a text with places for line breaks after the separators of
+// an e-mail address, a host name or an ID, so that none breaks within a word.
+func breakable(s string) template.HTML {
+	return template.HTML(separators.Replace(template.HTMLEscapeString(s)))
+}
+
+var separators = strings.NewReplacer("@", "@<wbr>", ".", ".<wbr>", "_", "_<wbr>")
 
 // timeLayouts are the formats of a time in UTC that forms accept. The first two
 // are sent by browsers.
