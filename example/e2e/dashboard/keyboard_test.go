@@ -7,6 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
+
+	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
 )
 
 // watchFocus records what gets the focus. The page must mark it with an outline, which
@@ -15,7 +17,7 @@ import (
 // technology are for password managers and for Enter in a field.
 const watchFocus = `
 	const usable = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")].filter((e) =>
-		e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.ariaHidden !== "true" &&
+		e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.ariaHidden !== "true" && !e.matches(".chart [tabindex='-1']") &&
 		!(e.type === "radio" && document.querySelector('input[name="' + e.name + '"]:checked') !== e));
 	window.stops = [];
 	addEventListener("focusin", ({ target }) => {
@@ -96,6 +98,40 @@ func (b *browser) walk(short bool) {
 			return
 		}
 	}
+}
+
+// TestChartByKeyboard opens the events of a day from a bar of a chart.
+func TestChartByKeyboard(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	is.NoErr(example.Seed(t.Context(), h.store))
+	b := newSignedIn(t, h, true)
+	b.open("")
+	focused := func() string { return eval[string](b, `document.activeElement.textContent`) }
+	eval[bool](b, `document.querySelector("#issued-title ~ .plot [tabindex='0']").focus(), true`)
+	first := focused()
+	b.hit(kb.ArrowRight)
+	second := focused()
+	is.True(second != first)
+	b.hit(kb.ArrowLeft)
+	b.hit(kb.ArrowLeft) // there is no bar before the first
+	is.Equal(focused(), first)
+	ctx, cancel := b.step()
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
+	b.do("open the bar", err)
+	b.see("License created")
+	is.Equal(eval[int](b, `document.querySelectorAll("tbody tr").length`), 1) // on the first day of the sample data
+
+	b = newSignedIn(t, h, false) // the table has the same links
+	b.open("")
+	b.unfold("Show as table")
+	ctx, cancel = b.step()
+	defer cancel()
+	_, err = chromedp.RunResponse(ctx, chromedp.Click(`((//table[@class="figures"])[1]//a)[1]`))
+	b.do("open a day of the table", err)
+	b.see("Audit log")
 }
 
 // TestKeyboardWalk visits every page with the keyboard.

@@ -17,23 +17,21 @@ type chart struct {
 	Summary  string
 	Link     string // the filtered list, as a reference from dashboard/; empty: none
 	LinkText string
-	Empty    bool // every count is zero
-	Bars     []bar
+	Empty    bool   // every count is zero
+	Refused  string // the number of refused calls; empty: none
+	Bars     []bar  // with a row of the table for each
 	Grid     []tick // horizontal lines, from zero up
 	Ticks    []tick // vertical lines
-	Rows     []figure
-
-	scale float64 // percent for a count of one
 }
 
-// A bar is the count of one day or week. The slot is the area of its tooltip.
+// A bar is the count of one day or week. The slot is the area that a pointer hits.
 type bar struct {
 	X, Y, Width, Height string
 	Slot, SlotWidth     string
-	Refused             string // the height of the part of refused calls; empty: none
-	RefusedY            string
-	Link                string // as a reference from dashboard/; empty: none
-	Label               string
+	RefusedY, RefusedH  string // the part of refused calls; empty: none
+	Date, ISO, Count    string
+	Link                string // what is counted, as a reference from dashboard/; empty: nothing
+	Stop                bool   // the bar that the tab key reaches; the arrow keys reach the others
 }
 
 // A tick is a line across the plot with a label. At is its position.
@@ -43,62 +41,68 @@ type tick struct {
 	Minor bool // the label is hidden on narrow screens
 }
 
-// A figure is one row of the table.
-type figure struct {
-	Label, ISO string
-	N          int64
-}
-
-// newChart returns a chart of the figures. Each figure is a count for one unit
-// of time, which is "a day" or "a week".
-func newChart(id, title, counted, unit string, figures []license.Figure) chart {
+// newChart returns a chart of the figures. Each figure is a count for a number of
+// days, 1 or 7, and may include refused calls. The link of a bar has its first and
+// its last day.
+func newChart(id, title, counted string, days int, figures, refused []license.Figure, link func(first, last string) string) chart {
 	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
-	if unit == "a week" {
-		c.Column = "Week of"
+	unit := "a day"
+	if days == 7 {
+		c.Column, unit = "Week of", "a week"
 	}
-	var total, most int64
-	for _, f := range figures {
+	var total, most, denied, top int64
+	for i, f := range figures {
 		total, most = total+f.N, max(most, f.N)
-		c.Rows = append(c.Rows, figure{f.From.Format("2 Jan 2006"), f.From.Format(time.DateOnly), f.N})
+		if top = max(top, f.N); refused != nil {
+			denied, top = denied+refused[i].N, max(top, refused[i].N) // of activations, too
+		}
 	}
-	if total == 0 {
+	if top == 0 {
 		c.Empty, c.Summary = true, "None."
 		return c
 	}
 	c.Summary = thousands(total) + " total, peak " + thousands(most) + " " + unit + "."
-	step := gridStep(most)
-	top := (most + step - 1) / step * step
+	if denied > 0 {
+		c.Refused = thousands(denied)
+	}
+	step := gridStep(top)
+	top = (top + step - 1) / step * step
 	for n := int64(0); n <= top; n += step {
 		c.Grid = append(c.Grid, tick{At: percent(100 - 100*float64(n)/float64(top)), Label: axisLabel(n)})
 	}
-	c.scale = 100 / float64(top)
-	slot := 100 / float64(len(figures))
-	for i, f := range figures {
-		height := 100 * float64(f.N) / float64(top)
-		if f.N > 0 {
-			height = max(height, 1) // visible next to a large count
+	height := func(n int64) float64 {
+		if n == 0 {
+			return 0
 		}
-		x := slot * float64(i)
-		c.Bars = append(c.Bars, bar{
-			X: percent(x + slot*.1), Width: percent(slot * .8), Y: percent(100 - height), Height: percent(height),
-			Slot: percent(x), SlotWidth: percent(slot), Label: c.Rows[i].Label + ": " + thousands(f.N),
-		})
+		return max(100*float64(n)/float64(top), 1) // visible next to a large count
+	}
+	slot, stop := 100/float64(len(figures)), true
+	for i, f := range figures {
+		x, h := slot*float64(i), height(f.N)
+		b := bar{
+			X: percent(x + slot*.1), Width: percent(slot * .8), Y: percent(100 - h), Height: percent(h), Slot: percent(x), SlotWidth: percent(slot),
+			Date: f.From.Format("2 Jan 2006"), ISO: f.From.Format(time.DateOnly), Count: thousands(f.N),
+		}
+		if refused != nil && refused[i].N > 0 {
+			h := height(refused[i].N)
+			b.RefusedY, b.RefusedH = percent(100-h), percent(h)
+			b.Count += ", " + thousands(refused[i].N) + " refused"
+		}
+		if f.N > 0 || b.RefusedH != "" {
+			b.Link, b.Stop, stop = link(b.ISO, lastDay(figures, i, days).Format(time.DateOnly)), stop, false
+		}
+		c.Bars = append(c.Bars, b)
 	}
 	c.Ticks = timeTicks(figures, slot)
 	return c
 }
 
-// stackRefused shows a part of the count of each bar as refused.
-func (c *chart) stackRefused(figures []license.Figure) {
-	for i := range c.Bars {
-		n := figures[i].N
-		if n == 0 {
-			continue
-		}
-		height := max(1, c.scale*float64(n))
-		c.Bars[i].Refused, c.Bars[i].RefusedY = percent(height), percent(100-height)
-		c.Bars[i].Label += ", " + thousands(n) + " refused"
+// lastDay returns the last day of a figure. The first week can be a part of one.
+func lastDay(figures []license.Figure, i, days int) time.Time {
+	if i+1 < len(figures) {
+		return figures[i+1].From.AddDate(0, 0, -1)
 	}
+	return figures[i].From.AddDate(0, 0, days-1)
 }
 
 // timeTicks returns ticks at the months of the figures or, if they cover little

@@ -31,14 +31,32 @@ var expiryWindows = []struct {
 	{"past30d", "in the last 30 days", -30 * 24 * time.Hour, 0},
 }
 
-// windowLabel returns the label of a filter by expiry, or "".
-func windowLabel(value string) string {
+// rangeMark is between the first and the last day of a filter by expiry, in UTC.
+const rangeMark = ".."
+
+// expiryWindow returns the window of a filter by expiry and its label, which is
+// empty if there is no such filter.
+func expiryWindow(value string, now time.Time) (from, until time.Time, label string) {
 	for _, w := range expiryWindows {
 		if w.value == value {
-			return w.label
+			// Whole minutes, so that the pages of one list use the same window.
+			now = now.Truncate(time.Minute)
+			return now.Add(w.from), now.Add(w.until), w.label
 		}
 	}
-	return ""
+	first, last, _ := strings.Cut(value, rangeMark)
+	from, err1 := time.Parse(time.DateOnly, first)
+	until, err2 := time.Parse(time.DateOnly, last)
+	if err1 != nil || err2 != nil || until.Before(from) {
+		return time.Time{}, time.Time{}, ""
+	}
+	return from, until.AddDate(0, 0, 1), "from " + from.Format("2 Jan 2006") + " to " + until.Format("2 Jan 2006")
+}
+
+// windowLabel returns the label of a filter by expiry, or "".
+func windowLabel(value string) string {
+	_, _, label := expiryWindow(value, time.Time{})
+	return label
 }
 
 func readFilter(q url.Values) filter {
@@ -60,13 +78,7 @@ func (f filter) query() url.Values {
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
 	p := license.ListParams{Search: f.Search, KeyPart: f.Key, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
-	for _, w := range expiryWindows {
-		if w.value == f.Expires {
-			// Whole minutes, so that the pages of one list use the same window.
-			now = now.Truncate(time.Minute)
-			p.ExpiresAfter, p.ExpiresBefore = now.Add(w.from), now.Add(w.until)
-		}
-	}
+	p.ExpiresAfter, p.ExpiresBefore, _ = expiryWindow(f.Expires, now)
 	order := f.order()
 	p.NewestFirst = order == sortNewest || order == sortLatest || order == startsLatest
 	if (order == sortSoonest || order == sortLatest) && p.ExpiresAfter.IsZero() {
@@ -118,6 +130,9 @@ func showLicenses(v *visit) error {
 	}
 	for _, w := range expiryWindows {
 		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
+	}
+	if strings.Contains(f.Expires, rangeMark) {
+		list.Expiries = append(list.Expiries, option{Value: f.Expires, Label: sentenceCase(windowLabel(f.Expires)), Chosen: true})
 	}
 	p := f.params(v.h.opts.Now())
 	p.Limit, p.Cursor = 50, q.Get("cursor")

@@ -123,17 +123,25 @@ func showOverview(v *visit) error {
 // overviewCharts returns the charts of a number of days: what was validated and
 // issued in the last days, and what expires in the next.
 func overviewCharts(o license.Overview, validated, refused []license.Figure, days int) []chart {
-	issued, unit := o.Issued[len(o.Issued)-days:], "a day"
+	issued, each := o.Issued[len(o.Issued)-days:], 1
 	if days == 365 {
-		validated, refused, issued, unit = weekly(validated), weekly(refused), weekly(issued), "a week"
+		validated, refused, issued, each = weekly(validated), weekly(refused), weekly(issued), 7
 	}
 	weeks := (days + 6) / 7
-	charts := []chart{
-		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", unit, validated),
-		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", unit, issued),
-		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", "a week", o.Ending[:weeks]),
+	events := func(eventType string) func(first, last string) string {
+		return func(first, last string) string {
+			f := auditFilter{Type: eventType, From: first, To: last}
+			return "audit?" + f.query().Encode()
+		}
 	}
-	charts[0].stackRefused(refused)
+	expiring := func(first, last string) string {
+		return "licenses?" + filter{Status: string(license.StatusActive), Expires: first + rangeMark + last}.query().Encode()
+	}
+	charts := []chart{
+		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", each, validated, refused, events("")),
+		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", each, issued, nil, events("license.created")),
+		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", 7, o.Ending[:weeks], nil, expiring),
+	}
 	charts[0].Link, charts[0].LinkText = "refusals", "View refusals"
 	charts[1].Summary += " Counted by the time in the license ID."
 	charts[1].Link, charts[1].LinkText = "licenses?sort=newest", "View the newest licenses"

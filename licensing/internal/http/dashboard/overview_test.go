@@ -68,8 +68,14 @@ func TestOverview(t *testing.T) {
 	require.Contains(t, a.body, `<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`)
 	require.NotContains(t, a.body, "is suspended", "unencrypted")  // nothing to act on
 	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+13) // the tables of the charts; nothing was validated
-	require.Contains(t, a.body, "6 total, peak 6 a day. Counted by the time in the license ID.", `<title>1 Mar 2026: 6</title>`)
+	require.Contains(t, a.body, "6 total, peak 6 a day. Counted by the time in the license ID.", `href="./audit?from=2026-03-01&amp;to=2026-03-01&amp;type=license.created"`, ">1 Mar 2026: 6</text>")
 	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
+	week := v.get("licenses?expires=2026-03-09..2026-03-15&status=active")
+	require.Contains(t, a.body, `href="./licenses?expires=2026-03-09..2026-03-15&amp;status=active"`)
+	require.Contains(t, week.body, "1 matching license", "From 9 Mar 2026 to 15 Mar 2026")
+	for _, wrong := range []string{"2026-03-09", "2026-03-15..2026-03-09", "..", "2026-03-09..soon"} {
+		is.Equal(v.get("licenses?expires="+wrong).StatusCode, http.StatusBadRequest)
+	}
 }
 
 func TestThousands(t *testing.T) {
@@ -98,7 +104,7 @@ func TestOverviewUsage(t *testing.T) {
 	a := v.get("")
 	require.Contains(t, a.body, `<a href="./?days=90" aria-current="true">90 days</a>`)
 	require.Contains(t, a.body, "Validations in the last 90 days", "5 total, peak 4 a day.")
-	require.Contains(t, a.body, "<title>1 Mar 2026: 1, 1 refused</title>", "<title>10 Apr 2026: 4, 3 refused</title>")
+	require.Contains(t, a.body, ">1 Mar 2026: 1, 1 refused</text>", ">10 Apr 2026: 4, 3 refused</text>", `href="./audit?from=2026-04-10&amp;to=2026-04-10"`)
 	require.Contains(t, a.body, `text-anchor="end">4</text>`, `>Apr</text>`) // the axes
 	ranking := func(a reply) (list []string) {
 		for _, m := range regexp.MustCompile(`<li><p><span>(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {

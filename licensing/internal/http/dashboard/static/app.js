@@ -4,9 +4,9 @@ document.documentElement.classList.add("js");
 
 addEventListener("DOMContentLoaded", () => {
   const all = (selector) => document.querySelectorAll(selector);
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
-  // If Options.PublicURL is not set, show the address of this page in the
-  // example commands.
+  // Without Options.PublicURL, example commands show the address of this page.
   const base = document.body.dataset.base;
   if (base) {
     const address = new URL(base, document.baseURI).href.replace(/\/$/, "");
@@ -65,8 +65,7 @@ addEventListener("DOMContentLoaded", () => {
     (document.querySelector("input[type=email], input[type=password]") ?? code).focus();
   }
 
-  // The checkbox in a table head selects all rows. A label shows the number of
-  // selected rows.
+  // The checkbox in a table head selects all rows. A label shows their number.
   for (const label of all("[data-count]")) {
     const boxes = all(`input[name="${label.dataset.count}"]`);
     const every = document.querySelector("[data-every]"); // all licenses that match
@@ -103,8 +102,8 @@ addEventListener("DOMContentLoaded", () => {
     find.select();
   });
 
-  // In a form, a field can depend on a choice, and a text on all fields: it is
-  // the one of the same page with the values of the form as its query.
+  // In a form, a field can depend on a choice, and a text on all fields: that of
+  // the same page with their values as its query.
   const prepare = (form) => {
     const depends = () => {
       for (const e of form.querySelectorAll("[data-when]")) {
@@ -127,19 +126,25 @@ addEventListener("DOMContentLoaded", () => {
   };
   for (const form of all("form[method=post]")) prepare(form);
 
-  // Filters apply on change; the button is for pages without a script.
-  for (const form of all("form.filters")) {
+  // Filters and files apply on change; the button is for pages without a script.
+  for (const form of all("form.filters, form:has(#file)")) {
     for (const button of form.querySelectorAll("button:not([name])")) button.hidden = true;
-    for (const e of form.querySelectorAll("select, input[type=date]")) e.addEventListener("change", () => form.requestSubmit());
+    for (const e of form.querySelectorAll("select, [type=date], [type=file]")) e.addEventListener("change", () => form.requestSubmit());
   }
+
+  // The tab key reaches one bar of a chart, and the arrow keys the others.
+  addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], bar = event.target.closest(".chart a");
+    if (!step || !bar) return;
+    const bars = [...bar.parentNode.querySelectorAll("a")];
+    bars[bars.indexOf(bar) + step]?.focus();
+  });
 
   // The search shows its first results while typing.
   if (find) {
-    const list = document.createElement("div");
+    const list = make("div", { id: "results", className: "card found", hidden: true });
+    const item = (href, { textContent }) => make("a", { href, textContent });
     let wait, last;
-    list.id = "results";
-    list.className = "card found";
-    list.hidden = true;
     find.form.after(list);
     find.addEventListener("input", () => {
       clearTimeout(wait);
@@ -151,13 +156,8 @@ addEventListener("DOMContentLoaded", () => {
           const page = new DOMParser().parseFromString(await answer.text(), "text/html");
           if (last !== mine) return;
           const links = answer.redirected ? [] : [...page.querySelectorAll("main tbody th a, main .found a")].slice(0, 8);
-          const found = links.map((a) => {
-            const link = document.createElement("a");
-            link.href = new URL(a.getAttribute("href"), answer.url);
-            link.textContent = a.textContent;
-            return link;
-          });
-          if (answer.redirected) found.push(Object.assign(document.createElement("a"), { href: answer.url, textContent: page.querySelector("h1").textContent }));
+          const found = links.map((a) => item(new URL(a.getAttribute("href"), answer.url), a));
+          if (answer.redirected) found.push(item(answer.url, page.querySelector("h1")));
           list.replaceChildren(...found);
           list.hidden = found.length === 0;
           live.textContent = `${found.length} results`;
@@ -171,11 +171,8 @@ addEventListener("DOMContentLoaded", () => {
 
   // A download leaves the page as it is, so say that it has begun.
   const began = () => {
-    const note = document.getElementById("began") ?? document.createElement("p");
-    note.id = "began";
-    note.className = "note good";
-    note.setAttribute("role", "status");
-    note.textContent = "The download has started.";
+    document.getElementById("began")?.remove();
+    const note = make("p", { id: "began", className: "note good", role: "status", textContent: "The download has started." });
     (document.querySelector("dialog") ?? document.getElementById("main")).prepend(note);
   };
   for (const e of all("a[download]")) e.addEventListener("click", began);
@@ -194,9 +191,7 @@ addEventListener("DOMContentLoaded", () => {
         const form = page.querySelector("main form[method=post]");
         if (!answer.ok || answer.redirected || !form) throw new Error(answer.status);
         const dialog = document.createElement("dialog");
-        const title = document.createElement("h2");
-        title.textContent = page.querySelector("h1").textContent;
-        title.id = "dialog-title";
+        const title = make("h2", { id: "dialog-title", textContent: page.querySelector("h1").textContent });
         dialog.setAttribute("aria-labelledby", title.id);
         dialog.append(title, ...form.parentElement.children);
         form.action = link.href;
@@ -213,8 +208,8 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  // A second click does not submit a form twice. After going back in the
-  // history, the form can be submitted again. A form that downloads a file stays.
+  // A second click does not submit a form twice, but going back in the history
+  // allows it. A form that downloads a file stays.
   const sent = new Set();
   addEventListener("submit", (event) => {
     if (event.target.method !== "post" || "download" in event.target.dataset) return;

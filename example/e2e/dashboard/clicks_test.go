@@ -1,0 +1,194 @@
+package dashboard
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+
+	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// maxClicks is the most clicks that a task of support takes on the page that it
+// begins with. Typing is not a click; choosing a file is.
+const maxClicks = 3
+
+// counted is a browser that counts clicks.
+type counted struct {
+	*browser
+	clicks int
+}
+
+// click clicks an element, which an XPath selects.
+func (c *counted) click(path string) {
+	c.t.Helper()
+	ctx, cancel := c.step()
+	defer cancel()
+	c.do("click "+path, chromedp.Do(ctx, chromedp.Click(path)))
+	c.clicks++
+}
+
+// follow is click for an element that leads to another page.
+func (c *counted) follow(path string) {
+	c.t.Helper()
+	ctx, cancel := c.step()
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.Click(path))
+	c.do("click "+path, err)
+	c.clicks++
+}
+
+// ask opens a confirmation as a dialog.
+func (c *counted) ask(title string) {
+	c.t.Helper()
+	c.browser.ask(true, title)
+	c.clicks++
+}
+
+func (c *counted) more() {
+	c.t.Helper()
+	c.unfold("More")
+	c.clicks++
+}
+
+func (c *counted) press(text string) {
+	c.t.Helper()
+	c.browser.press(text)
+	c.clicks++
+}
+
+// TestClicks does the everyday tasks of support with the sample data and counts the
+// clicks of each.
+func TestClicks(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	is.NoErr(example.Seed(t.Context(), h.store))
+	c := &counted{browser: newSignedIn(t, h, true)}
+	var refused, other license.License // no seat of the first is free
+	list, err := h.Service().List(t.Context(), license.ListParams{CustomerID: "stone-bridge"})
+	is.NoErr(err)
+	for _, l := range list.Data {
+		switch l.Name {
+		case "Stone Bridge Architects":
+			refused = l
+		case "Stone Bridge Architects, field service":
+			other = l
+		}
+	}
+	page, elsewhere := "licenses/"+refused.ID, "licenses/"+other.ID
+	var csv string
+	empty := newHost(t)
+	empty.admin(t)
+	for _, task := range []struct {
+		name string
+		page string // that the task begins with
+		run  func()
+	}{
+		{"find a license by half a name", "", func() {
+			c.do("type", chromedp.Do(c.ctx, chromedp.SendKeys(chromedp.CSS("#find"), "bridge archi")))
+			c.wait(`!document.getElementById("results").hidden`)
+			c.click(`//*[@id="results"]/a[.="Stone Bridge Architects"]`)
+			c.wait(`document.title.startsWith("Stone Bridge Architects ")`)
+		}},
+		{"see why it is refused", page, func() {
+			c.press("View all refusals")
+			c.see("No seat free")
+			c.see("new-laptop")
+		}},
+		{"free a seat", page, func() {
+			c.press("View activations")
+			c.click(`(//td//a[starts-with(normalize-space(), "Release")])[1]`)
+			c.press("Release activation")
+			c.see("The activation has been released.")
+		}},
+		{"renew", elsewhere, func() {
+			c.ask("Renew")
+			c.press("Renew license")
+			c.see("The license has been renewed.")
+		}},
+		{"suspend", page, func() {
+			c.more()
+			c.ask("Suspend")
+			c.press("Suspend license")
+			c.see("The license has been suspended.")
+		}},
+		{"reissue the key", page, func() {
+			c.more()
+			c.ask("Replace key")
+			c.follow(`//dialog//button[.="Replace key"]`)
+			c.see("The license key has been replaced.")
+		}},
+		{"issue a license file", elsewhere, func() {
+			c.more()
+			c.press("Issue license file")
+			c.click(`//button[.="Issue and download"]`)
+			c.see("The download has started.")
+			for { // a page that is opened before the answer fails to load
+				issued, err := h.Service().Events(t.Context(), license.EventsParams{Subject: other.ID, Type: "license_file.*"})
+				is.NoErr(err)
+				if len(issued.Data) > 0 {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}},
+		{"change in bulk", "licenses?q=lantern", func() {
+			c.click(`//input[@data-all]`)
+			c.press("Suspend")
+			c.see("Selected: ")
+			c.follow(`//main//form//button[starts-with(., "Suspend")]`)
+			c.see("Undo: Reinstate these")
+		}},
+		{"undo it", "current", func() {
+			c.follow(`//button[starts-with(., "Undo")]`)
+			c.see("Undo: Suspend these")
+		}},
+		{"download a CSV file", "licenses", func() {
+			c.click(`//main//a[.="Download CSV"]`)
+			c.see("The download has started.")
+			csv = h.download(t, "licenses.csv")
+		}},
+		{"import it", "licenses", func() {
+			c.press("Import CSV")
+			c.preview(csv)
+			c.clicks++
+			c.press("Import 40 licenses")
+			c.see("40 licenses created.")
+		}},
+	} {
+		t.Run(task.name, func(t *testing.T) {
+			c.t, c.clicks = t, 0
+			if task.name == "import it" { // into another service
+				c.browser = newSignedIn(t, empty, true)
+			}
+			if task.page != "current" {
+				c.open(task.page)
+			}
+			task.run()
+			t.Logf("clicks: %d", c.clicks)
+			require.AtMost(t, c.clicks, maxClicks)
+		})
+	}
+}
+
+// download returns the text of a page.
+func (h *host) download(t *testing.T, page string) string {
+	t.Helper()
+	is := is.New(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.base+"/dashboard/"+page, nil)
+	is.NoErr(err)
+	req.AddCookie(h.cookie(t, adminEmail, adminPassword))
+	resp, err := http.DefaultClient.Do(req)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	return string(text)
+}
