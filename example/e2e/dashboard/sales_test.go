@@ -91,5 +91,6 @@ func TestSalePages(t *testing.T) {
 		"plans": "plans", "plan": "plan/price_atlas_1", "plan-edit": "plan/price_atlas_1/edit", "plan-delete": "plan/price_atlas_1/delete",
 		"license-from-plan": "licenses/new?plan=price_atlas_1", "license-bought": "licenses/" + bought.LicenseID, "purchases": "purchases",
 		"purchase": "purchase/shop:sub_1", "purchase-reopen": "purchase/shop:sub_1/reopen", "trial-again": trial + "/allow-trial",
+		"license-transfer": "licenses/" + bought.LicenseID + "/transfer", "license-plan": "licenses/" + bought.LicenseID + "/plan",
 	}))
 }

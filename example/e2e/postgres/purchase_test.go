@@ -23,11 +23,14 @@ func TestPurchasesConverge(t *testing.T) {
 		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: &seats, Duration: license.Duration{Months: 1}})
 		is.NoErr(err)
 	}
+	_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: license.UntilEndsUpdates})
+	is.NoErr(err)
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
 	history := []license.FulfillParams{
 		{At: day(1), CustomerID: "cus_1", PlanID: "basic"},
 		{At: day(2), State: license.PurchaseActive, Until: license.To(day(30))},
 		{At: day(2), State: license.PurchasePaused, Quantity: new(int64(2))},
+		{At: day(2), PlanID: "maintained"},
 		{At: day(3), PlanID: "pro"},
 		{At: day(4), State: license.PurchaseEnded},
 		{At: day(5), State: license.PurchaseActive, Until: license.ToNull[time.Time]()},
@@ -64,7 +67,7 @@ func TestPurchasesConverge(t *testing.T) {
 		f, err := rules.GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
 		is.NoErr(err)
 		l := f.License
-		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.Status}, []any{"pro", int64(10), day(4), license.StatusExpired})
+		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.UpdatesUntil, l.Status}, []any{"pro", int64(10), day(4), (*time.Time)(nil), license.StatusExpired})
 	}
 	started := 0
 	for _, trial := range trials {
