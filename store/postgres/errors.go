@@ -86,13 +86,14 @@ func sqlState(err error) string {
 	return ""
 }
 
-// endsConnection reports whether the server closes the connection after an error
-// with this code but may accept a new one immediately.
+// endsConnection reports whether the connection is of no more use after an error
+// with this code, but a new one may be.
 func endsConnection(state string) bool {
 	switch state {
 	case "57P01", // admin_shutdown, also pg_terminate_backend
 		"57P02", // crash_shutdown
 		"57P05", // idle_session_timeout
+		"25006", // read_only_sql_transaction: the server is a standby, or set so; the next host of the DSN may be the primary
 		"25P03", // idle_in_transaction_session_timeout
 		"25P04": // transaction_timeout
 		return true
@@ -104,8 +105,7 @@ func endsConnection(state string) bool {
 // temporarily unable to run a valid statement.
 func refuses(state string) bool {
 	switch state {
-	case "25006", // read_only_sql_transaction: a standby, or set so
-		"55P03", // lock_not_available: after lock_timeout
+	case "55P03", // lock_not_available: after lock_timeout
 		"57014", // query_canceled: after statement_timeout, or by an administrator
 		"57P03", // cannot_connect_now: it is starting, stopping or recovering
 		"57P04", // database_dropped

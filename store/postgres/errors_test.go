@@ -37,7 +37,7 @@ func TestServerErrors(t *testing.T) {
 		{coded("57P03"), store.ErrUnavailable, false}, // cannot_connect_now
 		{coded("53100"), store.ErrUnavailable, false}, // disk_full
 		{coded("53300"), store.ErrUnavailable, false}, // too_many_connections
-		{coded("25006"), store.ErrUnavailable, false}, // read_only_sql_transaction
+		{coded("25006"), store.ErrUnavailable, true},  // read_only_sql_transaction
 		{coded("55P03"), store.ErrUnavailable, false}, // lock_not_available
 		{coded("57014"), store.ErrUnavailable, false}, // query_canceled
 		{coded("28P01"), store.ErrUnavailable, false}, // invalid_password

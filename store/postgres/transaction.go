@@ -168,6 +168,11 @@ func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, e
 func end(ctx context.Context, conn *sql.Conn, how string) error {
 	err := ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		_, err := conn.ExecContext(ctx, how)
+		if err == nil {
+			// A driver that gives up cancels the COMMIT, and PostgreSQL then reports
+			// success, although the synchronous standby has not confirmed it.
+			err = ctx.Err()
+		}
 		return err
 	})
 	if err != nil {
