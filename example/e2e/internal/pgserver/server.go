@@ -46,6 +46,24 @@ type Server struct {
 // New creates the directory of a server that runs with the given settings, such
 // as "fsync=off". It returns [ErrNotInstalled] if the server is not installed.
 func New(settings ...string) (*Server, error) {
+	s, err := prepare(settings)
+	if err != nil {
+		return nil, err
+	}
+	initdb := s.command("initdb", "--pgdata", s.Data(), "--auth", "trust", "--username", "licensing",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), s.Remove())
+	}
+	return s, nil
+}
+
+// NewStandby creates the directory of a server that will run with the data of
+// another, which [Server.Shell] copies.
+func NewStandby(settings ...string) (*Server, error) { return prepare(settings) }
+
+// prepare creates the directory of a server, without data.
+func prepare(settings []string) (*Server, error) {
 	s := &Server{settings: settings}
 	if path, err := exec.LookPath("initdb"); err == nil {
 		s.bin = filepath.Dir(path)
@@ -58,22 +76,23 @@ func New(settings ...string) (*Server, error) {
 	if s.Dir, err = os.MkdirTemp("", "pg"); err != nil {
 		return nil, err
 	}
-	if err := s.fill(); err != nil {
-		return nil, errors.Join(err, s.Remove())
+	if os.Getuid() == 0 { // as root, the server refuses to run
+		if err := s.lend(); err != nil {
+			return nil, errors.Join(err, s.Remove())
+		}
 	}
 	return s, nil
 }
 
-func (s *Server) fill() error {
-	if os.Getuid() == 0 { // as root, the server refuses to run
-		if err := s.lend(); err != nil {
-			return err
-		}
-	}
-	initdb := s.command("initdb", "--pgdata", s.data(), "--auth", "trust", "--username", "licensing",
-		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
+// Shell runs a command line as the user of the server, with its programs in the
+// PATH and the environment given as pairs such as "PGDATA=/srv". It waits for the
+// end of the command, not for that of programs which the command leaves running.
+func (s *Server) Shell(line string, environment ...string) error {
+	cmd := s.command("sh", "-c", line)
+	cmd.Path = "/bin/sh"
+	cmd.Env = append(cmd.Env, environment...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", line, err, out)
 	}
 	return nil
 }
@@ -93,7 +112,8 @@ func (s *Server) lend() error {
 	return os.Chown(s.Dir, uid, gid)
 }
 
-func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
+// Data returns the directory of the data.
+func (s *Server) Data() string { return filepath.Join(s.Dir, "data") }
 func (s *Server) log() string  { return filepath.Join(s.Dir, "log") }
 
 // command returns one of the server's programs. It runs in its own process group,
@@ -141,7 +161,7 @@ func (s *Server) launch() error {
 		return err
 	}
 	defer log.Close()
-	args := []string{"-D", s.data(), "-k", s.Dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "log_min_messages=log"}
+	args := []string{"-D", s.Data(), "-k", s.Dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "log_min_messages=log"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}

@@ -1,0 +1,4 @@
+// Package failover kills the primary of a PostgreSQL cluster under load, promotes
+// its standby with the commands of the production guide, and looks for changes that
+// were acknowledged and are lost. -rounds sets how often.
+package failover
