@@ -39,6 +39,7 @@ var guideCommands = map[string]string{
 	"go run ./example/admin restore copy.db restored.db":                               "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin create-operator licenses.db ada@example.com admin":         "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin reset-password licenses.db grace@example.com":              "TestAdminCommandsOfTheGuides",
+	"go run ./example/admin remove-second-factor licenses.db grace@example.com":        "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin create-client licenses.db shop license:read,license:write": "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin erase-customer licenses.db cus_1":                          "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin create-keys licenses.db":                                   "TestAdminCommandsOfTheGuides",
@@ -92,7 +93,7 @@ func TestAdminCommandsOfTheGuides(t *testing.T) {
 			}
 		}
 	}
-	is.Equal(n, 8)
+	is.Equal(n, 9)
 }
 
 // TestUpdateCommands looks for the tests of the commands that rewrite files.

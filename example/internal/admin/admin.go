@@ -49,6 +49,7 @@ var commands = []command{
 	{"move-in", []string{"DATABASE", "EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
 	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
 	{"reset-password", []string{"DATABASE", "EMAIL"}, "let an operator choose a new password; a second factor remains", resetPassword},
+	{"remove-second-factor", []string{"DATABASE", "EMAIL"}, "let an operator who has lost the second factor sign in without it", removeSecondFactor},
 	{"create-client", []string{"DATABASE", "NAME", "SCOPES"}, "create API credentials; SCOPES has commas, as in license:read,license:write", createClient},
 	{"erase-customer", []string{"DATABASE", "CUSTOMER"}, "delete the licenses of a customer, and blank the events about them", eraseCustomer},
 	{"create-keys", []string{"DATABASE"}, "create the keys of license files if there are none, and print the published ones", createKeys},

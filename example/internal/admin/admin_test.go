@@ -3,7 +3,12 @@ package admin
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
 	"flag"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -178,6 +183,53 @@ func TestResetPassword(t *testing.T) {
 	require.Contains(t, err.Error(), "no operator grace@example.com")
 }
 
+// TestRemoveSecondFactor helps an admin who has lost the telephone and the recovery
+// codes.
+func TestRemoveSecondFactor(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	service := licensing.NewHandler(st, licensing.Options{}).Operators()
+	const password = "the train was late on monday"
+	op, err := service.Create(t.Context(), operator.CreateParams{Email: "ada@example.com", Password: password, Role: operator.RoleAdmin})
+	is.NoErr(err)
+	r, w := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/sign-in", nil), httptest.NewRecorder()
+	signIn := func() error {
+		_, err := service.SignIn(w, r, op.Email, password)
+		return err
+	}
+	is.NoErr(signIn())
+	for _, cookie := range w.Result().Cookies() {
+		r.AddCookie(cookie)
+	}
+	secret := operator.NewTOTPSecret()
+	_, err = service.EnableSecondFactor(httptest.NewRecorder(), r, operator.EnableSecondFactorParams{Secret: secret, Code: totp(t, secret), Password: password})
+	is.NoErr(err)
+	require.ErrorIs(t, signIn(), operator.ErrSecondFactor)
+
+	out, err := run(t, "remove-second-factor", db, "Ada@example.com")
+	is.NoErr(err)
+	require.Contains(t, out, "ada@example.com")
+	is.NoErr(signIn())
+	_, err = run(t, "remove-second-factor", db, "grace@example.com")
+	require.Contains(t, err.Error(), "no operator grace@example.com")
+}
+
+// totp returns the present code of an authenticator app (RFC 6238).
+func totp(t *testing.T, secret string) string {
+	t.Helper()
+	key, err := base32.StdEncoding.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30)))
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
+}
+
 func TestCreateClient(t *testing.T) {
 	is := is.New(t)
 	db := filepath.Join(t.TempDir(), "licenses.db")
@@ -224,6 +276,7 @@ func TestMissingDatabase(t *testing.T) {
 	for _, args := range [][]string{
 		{"backup", missing, missing + ".copy"}, {"check", missing}, {"export", missing, missing + ".ndjson"},
 		{"create-operator", missing, "ada@example.com", "admin"}, {"reset-password", missing, "ada@example.com"},
+		{"remove-second-factor", missing, "ada@example.com"},
 		{"create-client", missing, "shop", "license:read"}, {"erase-customer", missing, "cus_1"}, {"create-keys", missing},
 	} {
 		_, err := run(t, args...)

@@ -39,6 +39,23 @@ func resetPassword(ctx context.Context, c *call) error {
 	})
 }
 
+// removeSecondFactor removes the second factor of an operator who has lost it, such
+// as the only admin, or whose secret a lost master key encrypts.
+func removeSecondFactor(ctx context.Context, c *call) error {
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		service := licensing.NewHandler(db, licensing.Options{}).Operators()
+		op, err := findOperator(ctx, service, c.args[1])
+		if err != nil {
+			return err
+		}
+		if _, err := service.RemoveSecondFactor(ctx, op.ID); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "%s signs in with the password alone, and can set up another second factor\n", op.Email)
+		return err
+	})
+}
+
 func findOperator(ctx context.Context, service *operator.Service, email string) (operator.Operator, error) {
 	var p operator.ListParams
 	for {
