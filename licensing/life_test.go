@@ -254,6 +254,7 @@ var lifeCases = []protocolCase{
 		page := c.withKey("/license/activation", key, `,"limit":2`)
 		is.Equal(page.json["data"], seats[:2])
 		is.Equal(page.Header().Get("Link"), "")
+		is.Equal(c.withKey("/license/activation", key, `,"limit":0`).Code, 422)
 		page = c.withKey("/license/activation", key, `,"limit":2,"cursor":"`+page.json["next_cursor"].(string)+`"`)
 		is.Equal(page.json["data"], seats[2:])
 		second := seats[1].(map[string]any)["id"].(string)

@@ -60,9 +60,9 @@ type ListActivationsParams struct {
 	LicenseID string `json:"-" path:"licenseID"`
 	Key       string `json:"key" wire:"required,credential"`
 
-	Ended  bool   `json:"ended" query:"ended"`                          // include ended activations
-	Limit  int    `json:"limit" query:"limit" validate:"min=0,max=200"` // page size; 0: 50
-	Cursor string `json:"cursor" query:"cursor"`                        // NextCursor of the previous page
+	Ended  bool   `json:"ended" query:"ended"`                                        // include ended activations
+	Limit  int    `json:"limit" query:"limit" validate:"min=0,max=200" wire:"filled"` // page size; 0: 50
+	Cursor string `json:"cursor" query:"cursor"`                                      // NextCursor of the previous page
 }
 
 // ReleaseActivationParams select an activation.

@@ -6,7 +6,8 @@
 // wire. The tag wire refines a member:
 //
 //   - required: the member must be present
-//   - filled: a string must not be empty; the client omits the member instead
+//   - filled: a string must not be empty, and a number not 0; the client omits the
+//     member instead
 //   - nullable: null is allowed and means the zero value
 //   - credential: a license key, by which the caller is known
 //   - flag: a parameter of queries that is true if it is present, with any value

@@ -135,7 +135,12 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 		case f.filled && string(raw) == `""`:
 			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
-			for _, e := range decode(f.In(v), raw) {
+			field := f.In(v)
+			broken := decode(field, raw)
+			if f.filled && len(broken) == 0 && field.Kind() == reflect.Int && field.IsZero() {
+				broken = []FieldError{{Code: codeOutOfRange, Detail: "must not be 0; set a value or omit it"}}
+			}
+			for _, e := range broken {
 				e.Field = f.Name + e.Field
 				errs = append(errs, e)
 			}
