@@ -5,5 +5,7 @@
 //
 //	go test ./openapi -run 'TestFuzz$' -requests 1000000 -timeout 2h
 //
-// is the long form.
+// is the long form. Prism, a program for Node.js, gives a second opinion:
+//
+//	go test ./openapi -run TestPrism -prism 2000
 package openapi
