@@ -68,7 +68,7 @@ func TestCachedTokenNeedsNoStoreReadForASecond(t *testing.T) {
 }
 
 // Two Auths on one store are like two processes.
-func TestChangesApplyImmediatelyHereAndWithinASecondElsewhere(t *testing.T) {
+func TestChangesApplyWithinASecond(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(s *issuer, token string) error
 		status int
@@ -118,7 +118,7 @@ func TestChangesApplyImmediatelyHereAndWithinASecondElsewhere(t *testing.T) {
 	}
 }
 
-func TestNarrowedProductsApplyImmediatelyHereAndWithinASecondElsewhere(t *testing.T) {
+func TestNarrowedProductsApplyWithinASecond(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
 	other := New(s.st, s.opts)

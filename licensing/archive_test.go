@@ -14,9 +14,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestEventsOutGoOnInAnotherStore moves a store with pending deliveries
+// TestEventsContinueInAnotherStore moves a store with pending deliveries
 // and notices given: nothing is lost, and nothing comes twice.
-func TestEventsOutGoOnInAnotherStore(t *testing.T) {
+func TestEventsContinueInAnotherStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		var l ledger

@@ -52,7 +52,7 @@ var wholeTests = map[string][]string{
 	"sec-11":  {"TestOnlyDigestsAreStored", "TestPasswordHash"},
 	"sec-12":  {"TestRefusalsDoNotShowTheCause"},
 	"see-01":  {"TestReadyAsksTheStore"},
-	"see-02":  {"TestRequestIDsAreTakenOverIfTheyFitALog"},
+	"see-02":  {"TestRequestIDsOfCallersAreKeptIfSafe"},
 	"see-03":  {"TestEachRequestIsOneLineWithoutSecrets"},
 	"see-04":  {"TestBrowsersAreLetInFromListedOrigins"},
 	"see-06":  {"TestTheDescriptionHasEveryRouteAndNoOther", "TestTheDescriptionHasEveryAnswer"},
@@ -87,8 +87,8 @@ func init() {
 	protocolCases = append(protocolCases, secretCases...)
 }
 
-// TestWholeTestsAreThere sees that each named test is one.
-func TestWholeTestsAreThere(t *testing.T) {
+// TestNamedTestsExist sees that each named test is one.
+func TestNamedTestsExist(t *testing.T) {
 	is := is.New(t)
 	there := map[string]bool{}
 	for _, dir := range []string{".", "internal/http/web", "../auth", "../auth/operator"} {

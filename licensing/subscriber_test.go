@@ -78,7 +78,7 @@ func feed(t *testing.T, h *licensing.Handler) (subjects []string) {
 	}
 }
 
-func TestASubscriberGetsTheFeedInOrderAcrossRestartsAndProcesses(t *testing.T) {
+func TestASubscriberGetsTheFeedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		var l, all ledger
@@ -106,7 +106,7 @@ func TestASubscriberGetsTheFeedInOrderAcrossRestartsAndProcesses(t *testing.T) {
 	})
 }
 
-func TestAnEventThatASubscriberRefusesComesAgainBeforeTheNext(t *testing.T) {
+func TestARefusedEventComesAgainBeforeTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		var l, other ledger
@@ -220,9 +220,9 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 	})
 }
 
-// TestASubscriberGoesOnElsewhereWhenItsProcessDies cuts a process off from its
+// TestASubscriberContinuesInAnotherProcess cuts a process off from its
 // store within a call that does not end.
-func TestASubscriberGoesOnElsewhereWhenItsProcessDies(t *testing.T) {
+func TestASubscriberContinuesInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		var l ledger

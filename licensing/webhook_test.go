@@ -148,7 +148,7 @@ func TestWhatWebhooksRefuseOverHTTP(t *testing.T) {
 	}
 }
 
-func TestAClientLimitedToProductsSeesTheirEventsAndItsOwnWebhooks(t *testing.T) {
+func TestWebhooksOfALimitedClient(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	mine := c.create("a", "mine", "c")

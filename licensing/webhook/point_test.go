@@ -145,10 +145,10 @@ func (s laneState) run(t *testing.T, after int64) bool {
 	return happened.Load()
 }
 
-// TestAnEventIsNoticedAtAnyPoint: an event that happens between any two steps of the
+// TestEventsAtAnyPoint: an event that happens between any two steps of the
 // process that sends, such as after a webhook's last read and before it is done, is
 // sent as soon as the webhook can take it.
-func TestAnEventIsNoticedAtAnyPoint(t *testing.T) {
+func TestEventsAtAnyPoint(t *testing.T) {
 	for name, state := range laneStates {
 		t.Run(name, func(t *testing.T) {
 			after := int64(1)

@@ -150,9 +150,9 @@ func TestAnotherProcessOfAnEarlierVersion(t *testing.T) {
 	})
 }
 
-// TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent: its pending deliveries are
+// TestTakeOverWithoutAnEvent: its pending deliveries are
 // sent, and its disabled webhooks are reported, although nothing happens.
-func TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent(t *testing.T) {
+func TestTakeOverWithoutAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)

@@ -212,7 +212,7 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 }
 
 // Fault: a webhook that its owner has paused says why it was disabled.
-func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
+func TestPausingADisabledWebhook(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)

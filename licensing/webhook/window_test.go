@@ -66,9 +66,9 @@ func TestWindowsWithGaps(t *testing.T) {
 	})
 }
 
-// TestAPurgeBeneathAWindow removes events between the reads of a process that sends:
+// TestPurgeDuringAWindow removes events between the reads of a process that sends:
 // each event is sent or counted.
-func TestAPurgeBeneathAWindow(t *testing.T) {
+func TestPurgeDuringAWindow(t *testing.T) {
 	again := true
 	for after := int64(1); again && !t.Failed(); after++ {
 		var happened, over atomic.Bool

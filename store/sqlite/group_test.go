@@ -173,10 +173,10 @@ func TestUpdatesInLineShareACommit(t *testing.T) {
 	is.Equal(ids(t, st), "a b c")
 }
 
-// TestOneMembersTroubleIsItsOwn has a member in trouble at each place of a
+// TestFailureOfOneMemberOfAGroup has a member in trouble at each place of a
 // group. The others must not notice: not even by running again. If it is the
 // first, they form a group without it.
-func TestOneMembersTroubleIsItsOwn(t *testing.T) {
+func TestFailureOfOneMemberOfAGroup(t *testing.T) {
 	oops := errors.New("oops")
 	tests := map[string]struct {
 		trouble func(tx *tx, ctx context.Context, end func()) error

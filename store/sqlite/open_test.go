@@ -377,9 +377,9 @@ func TestUpdateGivesUpOnABusyFile(t *testing.T) {
 	is.Equal(ids(t, other), "a b")
 }
 
-// TestTimeInTheQueueIsNoTimeOfAnotherProcess: an update that has waited longer than
+// TestTheQueueUsesNoBusyTimeout: an update that has waited longer than
 // BusyTimeout for updates of its own process still waits for another process.
-func TestTimeInTheQueueIsNoTimeOfAnotherProcess(t *testing.T) {
+func TestTheQueueUsesNoBusyTimeout(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	const patience = 200 * time.Millisecond

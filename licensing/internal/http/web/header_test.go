@@ -86,7 +86,7 @@ func TestIdempotencyKeysComeWithQuotesAndWithout(t *testing.T) {
 	}
 }
 
-func TestRequestIDsAreTakenOverIfTheyFitALog(t *testing.T) {
+func TestRequestIDsOfCallersAreKeptIfSafe(t *testing.T) {
 	is := is.New(t)
 	for _, id := range []string{"a", "A-b_c.9", strings.Repeat("x", 64)} {
 		is.Equal(newRequestID(withHeader(requestIDHeader, id)), id)
