@@ -119,6 +119,7 @@ var notSent = map[string]string{
 	"getDescription header If-None-Match":     "a program reads the description once",
 	"getFileKeys header If-None-Match":        "a build fetches the keys once",
 	"getFileRevocations header If-None-Match": "a program fetches the list daily",
+	"getFileRevocations query license_id":     "of a program, when the list of its product is too large",
 	"updateLicense query id":                  "in the path", "updateLicense body id": "in the path",
 }
 
