@@ -67,7 +67,7 @@ const (
 
 // observe reports a finished request, or background work. An error of a request
 // is reported separately, if the store caused it.
-func (h *Handler) observe(ctx context.Context, seen feed.Observation) {
+func (h *Handler) observe(ctx context.Context, seen feed.Report) {
 	if h.opts.Observe == nil {
 		return
 	}

@@ -30,18 +30,18 @@ func (s *Service) tasks(r *feed.Run) []feed.Task {
 // failing and that nothing has been stored about for a while, and since when a
 // delivery has been due.
 func (s *Service) lag(ctx context.Context, r store.Reader) (waiting bool, since *time.Time, err error) {
-	hooks, lanes, err := activeLanes(ctx, r)
+	hooks, cursors, err := activeCursors(ctx, r)
 	if err != nil {
 		return false, nil, err
 	}
 	now := s.now()
 	before, position := now.Add(-feed.WaitFor), int64(math.MaxInt64)
-	for i, lane := range lanes {
-		if !hooks[i].FailingSince.IsZero() || lane.UpdatedAt.After(before) {
+	for i, cursor := range cursors {
+		if !hooks[i].FailingSince.IsZero() || cursor.UpdatedAt.After(before) {
 			continue
 		}
-		position = min(position, lane.Position)
-		if due := lane.Due; !due.IsZero() && due.Before(before) && (since == nil || due.Before(*since)) {
+		position = min(position, cursor.Position)
+		if due := cursor.Due; !due.IsZero() && due.Before(before) && (since == nil || due.Before(*since)) {
 			since = &due
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestOverdueLanesAreWaiting: a lane whose work has been due for more than a minute
+// TestOverdueCursorsAreWaiting: a cursor whose work has been due for more than a minute
 // waits, unless its webhook fails.
-func TestOverdueLanesAreWaiting(t *testing.T) {
+func TestOverdueCursorsAreWaiting(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)
@@ -21,7 +21,7 @@ func TestOverdueLanesAreWaiting(t *testing.T) {
 	f.position(t, 2)
 	due := f.now
 	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
-		return putLane(t.Context(), tx, w.ID, laneRecord{Position: 2, Own: true, Due: due, UpdatedAt: tx.now})
+		return putCursor(t.Context(), tx, w.ID, hookCursor{Position: 2, Own: true, Due: due, UpdatedAt: tx.now})
 	}))
 	lag := func() (bool, *time.Time) {
 		t.Helper()

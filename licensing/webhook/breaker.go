@@ -9,7 +9,7 @@ const (
 	slowMost   = time.Hour        // longest pause that a receiver can request
 )
 
-// A breaker pauses a lane while nothing succeeds: after several consecutive
+// A breaker pauses a webhook while nothing succeeds: after several consecutive
 // failures it sends nothing for a while, then one delivery as a test, with
 // growing pauses until one succeeds. Deliveries held back do not count as
 // attempted.
@@ -38,7 +38,7 @@ func (b *breaker) failed(now time.Time) {
 	}
 }
 
-// slow pauses the lane because the receiver is overloaded, for as long as it
+// slow pauses the webhook because the receiver is overloaded, for as long as it
 // asks; zero: for a short default.
 func (b *breaker) slow(now time.Time, asked time.Duration) {
 	if asked <= 0 {
@@ -47,7 +47,7 @@ func (b *breaker) slow(now time.Time, asked time.Duration) {
 	b.pause(now, min(asked, slowMost))
 }
 
-// pause pauses the lane for d, unless it is paused for longer.
+// pause pauses the webhook for d, unless it is paused for longer.
 func (b *breaker) pause(now time.Time, d time.Duration) {
 	if b.closesIn(now) < d {
 		b.Until = now.Add(d)

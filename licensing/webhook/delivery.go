@@ -189,7 +189,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 			return fmt.Errorf("delivery %s: %w", rec.ID, err)
 		}
 		data.Resent = true
-		if err := tx.checkLane(ctx, hook); err != nil {
+		if err := tx.checkCursor(ctx, hook); err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, data.encode()
@@ -229,7 +229,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err
 		}
-		if err := tx.checkLane(ctx, rec); err != nil {
+		if err := tx.checkCursor(ctx, rec); err != nil {
 			return err
 		}
 		d, err = fromDelivery(made)

@@ -15,7 +15,7 @@ it, with an overlap during which deliveries carry both signatures.
 # Deliveries
 
 The event feed is the only source. Each webhook has a stored position in it, its
-lane, which never decreases: every event up to there has a stored delivery, or the
+cursor, which never decreases: every event up to there has a stored delivery, or the
 webhook does not select it. Handler.Run sends in one process at a time: the one
 that holds a lease of 30 seconds.
 

@@ -108,14 +108,14 @@ func (f *fixture) cursor(t *testing.T, key string, seq int64, touched time.Time)
 	}
 }
 
-// position moves every stored lane.
+// position moves every stored cursor.
 func (f *fixture) position(t *testing.T, seq int64) {
 	t.Helper()
 	err := f.update(t.Context(), func(tx *transaction) error {
-		lanes, err := readLanes(t.Context(), tx)
-		for id, lane := range lanes {
-			if lane.Position = seq; err == nil {
-				err = putLane(t.Context(), tx, id, lane)
+		cursors, err := readCursors(t.Context(), tx)
+		for id, cursor := range cursors {
+			if cursor.Position = seq; err == nil {
+				err = putCursor(t.Context(), tx, id, cursor)
 			}
 		}
 		return err

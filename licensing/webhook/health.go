@@ -33,7 +33,7 @@ func (s *Service) report(ctx context.Context, id string, got result) (Webhook, e
 	return s.editWebhook(ctx, "report on", id, EventDisabled, func(tx *transaction, rec *webhookRecord) error {
 		was := rec.Status
 		if rec.note(got, tx.now); was == StatusActive && rec.Status != StatusActive {
-			return tx.checkLane(ctx, *rec)
+			return tx.checkCursor(ctx, *rec)
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ func (r *run) observe(ctx context.Context, s *sending, took time.Duration) {
 	if !r.Observing() {
 		return
 	}
-	o := feed.Observation{
+	o := feed.Report{
 		Kind: feed.ObservedDelivery, Name: s.WebhookID, Outcome: feed.Succeeded,
 		Status: s.outcome.attempt.StatusCode, Attempt: int(s.Attempts) + 1, Duration: took,
 	}

@@ -54,8 +54,8 @@ func (s *pointStore) Update(ctx context.Context, fn func(store.Tx) error) error 
 	return s.Store.Update(ctx, fn)
 }
 
-// A laneState is what a webhook is doing while one more event happens.
-type laneState struct {
+// A targetState is what a webhook is doing while one more event happens.
+type targetState struct {
 	waiting bool                      // events wait since it was paused
 	events  int                       // happen when it runs
 	answer  func(request int64) int   // by the receiver; nil: 204
@@ -64,7 +64,7 @@ type laneState struct {
 	within  time.Duration // the event arrives
 }
 
-var laneStates = map[string]laneState{
+var targetStates = map[string]targetState{
 	"up to date":  {events: 1, lasts: time.Second, within: time.Second},
 	"catching up": {waiting: true, lasts: time.Second, within: time.Second},
 	"retrying": {
@@ -90,7 +90,7 @@ var laneStates = map[string]laneState{
 
 // run lets an event happen after a call to the store, or in place of that after a
 // request, and checks that it arrives. It returns false if there were fewer calls.
-func (s laneState) run(t *testing.T, after int64) bool {
+func (s targetState) run(t *testing.T, after int64) bool {
 	var happened, over atomic.Bool
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
@@ -149,7 +149,7 @@ func (s laneState) run(t *testing.T, after int64) bool {
 // process that sends, such as after a webhook's last read and before it is done, is
 // sent as soon as the webhook can take it.
 func TestEventsAtAnyPoint(t *testing.T) {
-	for name, state := range laneStates {
+	for name, state := range targetStates {
 		t.Run(name, func(t *testing.T) {
 			after := int64(1)
 			for state.run(t, after) && !t.Failed() {
@@ -162,9 +162,9 @@ func TestEventsAtAnyPoint(t *testing.T) {
 	}
 }
 
-// TestLanesThatWaitCostLittle: while no webhook can be sent anything, the process
+// TestTargetsThatWaitCostLittle: while no webhook can be sent anything, the process
 // looks for work seldom.
-func TestLanesThatWaitCostLittle(t *testing.T) {
+func TestTargetsThatWaitCostLittle(t *testing.T) {
 	for name, wait := range map[string]func(t *testing.T, b *bench, w Webhook){
 		"paused by an operator": func(t *testing.T, b *bench, w Webhook) {
 			_, err := b.Test(t.Context(), w.ID)

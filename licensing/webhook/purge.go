@@ -135,14 +135,14 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 // needs: one after its position, or of a pending delivery. It ignores events
 // older than five days.
 func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
-	hooks, lanes, err := activeLanes(ctx, r)
+	hooks, cursors, err := activeCursors(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	oldest := s.now().Add(-failingFor)
 	position := bound
-	for i, lane := range lanes {
-		position = min(position, lane.Position)
+	for i, cursor := range cursors {
+		position = min(position, cursor.Position)
 		pending, err := outbox.AllPending(ctx, r, hooks[i].ID)
 		if err != nil {
 			return 0, err

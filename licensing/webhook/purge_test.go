@@ -194,8 +194,8 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 		}, 49 * time.Hour, false},
 		"active": {func(*fixture, string) error { return nil }, 4 * day, true},
 		"active, of an earlier version": {func(f *fixture, id string) error {
-			f.cursor(t, cursorKey, 100, f.now)
-			return f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), laneKind, id) })
+			f.cursor(t, sharedCursor, 100, f.now)
+			return f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), cursorKind, id) })
 		}, 4 * day, true},
 		"active, too long": {func(*fixture, string) error { return nil }, 6 * day, false},
 	} {

@@ -45,7 +45,7 @@ func TestResumeFrom(t *testing.T) {
 
 				newest, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 				is.NoErr(err)
-				skipped := newest[0].Seq - b.lane(t, w.ID).Position
+				skipped := newest[0].Seq - b.cursorOf(t, w.ID).Position
 				w, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: test.from})
 				is.NoErr(err)
 				if test.from != ResumeFromNow {
@@ -109,7 +109,7 @@ func TestAFailingWebhookHoldsRetentionForFiveDays(t *testing.T) {
 	}
 	f.position(t, 100)
 	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
-		return putLane(t.Context(), tx, w.ID, laneRecord{Position: 3, Own: true, Due: f.now, UpdatedAt: f.now})
+		return putCursor(t.Context(), tx, w.ID, hookCursor{Position: 3, Own: true, Due: f.now, UpdatedAt: f.now})
 	}))
 	f.now = f.now.Add(4 * day)
 	f.license(t)
@@ -151,6 +151,6 @@ func TestAResumeWhileSending(t *testing.T) {
 		want := b.licenses(t, 1)
 		time.Sleep(5 * time.Minute)
 		is.Equal(each(b.at("x.example"))[want[0]], 1)
-		is.Equal(len(b.at("x.example")), laneSlots+1)
+		is.Equal(len(b.at("x.example")), targetSlots+1)
 	})
 }

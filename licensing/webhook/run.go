@@ -24,25 +24,25 @@ type run struct {
 	loaded int64     // the newest event when the webhooks were read
 	passed time.Time // since when a position has moved that is not stored; zero: none has
 
-	mu        sync.Mutex       // guards the rest
-	lanes     map[string]*lane // by webhook ID
+	mu        sync.Mutex         // guards the rest
+	targets   map[string]*target // by webhook ID
 	workers   int
-	doubt     bool // what is stored may differ from lanes
+	doubt     bool // what is stored may differ from targets
 	gathering *gathering
 }
 
 // workersMost is how many webhooks are sent to concurrently.
 const workersMost = 256
 
-// storePassed is how soon the position of a lane is stored that has only moved past
+// storePassed is how soon the position of a target is stored that has only moved past
 // events that its webhook does not select. It is well below feed.WaitFor.
 const storePassed = 20 * time.Second
 
-// A lane is what the process knows of one webhook. Only step starts a worker, so a
-// lane that is not busy changes only there.
-type lane struct {
+// A target is what the process knows of one webhook. Only step starts a worker, so a
+// target that is not busy changes only there.
+type target struct {
 	hook       webhookRecord
-	laneRecord       // as last read or stored
+	hookCursor       // as last read or stored
 	reached    int64 // at least Position: past events that the webhook does not select
 	busy       bool  // a worker is sending to it
 }
@@ -51,7 +51,7 @@ func (s *Service) newRun(r *feed.Run) *run {
 	return &run{Service: s, Run: r, lease: r.NewLease("webhook"), bell: r.NewBell(), doubt: true}
 }
 
-// step starts a worker for each lane that can be sent something. It does not wait
+// step starts a worker for each target that can be sent something. It does not wait
 // for them: each rings when it is done. It returns when to look again.
 func (r *run) step(ctx context.Context) (feed.Next, error) {
 	newest, due, next, err := r.look()
@@ -98,14 +98,14 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	return feed.In(next), err
 }
 
-// look returns the newest event, the lanes with deliveries that are due, and when to
+// look returns the newest event, the targets with deliveries that are due, and when to
 // look again for work that nothing in this process announces.
 func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err error) {
 	next = max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
 	if newest, err = feed.Newest(r.Work, r.store()); err != nil {
 		return 0, nil, next, err
 	}
-	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit})
+	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: cursorKind, Order: store.ByExpiry, Limit: store.MaxLimit})
 	now := r.now()
 	due = make(map[string]bool)
 	for _, e := range entries {
@@ -121,13 +121,13 @@ func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err
 	return newest, due, next, err
 }
 
-// load reads the webhooks and their lanes if the feed has changed, because every
+// load reads the webhooks and their cursors if the feed has changed, because every
 // change of a webhook is an event, or if what is stored is in doubt. It returns the
-// webhooks whose lanes an earlier version stored.
+// webhooks whose cursors an earlier version stored.
 func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, err error) {
 	r.mu.Lock()
 	doubt, busy := r.doubt, make(map[string]bool)
-	for id, l := range r.lanes {
+	for id, l := range r.targets {
 		busy[id] = l.busy
 	}
 	r.doubt = false // what fails from now on is in doubt again
@@ -140,7 +140,7 @@ func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, 
 		r.forget()
 		return nil, err
 	}
-	stored, err := readLanes(r.Work, r.store())
+	stored, err := readCursors(r.Work, r.store())
 	if err != nil {
 		r.forget()
 		return nil, err
@@ -153,25 +153,25 @@ func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, 
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lanes := make(map[string]*lane, len(all))
+	targets := make(map[string]*target, len(all))
 	for _, rec := range all {
 		if !stored[rec.ID].Own {
 			earlier = append(earlier, rec)
 			continue
 		}
-		l := r.lanes[rec.ID]
+		l := r.targets[rec.ID]
 		if l == nil {
-			l = &lane{}
+			l = &target{}
 		}
 		if l.hook = rec; !busy[rec.ID] { // else what its worker stores is newer
-			if l.laneRecord = stored[rec.ID]; doubt {
+			if l.hookCursor = stored[rec.ID]; doubt {
 				l.reached = 0
 			}
 			l.reached = max(l.reached, l.Position)
 		}
-		lanes[rec.ID] = l
+		targets[rec.ID] = l
 	}
-	r.lanes, r.loaded = lanes, newest
+	r.targets, r.loaded = targets, newest
 	return earlier, nil
 }
 
@@ -182,13 +182,13 @@ func (r *run) forget() {
 	r.doubt = true
 }
 
-// ready returns the lanes that can be sent something, the ones with the fewest
+// ready returns the targets that can be sent something, the ones with the fewest
 // failures first, and how long it takes until the first breaker closes.
-func (r *run) ready(newest int64, due map[string]bool) (ready []*lane, wait time.Duration) {
+func (r *run) ready(newest int64, due map[string]bool) (ready []*target, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, wait := r.now(), time.Hour
-	for _, l := range r.lanes {
+	for _, l := range r.targets {
 		if l.hook.Status != StatusActive {
 			continue
 		}
@@ -201,13 +201,13 @@ func (r *run) ready(newest int64, due map[string]bool) (ready []*lane, wait time
 			ready = append(ready, l)
 		}
 	}
-	slices.SortFunc(ready, func(a, b *lane) int { return cmp.Compare(a.Failures, b.Failures) })
+	slices.SortFunc(ready, func(a, b *target) int { return cmp.Compare(a.Failures, b.Failures) })
 	return ready, wait
 }
 
-// startAll starts workers for lanes. It reports whether a lane has more events that
+// startAll starts workers for targets. It reports whether a target has more events that
 // it has not examined.
-func (r *run) startAll(ctx context.Context, ready []*lane, newest int64, due map[string]bool) (more bool, err error) {
+func (r *run) startAll(ctx context.Context, ready []*target, newest int64, due map[string]bool) (more bool, err error) {
 	var windows []window
 	for _, l := range ready {
 		b := r.newBatch(l)
@@ -242,7 +242,7 @@ func (r *run) startAll(ctx context.Context, ready []*lane, newest int64, due map
 
 // start starts a worker for a batch. It returns false if as many workers as may run
 // are running.
-func (r *run) start(ctx context.Context, l *lane, b *batch) bool {
+func (r *run) start(ctx context.Context, l *target, b *batch) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.workers == workersMost {
@@ -265,8 +265,8 @@ func (r *run) start(ctx context.Context, l *lane, b *batch) bool {
 	return true
 }
 
-// pass moves a lane past events that its webhook does not select.
-func (r *run) pass(l *lane, through int64) {
+// pass moves a target past events that its webhook does not select.
+func (r *run) pass(l *target, through int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.reached = through
@@ -275,11 +275,11 @@ func (r *run) pass(l *lane, through int64) {
 	}
 }
 
-// storeReached stores the positions of the lanes that have only moved past events.
+// storeReached stores the positions of the targets that have only moved past events.
 func (r *run) storeReached(ctx context.Context) error {
 	r.mu.Lock()
 	var moved []*batch
-	for _, l := range r.lanes {
+	for _, l := range r.targets {
 		if !l.busy && l.reached > l.Position {
 			moved = append(moved, r.newBatch(l))
 		}

@@ -19,22 +19,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// blindStore fails to list lanes while blind is true.
+// blindStore fails to list cursors while blind is true.
 type blindStore struct {
 	store.Store
 	blind atomic.Bool
 }
 
 func (st *blindStore) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	if q.Kind == laneKind && st.blind.Load() {
+	if q.Kind == cursorKind && st.blind.Load() {
 		return nil, store.ErrUnavailable
 	}
 	return st.Store.Entries(ctx, q)
 }
 
-// A process that acquires the lease again reads the lanes again, even if its first
+// A process that acquires the lease again reads the cursors again, even if its first
 // attempt fails.
-func TestLanesAreReadAgainAfterAFailure(t *testing.T) {
+func TestCursorsAreReadAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &blindStore{Store: memory.New()}
 		here, elsewhere := newBench(st, 0), newBench(st.Store, 0)
@@ -62,7 +62,7 @@ func TestALostLeaseStoresNothing(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
 		w := b.hook(t, "x.example", license.EventLicenseCreated)
-		begins := b.lane(t, w.ID)
+		begins := b.cursorOf(t, w.ID)
 		ids := b.licenses(t, 3)
 		b.delay = func(string) time.Duration { return 500 * time.Millisecond }
 		stop := b.run(t)
@@ -73,7 +73,7 @@ func TestALostLeaseStoresNothing(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		stop()
 		sameOnce(t, b.at("x.example"), ids) // it does not send them again
-		is.Equal(b.lane(t, w.ID), begins)
+		is.Equal(b.cursorOf(t, w.ID), begins)
 		stored, err := b.store.Entries(t.Context(), store.EntryQuery{Kind: outbox.Kind})
 		is.NoErr(err)
 		is.Equal(len(stored), 0)
@@ -149,9 +149,9 @@ func (st *storeOfEvents) Events(ctx context.Context, q store.EventQuery) ([]stor
 	return events, err
 }
 
-// TestALaneThatCatchesUpReadsWhatItSends: a lane that is behind reads the events of a
+// TestATargetThatCatchesUpReadsWhatItSends: a target that is behind reads the events of a
 // few batches for each, and finds the few among many that its webhook selects.
-func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
+func TestATargetThatCatchesUpReadsWhatItSends(t *testing.T) {
 	for name, types := range map[string][]string{"all events": nil, "few events": {license.EventLicenseDeleted}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

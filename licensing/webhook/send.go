@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	laneSlots  = 4   // concurrent requests to one webhook
-	laneMost   = 64  // most deliveries in a batch
-	windowSize = 256 // most events that are examined for a batch
+	targetSlots = 4   // concurrent requests to one webhook
+	batchMost   = 64  // most deliveries in a batch
+	windowSize  = 256 // most events that are examined for a batch
 	// quickFor is how long a batch starts requests, so that a slow receiver does not
 	// delay the storing of outcomes.
 	quickFor = 2 * time.Second
@@ -41,8 +41,8 @@ type batch struct {
 	stored         bool  // the items are stored deliveries
 }
 
-// newBatch returns an empty batch for a lane.
-func (r *run) newBatch(l *lane) *batch {
+// newBatch returns an empty batch for a target.
+func (r *run) newBatch(l *target) *batch {
 	return &batch{run: r, hook: l.hook, breaker: l.breaker, after: l.reached, through: l.reached}
 }
 
@@ -51,7 +51,7 @@ func (b *batch) size() int {
 	if b.breaker.trying() {
 		return 1
 	}
-	return laneMost
+	return batchMost
 }
 
 // A window is the events after one and up to another.
@@ -149,7 +149,7 @@ func (b *batch) send(ctx context.Context) {
 		next++
 		return b.items[next-1]
 	}
-	for range min(laneSlots, len(b.items)) {
+	for range min(targetSlots, len(b.items)) {
 		wg.Go(func() {
 			for s := take(); s != nil; s = take() {
 				began := time.Now()

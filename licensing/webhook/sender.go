@@ -50,7 +50,7 @@ func newTransport(g *guard, resolver *net.Resolver) *http.Transport {
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: headerMost,
-		MaxIdleConnsPerHost:    laneSlots,
+		MaxIdleConnsPerHost:    targetSlots,
 		IdleConnTimeout:        30 * time.Second,
 		DisableCompression:     true,
 	}

@@ -38,7 +38,7 @@ func (r *run) fenced(fn func(*transaction) error) error {
 
 const (
 	gatherFor   = 20 * time.Millisecond // outcomes of several webhooks are stored together
-	settleMost  = 600                   // deliveries and lanes in one Update, roughly, so that other writers get the write lock
+	settleMost  = 600                   // deliveries and cursors in one Update, roughly, so that other writers get the write lock
 	settlePause = 30 * time.Second      // the longest pause before outcomes are stored again
 )
 
@@ -84,7 +84,7 @@ func (b *batch) settle(ctx context.Context) error {
 // does not answer, it tries again until ctx ends or another process takes over, so
 // that an outage of the store repeats no requests.
 func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
-	var stored map[string]laneRecord
+	var stored map[string]hookCursor
 	attempt := func() error {
 		return r.fenced(func(tx *transaction) (err error) {
 			stored, err = r.putOutcomes(tx, batches)
@@ -109,17 +109,17 @@ func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, lane := range stored {
-		if l := r.lanes[id]; l != nil {
-			l.laneRecord, l.reached = lane, max(l.reached, lane.Position)
+	for id, cursor := range stored {
+		if l := r.targets[id]; l != nil {
+			l.hookCursor, l.reached = cursor, max(l.reached, cursor.Position)
 		}
 	}
 	return nil
 }
 
-// putOutcomes stores the outcomes of batches, and returns the lanes afterwards. It
+// putOutcomes stores the outcomes of batches, and returns the cursors afterwards. It
 // may run again after it has committed: then it changes nothing.
-func (r *run) putOutcomes(tx *transaction, batches []*batch) (lanes map[string]laneRecord, err error) {
+func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string]hookCursor, err error) {
 	var keys []string
 	for _, b := range batches {
 		keys = append(keys, b.hook.ID)
@@ -134,18 +134,18 @@ func (r *run) putOutcomes(tx *transaction, batches []*batch) (lanes map[string]l
 	if err != nil {
 		return nil, err
 	}
-	if lanes, err = readKeys(r.Work, tx, laneKind, keys, readLaneEntry); err != nil {
+	if cursors, err = readKeys(r.Work, tx, cursorKind, keys, readCursorEntry); err != nil {
 		return nil, err
 	}
 	answers := erasedAnswers{tx, make(map[int64]bool)}
 	for _, b := range batches {
-		if lane, ok := lanes[b.hook.ID]; ok { // else the webhook has been deleted
-			if lanes[b.hook.ID], err = b.put(tx, hooks[b.hook.ID], lane, answers); err != nil {
+		if cursor, ok := cursors[b.hook.ID]; ok { // else the webhook has been deleted
+			if cursors[b.hook.ID], err = b.put(tx, hooks[b.hook.ID], cursor, answers); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return lanes, nil
+	return cursors, nil
 }
 
 // readKeys reads the entries with some keys.
@@ -160,13 +160,13 @@ func readKeys[T any](ctx context.Context, r store.Reader, kind string, keys []st
 	return found, err
 }
 
-// put stores the deliveries of the batch and the lane of its webhook, and returns the
-// lane.
-func (b *batch) put(tx *transaction, rec webhookRecord, lane laneRecord, answers erasedAnswers) (laneRecord, error) {
-	if b.purged > lane.Position {
-		rec.Skipped += b.purged - max(lane.Position, b.after)
+// put stores the deliveries of the batch and the cursor of its webhook, and returns the
+// cursor.
+func (b *batch) put(tx *transaction, rec webhookRecord, cursor hookCursor, answers erasedAnswers) (hookCursor, error) {
+	if b.purged > cursor.Position {
+		rec.Skipped += b.purged - max(cursor.Position, b.after)
 		if err := tx.putWebhook(b.Work, rec); err != nil {
-			return lane, err
+			return cursor, err
 		}
 	}
 	rows, through, err := b.outcomes(tx, answers)
@@ -174,17 +174,17 @@ func (b *batch) put(tx *transaction, rec webhookRecord, lane laneRecord, answers
 		err = outbox.Put(b.Work, tx, rows...)
 	}
 	if err != nil {
-		return lane, err
+		return cursor, err
 	}
-	lane.Position = max(lane.Position, through, b.purged)
+	cursor.Position = max(cursor.Position, through, b.purged)
 	if len(b.items) > 0 {
-		lane.breaker = b.breaker
+		cursor.breaker = b.breaker
 	}
-	if lane.Due, err = b.due(tx, rec, lane, rows); err != nil {
-		return lane, err
+	if cursor.Due, err = b.due(tx, rec, cursor, rows); err != nil {
+		return cursor, err
 	}
-	lane.UpdatedAt = tx.now
-	return lane, putLane(b.Work, tx, rec.ID, lane)
+	cursor.UpdatedAt = tx.now
+	return cursor, putCursor(b.Work, tx, rec.ID, cursor)
 }
 
 // report stores what the outcomes say about the webhook, and returns its status.
@@ -248,11 +248,11 @@ func (b *batch) outcomes(tx *transaction, answers erasedAnswers) (rows []outbox.
 
 // due returns when a stored delivery to the webhook is due; not before the breaker
 // closes.
-func (b *batch) due(tx *transaction, rec webhookRecord, lane laneRecord, rows []outbox.Delivery) (due time.Time, err error) {
+func (b *batch) due(tx *transaction, rec webhookRecord, cursor hookCursor, rows []outbox.Delivery) (due time.Time, err error) {
 	if rec.Status != StatusActive {
 		return time.Time{}, nil
 	}
-	if due = lane.Due; b.stored {
+	if due = cursor.Due; b.stored {
 		if rows, err = outbox.Pending(b.Work, tx, rec.ID, outbox.Delivery{}, 1); err != nil {
 			return due, err
 		}
@@ -263,7 +263,7 @@ func (b *batch) due(tx *transaction, rec webhookRecord, lane laneRecord, rows []
 			due = d.DueAt
 		}
 	}
-	if closed := tx.now.Add(lane.closesIn(tx.now)); !due.IsZero() && due.Before(closed) {
+	if closed := tx.now.Add(cursor.closesIn(tx.now)); !due.IsZero() && due.Before(closed) {
 		due = closed
 	}
 	return due, nil

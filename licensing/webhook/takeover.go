@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// takeOver stores lanes for webhooks of an earlier version: these had no lane, or
-// shared a cursor if they were level. The last Update removes what they shared, so
+// takeOver stores cursors for webhooks of an earlier version: these had no cursor, or
+// shared a cursor while none was behind. The last Update removes what they shared, so
 // that a process that is killed before starts over.
 func (r *run) takeOver(hooks []webhookRecord) error {
 	for some := range slices.Chunk(hooks, purgeBatch) {
@@ -22,7 +22,7 @@ func (r *run) takeOver(hooks []webhookRecord) error {
 					continue
 				}
 				if err == nil {
-					err = tx.checkLane(r.Work, rec)
+					err = tx.checkCursor(r.Work, rec)
 				}
 				if err != nil {
 					return err
@@ -31,7 +31,7 @@ func (r *run) takeOver(hooks []webhookRecord) error {
 			if some[len(some)-1].ID != hooks[len(hooks)-1].ID {
 				return nil
 			}
-			if err := tx.DeleteEntries(r.Work, "cursor", cursorKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if err := tx.DeleteEntries(r.Work, "cursor", sharedCursor); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			return nil
@@ -77,7 +77,7 @@ func (b *batch) bringForward() error {
 			if err != nil {
 				return err
 			}
-			return tx.editLane(b.Work, rec, func(lane *laneRecord) { lane.Until = time.Time{} })
+			return tx.editCursor(b.Work, rec, func(cursor *hookCursor) { cursor.Until = time.Time{} })
 		})
 		if err != nil {
 			return err

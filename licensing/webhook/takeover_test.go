@@ -18,34 +18,34 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// earlierLanes replaces the lanes of webhooks by those of an earlier version, in which
+// earlierCursors replaces the cursors of webhooks by those of an earlier version, in which
 // level webhooks share a cursor at the event with a Seq.
-func (b *bench) earlierLanes(t *testing.T, shared int64, lanes map[string]string) {
+func (b *bench) earlierCursors(t *testing.T, shared int64, cursors map[string]string) {
 	t.Helper()
 	err := b.store.Update(t.Context(), func(tx store.Tx) error {
-		for id, lane := range lanes {
-			e := store.Entry{Kind: laneKind, Key: id, Data: []byte(lane), CreatedAt: b.now()}
-			if err := tx.DeleteEntries(t.Context(), laneKind, id); err != nil {
+		for id, cursor := range cursors {
+			e := store.Entry{Kind: cursorKind, Key: id, Data: []byte(cursor), CreatedAt: b.now()}
+			if err := tx.DeleteEntries(t.Context(), cursorKind, id); err != nil {
 				return err
 			}
-			if lane == "" {
+			if cursor == "" {
 				continue
 			}
 			if err := tx.PutEntries(t.Context(), e); err != nil {
 				return err
 			}
 		}
-		return feed.WriteCursor(t.Context(), tx, cursorKey, shared, b.now())
+		return feed.WriteCursor(t.Context(), tx, sharedCursor, shared, b.now())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestACutWhileLanesAreTakenOver kills a process after each Update in which it takes
-// over the lanes of an earlier version. Each webhook gets the events after its
+// TestACutWhileCursorsAreTakenOver kills a process after each Update in which it takes
+// over the cursors of an earlier version. Each webhook gets the events after its
 // position, and none before.
-func TestACutWhileLanesAreTakenOver(t *testing.T) {
+func TestACutWhileCursorsAreTakenOver(t *testing.T) {
 	updates := int64(1)
 	for cut := true; cut && !t.Failed(); updates++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 			first, next := newBench(dying, 0), newBench(st, 0)
 			first.lost = dying.gone
 			before := next.licenses(t, 10)
-			lanes := make(map[string]string)
+			cursors := make(map[string]string)
 			want := make(map[string][]string) // by host
 			const hooks = purgeBatch + 10
 			var webhooks []Webhook
@@ -69,18 +69,18 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 				host := fmt.Sprintf("%d.example", i)
 				switch want[host] = events[6:]; i % 4 {
 				case 0: // its position is that of its creation
-					lanes[w.ID] = fmt.Sprintf(`{"position":%d}`, i+1+len(before))
+					cursors[w.ID] = fmt.Sprintf(`{"position":%d}`, i+1+len(before))
 				case 1:
-					lanes[w.ID] = fmt.Sprintf(`{"position":%d,"own":true,"queued":7}`, created+3)
+					cursors[w.ID] = fmt.Sprintf(`{"position":%d,"own":true,"queued":7}`, created+3)
 					want[host] = events[3:]
 				case 2: // it was created last
-					lanes[w.ID] = fmt.Sprintf(`{"position":%d}`, created+9)
+					cursors[w.ID] = fmt.Sprintf(`{"position":%d}`, created+9)
 					want[host] = events[9:]
 				case 3: // of the version before
-					lanes[w.ID] = ""
+					cursors[w.ID] = ""
 				}
 			}
-			next.earlierLanes(t, created+6, lanes)
+			next.earlierCursors(t, created+6, cursors)
 			_, err := next.Update(t.Context(), UpdateParams{ID: webhooks[0].ID, Status: ptr(StatusPaused)})
 			is.NoErr(err)
 			stop := first.run(t)
@@ -103,7 +103,7 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 					t.Errorf("after %d Updates: %d events for %s, want %d", updates, len(got), host, len(ids))
 				}
 			}
-			_, ok, err := feed.ReadCursor(t.Context(), st, cursorKey)
+			_, ok, err := feed.ReadCursor(t.Context(), st, sharedCursor)
 			is.NoErr(err)
 			is.True(!ok) // it would keep events forever
 		})
@@ -113,16 +113,16 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestLanesAreTakenOverAfterAFailure: the store does not answer when a process begins
-// to take over lanes, and no event happens afterwards.
-func TestLanesAreTakenOverAfterAFailure(t *testing.T) {
+// TestCursorsAreTakenOverAfterAFailure: the store does not answer when a process begins
+// to take over cursors, and no event happens afterwards.
+func TestCursorsAreTakenOverAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &cutStore{Store: memory.New()}
 		st.after.Store(math.MaxInt64)
 		b := newBench(st, 0)
 		w := b.hook(t, "x.example", license.EventLicenseCreated)
 		want := b.licenses(t, 3)
-		b.earlierLanes(t, 1, map[string]string{w.ID: ""})
+		b.earlierCursors(t, 1, map[string]string{w.ID: ""})
 		st.after.Store(0)
 		defer b.run(t)()
 		time.Sleep(time.Minute)
@@ -132,7 +132,7 @@ func TestLanesAreTakenOverAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestAnotherProcessOfAnEarlierVersion creates a webhook after the lanes were taken
+// TestAnotherProcessOfAnEarlierVersion creates a webhook after the cursors were taken
 // over.
 func TestAnotherProcessOfAnEarlierVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestAnotherProcessOfAnEarlierVersion(t *testing.T) {
 		defer b.run(t)()
 		time.Sleep(time.Minute)
 		w := b.hook(t, "earlier.example", license.EventLicenseCreated)
-		b.earlierLanes(t, 5, map[string]string{w.ID: `{"position":5}`})
+		b.earlierCursors(t, 5, map[string]string{w.ID: `{"position":5}`})
 		later := b.licenses(t, 3)
 		time.Sleep(time.Minute)
 		sameOnce(t, b.at("x.example"), append(want, later...))
@@ -172,10 +172,10 @@ func TestTakeOverWithoutAnEvent(t *testing.T) {
 			if err := tx.PutEntries(t.Context(), hooks...); err != nil {
 				return err
 			}
-			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, disabled.ID); err != nil {
+			if err := tx.DeleteEntries(t.Context(), cursorKind, active.ID, disabled.ID); err != nil {
 				return err
 			}
-			return feed.WriteCursor(t.Context(), tx, cursorKey, 100, b.now())
+			return feed.WriteCursor(t.Context(), tx, sharedCursor, 100, b.now())
 		}))
 		defer b.run(t)()
 		time.Sleep(time.Minute)
@@ -187,9 +187,9 @@ func TestTakeOverWithoutAnEvent(t *testing.T) {
 	})
 }
 
-// TestLanesTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
-// has no lanes, and pending deliveries beside the cursor.
-func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
+// TestCursorsTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
+// has no cursors, and pending deliveries beside the cursor.
+func TestCursorsTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)
@@ -215,10 +215,10 @@ func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
 					}
 				}
 			}
-			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, paused.ID); err != nil {
+			if err := tx.DeleteEntries(t.Context(), cursorKind, active.ID, paused.ID); err != nil {
 				return err
 			}
-			return feed.WriteCursor(t.Context(), tx, cursorKey, events[len(events)-1].Seq, b.now())
+			return feed.WriteCursor(t.Context(), tx, sharedCursor, events[len(events)-1].Seq, b.now())
 		}))
 		later := b.licenses(t, 2)
 		defer b.run(t)()

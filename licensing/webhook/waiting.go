@@ -20,7 +20,7 @@ import (
 // it has found as many as limit, through is the ID of the last one that it has
 // examined.
 func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, through string, err error) {
-	lane, err := readLane(ctx, r, rec.ID)
+	cursor, err := readCursor(ctx, r, rec.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -34,7 +34,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 	}
 	w := rec.webhook(s.now())
 	for examined := 0; examined < examinedMost; examined += q.Limit {
-		if q.Limit = int(min(store.MaxLimit, q.After-1-lane.Position)); q.Limit <= 0 {
+		if q.Limit = int(min(store.MaxLimit, q.After-1-cursor.Position)); q.Limit <= 0 {
 			return found, "", nil
 		}
 		events, err := r.Events(ctx, q)
@@ -42,7 +42,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 			return nil, "", err
 		}
 		for _, e := range events {
-			if e.Seq <= lane.Position {
+			if e.Seq <= cursor.Position {
 				return found, "", nil
 			}
 			if q.After = e.Seq; wants(w, e) {
@@ -67,11 +67,11 @@ func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Deliv
 
 // findWaiting returns the delivery with an ID that waits for its first attempt.
 func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRecord, id string) (outbox.Delivery, error) {
-	lane, err := readLane(ctx, r, rec.ID)
+	cursor, err := readCursor(ctx, r, rec.ID)
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	if seq := seqOf(id); record.IsID("dlv", id) && seq > lane.Position {
+	if seq := seqOf(id); record.IsID("dlv", id) && seq > cursor.Position {
 		events, err := r.Events(ctx, store.EventQuery{After: seq - 1, Limit: 1})
 		if err != nil {
 			return outbox.Delivery{}, err

@@ -71,7 +71,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err != nil {
 			return err
 		}
-		return putLane(ctx, tx, rec.ID, laneRecord{Position: seq, Own: true, UpdatedAt: tx.now})
+		return putCursor(ctx, tx, rec.ID, hookCursor{Position: seq, Own: true, UpdatedAt: tx.now})
 	})
 	if err != nil {
 		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)
@@ -108,7 +108,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 				return tx.resume(ctx, rec, p.ResumeFrom)
 			}
 		case was == StatusActive:
-			return tx.checkLane(ctx, *rec)
+			return tx.checkCursor(ctx, *rec)
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
 			return err
 		}
-		if err := tx.DeleteEntries(ctx, laneKind, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := tx.DeleteEntries(ctx, cursorKind, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		// It may have many deliveries; purge removes them in batches.

@@ -58,8 +58,8 @@ func TestWindowsWithGaps(t *testing.T) {
 		defer b.run(t)()
 		time.Sleep(2 * time.Minute)
 		sameOnce(t, b.at("x.example"), want)
-		is.Equal(b.lane(t, w.ID).Position, seq)
-		is.Equal(b.lane(t, other.ID).Position, seq)
+		is.Equal(b.cursorOf(t, w.ID).Position, seq)
+		is.Equal(b.cursorOf(t, other.ID).Position, seq)
 		w, err := b.Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(w.SkippedEvents, int64(0))
@@ -148,7 +148,7 @@ func TestAnOutcomeIsStoredOnce(t *testing.T) {
 			is.NoErr(err)
 			is.Equal(len(page.Data), 1)
 			is.Equal(len(page.Data[0].Attempts), attempts)
-			is.Equal(b.lane(t, w.ID).Failures, attempts)
+			is.Equal(b.cursorOf(t, w.ID).Failures, attempts)
 		}
 		b.mu.Lock()
 		status = http.StatusGone
@@ -236,14 +236,14 @@ func (s *positionStore) Update(ctx context.Context, fn func(store.Tx) error) err
 	viewErr := s.View(ctx, func(r store.Reader) error {
 		all, err := readAll(ctx, r)
 		for _, rec := range all {
-			lane, err := readLane(ctx, r, rec.ID)
+			cursor, err := readCursor(ctx, r, rec.ID)
 			if err != nil {
 				return err
 			}
-			if lane.Position < s.last[rec.ID] {
-				s.t.Errorf("the position of %s went from %d to %d", rec.URL, s.last[rec.ID], lane.Position)
+			if cursor.Position < s.last[rec.ID] {
+				s.t.Errorf("the position of %s went from %d to %d", rec.URL, s.last[rec.ID], cursor.Position)
 			}
-			s.last[rec.ID] = lane.Position
+			s.last[rec.ID] = cursor.Position
 		}
 		return err
 	})

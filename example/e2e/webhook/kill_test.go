@@ -108,7 +108,7 @@ func victim(file, receiver string, ahead time.Duration) error {
 // TestKills kills a host again and again, with events between their commit and
 // their delivery and with requests under way, and then lets one finish. One
 // webhook answers quickly, one fails at times, and one is so slow at times that it
-// leaves the shared lane; a subscriber fails at times. Each license that was
+// leaves the shared cursor; a subscriber fails at times. Each license that was
 // acknowledged is in the feed, and each event of the feed is delivered to each of
 // them; what came more than once came under one id.
 func TestKills(t *testing.T) {

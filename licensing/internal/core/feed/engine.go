@@ -21,7 +21,7 @@ type Config struct {
 	Retention    time.Duration // how long events are kept; zero: forever
 
 	// Observe is called when background work has ended; nil: not.
-	Observe func(context.Context, Observation)
+	Observe func(context.Context, Report)
 
 	Background []Background
 

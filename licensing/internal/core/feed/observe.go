@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The kinds of an [Observation].
+// The kinds of a [Report].
 const (
 	ObservedRequest    = "request"
 	ObservedDelivery   = "delivery"
@@ -18,7 +18,7 @@ const (
 	ObservedStoreError = "store_error"
 )
 
-// The outcomes of an [Observation] that is not a store error.
+// The outcomes of a [Report] that is not a store error.
 const (
 	Succeeded = "succeeded"
 	Failed    = "failed"
@@ -26,9 +26,9 @@ const (
 	Postponed = "postponed"
 )
 
-// An Observation describes a request or background work that ended, or a store
+// A Report describes a request or background work that ended, or a store
 // error in it. It contains no secrets and nothing from the query of a request.
-type Observation struct {
+type Report struct {
 	Kind     string
 	Name     string // ID of the webhook, name of the subscriber or the job, or where the store failed
 	Outcome  string // of a store error: its kind
@@ -46,7 +46,7 @@ type Observation struct {
 
 // Observe calls Config.Observe. A panic in it is logged. It must not be called
 // within an Update.
-func (r *Run) Observe(ctx context.Context, o Observation) { r.engine.observe(ctx, o) }
+func (r *Run) Observe(ctx context.Context, o Report) { r.engine.observe(ctx, o) }
 
 // ObserveStoreError reports err, of a job, if the store caused it.
 func (r *Run) ObserveStoreError(ctx context.Context, job string, err error) {
@@ -56,7 +56,7 @@ func (r *Run) ObserveStoreError(ctx context.Context, job string, err error) {
 // Observing reports whether Config.Observe is set.
 func (r *Run) Observing() bool { return r.engine.Config.Observe != nil }
 
-func (e *Engine) observe(ctx context.Context, o Observation) {
+func (e *Engine) observe(ctx context.Context, o Report) {
 	if e.Observe == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (e *Engine) observeStoreError(ctx context.Context, job string, err error) {
 		return
 	}
 	if kind := StoreErrorKind(err); kind != "" {
-		e.observe(ctx, Observation{Kind: ObservedStoreError, Name: job, Outcome: kind, Err: err})
+		e.observe(ctx, Report{Kind: ObservedStoreError, Name: job, Outcome: kind, Err: err})
 	}
 }
 

@@ -123,7 +123,7 @@ func (r *Run) step(ctx context.Context, j *job) {
 	next, err := j.Step(ctx)
 	failed := err != nil && r.Work.Err() == nil
 	if r.Observing() && (err == nil || failed) {
-		o := Observation{Kind: ObservedJob, Name: j.Name, Outcome: Succeeded, Duration: time.Since(began)}
+		o := Report{Kind: ObservedJob, Name: j.Name, Outcome: Succeeded, Duration: time.Since(began)}
 		if failed {
 			o.Outcome, o.Err = Failed, err
 			r.ObserveStoreError(ctx, j.Name, err)

@@ -192,7 +192,7 @@ func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) e
 	if !s.Observing() || err != nil && ctx.Err() != nil { // interrupted, and handled again
 		return err
 	}
-	o := Observation{Kind: ObservedSubscriber, Name: s.Name, Outcome: Succeeded, Attempt: attempt, Duration: time.Since(began), Err: err}
+	o := Report{Kind: ObservedSubscriber, Name: s.Name, Outcome: Succeeded, Attempt: attempt, Duration: time.Since(began), Err: err}
 	if err != nil {
 		if o.Outcome = Failed; s.MaxAttempts > 0 && attempt >= s.MaxAttempts {
 			o.Outcome = GaveUp

@@ -10,7 +10,7 @@ import (
 
 // observe logs a finished request and calls the host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
-	o := feed.Observation{
+	o := feed.Report{
 		Kind: feed.ObservedRequest, Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
 		Duration: time.Since(x.start), ClientID: x.grant.ClientID, RequestID: x.id, Err: x.err,
 	}

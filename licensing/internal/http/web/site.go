@@ -27,8 +27,8 @@ const Version = "1"
 // BodyTimeout and Timeout are required.
 type Config struct {
 	Logger       *slog.Logger
-	RequestLog   *slog.Logger                            // gets a line for each request
-	Observe      func(context.Context, feed.Observation) // nil: not
+	RequestLog   *slog.Logger                       // gets a line for each request
+	Observe      func(context.Context, feed.Report) // nil: not
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
 	SignFile     func(context.Context, licensefile.Claims) (string, error)

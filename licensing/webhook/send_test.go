@@ -126,18 +126,18 @@ func (b *bench) licenses(t *testing.T, n int) (ids []string) {
 	return ids
 }
 
-// lane returns the stored lane of a webhook.
-func (b *bench) lane(t *testing.T, id string) laneRecord {
+// cursorOf returns the stored cursor of a webhook.
+func (b *bench) cursorOf(t *testing.T, id string) hookCursor {
 	t.Helper()
-	e, err := b.store.Entry(t.Context(), laneKind, id)
+	e, err := b.store.Entry(t.Context(), cursorKind, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane, err := readLaneEntry(e)
+	cursor, err := readCursorEntry(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lane
+	return cursor
 }
 
 // each counts how often each subject came.
@@ -273,9 +273,9 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 		b.mu.Unlock()
 		time.Sleep(time.Hour)
 		is.Equal(len(each(b.at("dead.example"))), 100)
-		lane := b.lane(t, dead.ID)
-		is.Equal(lane.Failures, 0)
-		is.True(lane.Due.IsZero())
+		cursor := b.cursorOf(t, dead.ID)
+		is.Equal(cursor.Failures, 0)
+		is.True(cursor.Due.IsZero())
 		want = b.licenses(t, 1)
 		time.Sleep(5 * time.Second)
 		is.Equal(each(b.at("dead.example"))[want[0]], 1)
@@ -300,7 +300,7 @@ func TestAnEventAfterTheBreakerOpened(t *testing.T) {
 		want := b.licenses(t, breakAfter)
 		defer b.run(t)()
 		time.Sleep(2 * time.Second)
-		require.Greater(t, b.lane(t, w.ID).closesIn(time.Now()), 0)
+		require.Greater(t, b.cursorOf(t, w.ID).closesIn(time.Now()), 0)
 		want = append(want, b.licenses(t, 1)...)
 		time.Sleep(2 * time.Second)
 		is.Equal(len(b.at("x.example")), breakAfter)

@@ -1,0 +1,132 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// cursorKind is the kind of the entries that hold the cursors of webhooks. The Key is
+// the ID of the webhook. An entry expires at the time of the next stored delivery, so
+// that one list finds all due work.
+const cursorKind = "webhook_lane"
+
+// A hookCursor is the cursor of one webhook in the feed, and its breaker. Every event
+// up to Position has a stored delivery, or the webhook does not select it. Position
+// never decreases.
+type hookCursor struct {
+	Position int64 `json:"position"`
+	breaker
+	// Own is false if an earlier version stored it: then the webhook also needs no event
+	// up to the cursor [sharedCursor].
+	Own bool `json:"own,omitempty"`
+
+	Due       time.Time `json:"-"` // of the first pending delivery; zero: none, or the webhook is not active
+	UpdatedAt time.Time `json:"-"`
+}
+
+// sharedCursor is the key of the feed cursor that webhooks shared in earlier versions
+// as long as none was behind.
+const sharedCursor = "webhook"
+
+func readCursorEntry(e store.Entry) (cursor hookCursor, err error) {
+	if err := json.Unmarshal(e.Data, &cursor); err != nil {
+		return hookCursor{}, fmt.Errorf("cursor of webhook %s: %w", e.Key, err)
+	}
+	cursor.Due, cursor.UpdatedAt = e.ExpiresAt, e.CreatedAt
+	return cursor, nil
+}
+
+// readCursor returns the cursor of a webhook, also of one that an earlier version created.
+func readCursor(ctx context.Context, r store.Reader, webhookID string) (cursor hookCursor, err error) {
+	e, err := r.Entry(ctx, cursorKind, webhookID)
+	switch {
+	case err == nil:
+		cursor, err = readCursorEntry(e)
+	case errors.Is(err, store.ErrNotFound):
+		cursor.Position, err = creation(ctx, r, webhookID)
+	}
+	if err != nil || cursor.Own {
+		return cursor, err
+	}
+	shared, _, err := feed.ReadCursor(ctx, r, sharedCursor)
+	cursor.Own, cursor.Position = true, max(cursor.Position, shared)
+	return cursor, err
+}
+
+// creation returns the Seq of the event of a webhook's creation, or zero once
+// that event has been purged. The feed, not the time of an event, decides what
+// came later, because the clocks of processes differ.
+func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64, err error) {
+	events, err := r.Events(ctx, store.EventQuery{Subject: webhookID, Limit: 1})
+	if err != nil || len(events) == 0 || events[0].Type != EventCreated {
+		return 0, err
+	}
+	return events[0].Seq, nil
+}
+
+func putCursor(ctx context.Context, tx store.Tx, webhookID string, cursor hookCursor) error {
+	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: webhookID, Data: record.Encode(cursor), ExpiresAt: cursor.Due, CreatedAt: cursor.UpdatedAt})
+}
+
+// editCursor changes the cursor of a webhook. The process that sends then looks for due
+// deliveries of the webhook if it is active, and for none if it is not.
+func (tx *transaction) editCursor(ctx context.Context, rec webhookRecord, change func(*hookCursor)) error {
+	cursor, err := readCursor(ctx, tx, rec.ID)
+	if err != nil {
+		return err
+	}
+	change(&cursor)
+	cursor.Due, cursor.UpdatedAt = time.Time{}, tx.now
+	if rec.Status == StatusActive {
+		cursor.Due = tx.now
+	}
+	return putCursor(ctx, tx, rec.ID, cursor)
+}
+
+// checkCursor makes the process that sends look at a webhook because a delivery was
+// stored or it is not active any more.
+func (tx *transaction) checkCursor(ctx context.Context, rec webhookRecord) error {
+	return tx.editCursor(ctx, rec, func(*hookCursor) {})
+}
+
+// activeCursors returns the active webhooks and the cursor of each.
+func activeCursors(ctx context.Context, r store.Reader) (hooks []webhookRecord, cursors []hookCursor, err error) {
+	all, err := readAll(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored, err := readCursors(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, rec := range all {
+		if rec.Status != StatusActive {
+			continue
+		}
+		cursor := stored[rec.ID]
+		if !cursor.Own {
+			if cursor, err = readCursor(ctx, r, rec.ID); err != nil {
+				return nil, nil, err
+			}
+		}
+		hooks, cursors = append(hooks, rec), append(cursors, cursor)
+	}
+	return hooks, cursors, nil
+}
+
+// readCursors returns the stored cursors by webhook.
+func readCursors(ctx context.Context, r store.Reader) (map[string]hookCursor, error) {
+	cursors := make(map[string]hookCursor)
+	err := eachEntry(ctx, r, cursorKind, func(e store.Entry) (err error) {
+		cursors[e.Key], err = readCursorEntry(e)
+		return err
+	})
+	return cursors, err
+}
