@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
-// checker has the rules of this package for the tags of parameter structs.
-var checker = valid.New(map[string]valid.Rule{
+// checkTags checks a parameter struct against its tags, which may name these rules.
+var checkTags = input.Checker(map[string]valid.Rule{
 	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
 		CodeInvalidFormat, `must not begin with "lic_", which marks a license`),
 	"nonce": valid.Text(func(s string) bool {
@@ -49,9 +49,6 @@ func (s internals) Faults(params any) []FieldError {
 	}
 	return checkTags(params)
 }
-
-// checkTags checks a parameter struct against its tags.
-func checkTags(params any) []FieldError { return input.Check(checker, params) }
 
 // checkFields validates the fields of a license, and that the caller may use its
 // product.

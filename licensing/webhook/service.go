@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -142,8 +141,5 @@ func (s *Service) covers(products []string) bool {
 	return true
 }
 
-// checker has the rules for the tags of parameter structs.
-var checker = valid.New(nil)
-
 // checkTags checks a parameter struct against its tags.
-func checkTags(params any) []license.FieldError { return input.Check(checker, params) }
+var checkTags = input.Checker(nil)

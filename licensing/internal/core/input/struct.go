@@ -169,12 +169,16 @@ func Merge(errs, more []FieldError) []FieldError {
 	return all
 }
 
-// Check checks a parameter struct against its validate tags.
-func Check(checker *valid.Checker, params any) (errs []FieldError) {
-	for _, f := range checker.Check(params) {
-		errs = append(errs, FieldError{Field: f.Field, Code: f.Code, Detail: f.Detail})
+// Checker returns a function that checks parameter structs against their validate
+// tags, which may name the given rules.
+func Checker(rules map[string]valid.Rule) func(params any) []FieldError {
+	checker := valid.New(rules)
+	return func(params any) (errs []FieldError) {
+		for _, f := range checker.Check(params) {
+			errs = append(errs, FieldError{Field: f.Field, Code: f.Code, Detail: f.Detail})
+		}
+		return errs
 	}
-	return errs
 }
 
 // escape escapes a name for use in a path (RFC 6901).

@@ -71,6 +71,13 @@ func (rt *Route) needsToken(r *http.Request) bool {
 // A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
+// ServeHTTP implements [http.Handler], inside a Site.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		Fail(w, r, err)
+	}
+}
+
 // A router finds the routes of paths, which must be clean: then its mux never
 // redirects.
 type router struct {
@@ -84,9 +91,9 @@ const noRoute = "/"
 // newRouter returns a router that calls serve for requests with a route, and
 // missing for any other. Of two routes that differ only in a prefix, that with the
 // prefix comes first. It panics if a route can match nothing.
-func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *Route), missing http.HandlerFunc) router {
+func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *Route) error, missing Handler) router {
 	rt := router{mux: http.NewServeMux()}
-	rt.mux.HandleFunc(noRoute, missing)
+	rt.mux.Handle(noRoute, missing)
 	alike := make(map[string][]*Route) // by pattern
 	for _, route := range routes {
 		if route.Concurrent > 0 {
@@ -109,15 +116,14 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 			}
 			continue
 		}
-		rt.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		rt.mux.Handle(pattern, Handler(func(w http.ResponseWriter, r *http.Request) error {
 			for _, route := range alike[pattern] {
 				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
-					serve(w, r, route)
-					return
+					return serve(w, r, route)
 				}
 			}
-			missing(w, r)
-		})
+			return missing(w, r)
+		}))
 	}
 	return rt
 }

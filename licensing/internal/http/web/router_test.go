@@ -40,10 +40,13 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 		{Method: "GET", Path: "/dashboard", Handle: nothing},
 		{Method: "GET", Path: "/dashboard/", Handle: nothing},
 		{Method: "POST", Path: "/oauth/token", Handle: nothing, OAuth: true},
-	}, func(_ http.ResponseWriter, r *http.Request, route *Route) {
+	}, func(_ http.ResponseWriter, r *http.Request, route *Route) error {
 		found, value, at = route.Path, r.PathValue("id"), r.URL
-	},
-		func(_ http.ResponseWriter, r *http.Request) { found, at = "", r.URL })
+		return nil
+	}, func(_ http.ResponseWriter, r *http.Request) error {
+		found, at = "", r.URL
+		return nil
+	})
 	for _, c := range []struct{ method, path, route, value, pattern, allow string }{
 		{"POST", "/license/validate", "/license/validate", "", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
 		{"GET", "/license/validate", "/license/{id}", "validate", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
@@ -79,5 +82,5 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 func TestTwoRoutesThatAreTheSamePanic(t *testing.T) {
 	is := is.New(t)
 	defer func() { is.True(recover() != nil) }()
-	newRouter([]Route{{Method: "GET", Path: "/x", Handle: nothing}, {Method: "GET", Path: "/x", Handle: nothing}}, nil, func(http.ResponseWriter, *http.Request) {})
+	newRouter([]Route{{Method: "GET", Path: "/x", Handle: nothing}, {Method: "GET", Path: "/x", Handle: nothing}}, nil, nothing)
 }

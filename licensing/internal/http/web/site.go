@@ -62,11 +62,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.router = newRouter(routes,
-		func(w http.ResponseWriter, r *http.Request, route *Route) {
-			s.fail(w, r, s.serve(exchangeOf(r.Context()), r, route))
-		},
-		func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.refuse(exchangeOf(r.Context()), r)) })
+	s.router = newRouter(routes, s.serve, s.refuse)
 	return s
 }
 
@@ -90,15 +86,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
-		s.fail(x, r, s.refuse(x, r))
+		Handler(s.refuse).ServeHTTP(x, r)
 	} else {
 		s.router.mux.ServeHTTP(x, r)
-	}
-}
-
-func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if err != nil {
-		Fail(w, r, err)
 	}
 }
 
@@ -141,7 +131,8 @@ func standardHeader(h http.Header, requestID string) {
 
 // refuse responds to a request without a route. OPTIONS returns the methods that the
 // path supports.
-func (s *Site) refuse(x *exchange, r *http.Request) error {
+func (s *Site) refuse(_ http.ResponseWriter, r *http.Request) error {
+	x := exchangeOf(r.Context())
 	var allowed string
 	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
 		if isClean(escaped) {
@@ -169,7 +160,8 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 
 // serve checks the authorization and the rate of a request, in that order, and
 // calls the handler of its route, which reads the body.
-func (s *Site) serve(x *exchange, r *http.Request, route *Route) error {
+func (s *Site) serve(_ http.ResponseWriter, r *http.Request, route *Route) error {
+	x := exchangeOf(r.Context())
 	x.route, x.pattern = route, route.pattern
 	if !route.OAuth {
 		s.allowOrigin(x, r, "")
