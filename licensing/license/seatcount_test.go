@@ -260,9 +260,37 @@ func TestSeatCounts(t *testing.T) {
 	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal(counts, map[string]int{two.ID: 2, leased.ID: 1})
+	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	is.NoErr(err)
+	is.Equal(use.ByProduct, map[string]int64{two.ProductID: 3})
+	is.True(!use.AtLeast)
 	counts, err = inner.Of(f.Service).SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
 	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatCounts(t.Context(), ids)
 	require.ErrorIs(t, err, license.ErrProductForbidden)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatUse(t.Context())
+	require.ErrorIs(t, err, license.ErrProductForbidden)
+}
+
+// TestSeatUse adds up more counts than one read returns.
+func TestSeatUse(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	const n = 1_050
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+		for i := range n {
+			l, err := s.Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: []string{"atlas", "beacon"}[i%2], CustomerID: "ada"})
+			if err != nil {
+				return err
+			}
+			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	is.NoErr(err)
+	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
 }

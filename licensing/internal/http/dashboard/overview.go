@@ -19,7 +19,7 @@ type overview struct {
 	Periods   []period
 	Days      int // the current period
 	Charts    []chart
-	Refused   []refusedCount // top reasons, most frequent first
+	Rankings  []ranking
 	Attention []attentionItem
 	Expiring  []licenseRow // licenses that expire next
 	Steps     []step       // setup steps; empty if each is done
@@ -49,13 +49,27 @@ type statusCount struct {
 // None reports whether no license has the status.
 func (c statusCount) None() bool { return c.Count == 0 }
 
-// A refusedCount is the number of refusals for one reason.
-type refusedCount struct {
-	Reason string
-	N      string
-	Link   string // the licenses, as a reference from dashboard/; empty: none
-	Width  string // of the bar
-	count  int64
+// A ranking is a list of the largest numbers.
+type ranking struct {
+	ID, Title, Text, None string // None is the text of an empty list
+	Rows                  []ranked
+}
+
+type ranked struct {
+	Label, N string
+	Link     string // as a reference from dashboard/; empty: none
+	Width    string // of the bar
+	n        int64
+}
+
+// largest returns the largest numbers, at most six.
+func largest(list []ranked) []ranked {
+	slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.Label, b.Label)) })
+	list = list[:min(len(list), 6)]
+	for i := range list {
+		list[i].Width = percent(max(1, 100*float64(list[i].n)/float64(max(1, list[0].n))))
+	}
+	return list
 }
 
 func showOverview(v *visit) error {
@@ -106,7 +120,12 @@ func showOverview(v *visit) error {
 		}
 		denied = append(denied, all)
 	}
-	body.Charts, body.Refused = overviewCharts(o, validated, denied, body.Days), topRefusals(refused, body.Days)
+	body.Charts = overviewCharts(o, validated, denied, body.Days)
+	seats, err := v.rankSeats()
+	if err != nil {
+		return err
+	}
+	body.Rankings = []ranking{rankRefusals(refused, body.Days), seats}
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
@@ -150,22 +169,33 @@ func overviewCharts(o license.Overview, validated, refused []license.Figure, day
 	return charts
 }
 
-// topRefusals returns the most frequent reasons of refusals, at most six.
-func topRefusals(counts map[license.VerdictCode]int64, days int) []refusedCount {
-	var list []refusedCount
+// rankRefusals ranks the reasons of refusals.
+func rankRefusals(counts map[license.VerdictCode]int64, days int) ranking {
+	r := ranking{
+		ID: "refused", Title: "Top refusal reasons", Text: fmt.Sprintf("Validations and activations that were refused in the last %d days.", days),
+		None: fmt.Sprintf("No request was refused in the last %d days.", days),
+	}
 	for code, n := range counts {
-		r := refusedCount{Reason: refusalReason(code), N: thousands(n), count: n}
+		row := ranked{Label: refusalReason(code), N: thousands(n), n: n}
 		if code != license.VerdictNotFound { // no license
-			r.Link = refusedPath(code, days, false)
+			row.Link = refusedPath(code, days, false)
 		}
-		list = append(list, r)
+		r.Rows = append(r.Rows, row)
 	}
-	slices.SortFunc(list, func(a, b refusedCount) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Reason, b.Reason))
-	})
-	list = list[:min(len(list), 6)]
-	for i := range list {
-		list[i].Width = percent(max(1, 100*float64(list[i].count)/float64(list[0].count)))
+	r.Rows = largest(r.Rows)
+	return r
+}
+
+// rankSeats ranks the products by their used seats.
+func (v *visit) rankSeats() (ranking, error) {
+	use, err := inner.Of(v.licenses).SeatUse(v.r.Context())
+	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including leases that have ended since and whose seats are not needed yet.", None: "No license is activated."}
+	if use.AtLeast {
+		r.Text += " A number with + is a minimum: there are too many licenses to count."
 	}
-	return list
+	for product, n := range use.ByProduct {
+		r.Rows = append(r.Rows, ranked{Label: product, N: matchCount{n, use.AtLeast}.number(), Link: products.namePath(product), n: n})
+	}
+	r.Rows = largest(r.Rows)
+	return r, err
 }

@@ -107,7 +107,7 @@ func TestOverviewUsage(t *testing.T) {
 	require.Contains(t, a.body, ">1 Mar 2026: 1, 1 refused</text>", ">10 Apr 2026: 4, 3 refused</text>", `href="./audit?from=2026-04-10&amp;to=2026-04-10"`)
 	require.Contains(t, a.body, `text-anchor="end">4</text>`, `>Apr</text>`) // the axes
 	ranking := func(a reply) (list []string) {
-		for _, m := range regexp.MustCompile(`<li><p><span>(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {
+		for _, m := range regexp.MustCompile(`<li><p><span class="any">(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {
 			list = append(list, m[1]+" "+m[2])
 		}
 		return list
