@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"embed"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,117 +81,18 @@ var quickLanguages = []struct {
 	id, label, hint string
 	source          *template.Template
 }{
-	{"curl", "curl", "Run it in a shell.", quickTemplate(`
-TOKEN=$(curl -sS -d grant_type=client_credentials \
-  -u '{{.ID}}:{{.Secret}}' \
-  '{{.At}}/oauth/token' | sed 's/.*"access_token": *"\([^"]*\)".*/\1/')
-{{if .Introspect}}curl -sS -d "token=$TOKEN" \
-  -u '{{.ID}}:{{.Secret}}' \
-  '{{.At}}{{.Path}}'
-{{- else}}curl -sS -H "Authorization: Bearer $TOKEN" {{with .JSON}}-H 'Content-Type: application/json' \
-  -d {{shell .}} {{end}}'{{.At}}{{.Path}}'{{end}}
-`)},
-	{"go", "Go", "Save it as main.go and run “go run main.go”. It needs only the standard library; package licensing/client has typed methods.", quickTemplate(`
-package main
-
-import (
-	"encoding/json"
-	"io"
-	"log"
-	"net/http"
-	"net/url"
-	"os"
-{{- if not .Introspect}}{{if .JSON}}
-	"strings"{{end}}{{end}}
-)
-
-func main() {
-	credentials := url.Values{
-		"grant_type":    {"client_credentials"},
-		"client_id":     {"{{.ID}}"},
-		"client_secret": {"{{.Secret}}"},
-	}
-	response, err := http.PostForm("{{.At}}/oauth/token", credentials)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer response.Body.Close()
-	var token struct {
-		Access string ` + "`json:\"access_token\"`" + `
-	}
-	if err := json.NewDecoder(response.Body).Decode(&token); err != nil {
-		log.Fatal(err)
-	}
-
-{{if .Introspect}}	credentials.Set("token", token.Access)
-	answer, err := http.PostForm("{{.At}}{{.Path}}", credentials)
-{{else}}	request, err := http.NewRequest("{{.Method}}", "{{.At}}{{.Path}}", {{if .JSON}}strings.NewReader({{goString .JSON}}){{else}}nil{{end}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token.Access)
-{{- if .JSON}}
-	request.Header.Set("Content-Type", "application/json"){{end}}
-	answer, err := http.DefaultClient.Do(request)
-{{end}}	if err != nil {
-		log.Fatal(err)
-	}
-	defer answer.Body.Close()
-	io.Copy(os.Stdout, answer.Body)
-}
-`)},
-	{"node", "Node.js", "Save it as quickstart.mjs and run “node quickstart.mjs”, with Node.js 18 or later.", quickTemplate(`
-const credentials = {
-  grant_type: "client_credentials",
-  client_id: "{{.ID}}",
-  client_secret: "{{.Secret}}",
-};
-const response = await fetch("{{.At}}/oauth/token", {
-  method: "POST",
-  body: new URLSearchParams(credentials),
-});
-const { access_token } = await response.json();
-
-const answer = await fetch("{{.At}}{{.Path}}", {
-{{- if .Introspect}}
-  method: "POST",
-  body: new URLSearchParams({ ...credentials, token: access_token }),
-{{- else}}{{if .JSON}}
-  method: "{{.Method}}",
-  body: JSON.stringify({{.JSON}}),{{end}}
-  headers: { Authorization: "Bearer " + access_token{{if .JSON}}, "Content-Type": "application/json"{{end}} },
-{{- end}}
-});
-console.log(await answer.text());
-`)},
-	{"python", "Python", "Save it as quickstart.py and run “python3 quickstart.py”. It needs only the standard library.", quickTemplate(`
-import json
-import urllib.parse
-import urllib.request
-
-credentials = {
-    "grant_type": "client_credentials",
-    "client_id": "{{.ID}}",
-    "client_secret": "{{.Secret}}",
-}
-form = urllib.parse.urlencode(credentials).encode()
-with urllib.request.urlopen("{{.At}}/oauth/token", form) as response:
-    token = json.load(response)["access_token"]
-
-{{if .Introspect}}form = urllib.parse.urlencode(credentials | {"token": token}).encode()
-request = urllib.request.Request("{{.At}}{{.Path}}", form)
-{{- else}}request = urllib.request.Request("{{.At}}{{.Path}}")
-request.add_header("Authorization", "Bearer " + token)
-{{- if .JSON}}
-request.add_header("Content-Type", "application/json")
-request.data = json.dumps({{.JSON}}).encode(){{end}}{{end}}
-with urllib.request.urlopen(request) as response:
-    print(response.read().decode())
-`)},
+	{"curl", "curl", "Run it in a shell.", quickTemplate("curl")},
+	{"go", "Go", "Save it as main.go and run “go run main.go”. It needs only the standard library; package licensing/client has typed methods.", quickTemplate("go")},
+	{"node", "Node.js", "Save it as quickstart.mjs and run “node quickstart.mjs”, with Node.js 18 or later.", quickTemplate("node")},
+	{"python", "Python", "Save it as quickstart.py and run “python3 quickstart.py”. It needs only the standard library.", quickTemplate("python")},
 }
 
-func quickTemplate(source string) *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
+//go:embed quickstart
+var quickFiles embed.FS
+
+// quickTemplate returns the template of a language.
+func quickTemplate(id string) *template.Template {
+	return template.Must(template.New(id+".txt").Funcs(template.FuncMap{
 		"shell": func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		"goString": func(s string) string {
 			if strconv.CanBackquote(s) {
@@ -198,5 +100,5 @@ func quickTemplate(source string) *template.Template {
 			}
 			return strconv.Quote(s)
 		},
-	}).Parse(source))
+	}).ParseFS(quickFiles, "quickstart/"+id+".txt"))
 }
