@@ -77,7 +77,7 @@ func endOwnSession(v *visit) error {
 	if err := v.endSession(v.op.ID); err != nil {
 		return err
 	}
-	v.redirectDone("password", "session-ended")
+	v.redirectDone("password", noticeSessionEnded)
 	return nil
 }
 

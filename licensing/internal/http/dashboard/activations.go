@@ -155,7 +155,7 @@ func releaseForm(v *visit) (*formPage, error) {
 		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
 	}
 	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
-	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "released"
+	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "The activation has been released."
 	p.do = func(tx *visit) (string, error) {
 		_, err := tx.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
 		return "", err

@@ -71,7 +71,7 @@ func editCredentialForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p.Text = []string{"Changes apply within one second, including to existing access tokens."}
-	p.Form, p.done = credentialFields(c), "updated"
+	p.Form, p.done = credentialFields(c), noticeSaved
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
 		name, scopes, products := readCredential(v, p.Form)
@@ -87,7 +87,7 @@ func disableCredentialForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p.Text = []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."}
-	p.Danger, p.done = true, "disabled"
+	p.Danger, p.done = true, "The credential has been disabled and its access tokens revoked."
 	p.do = func(tx *visit) (string, error) { return "", tx.setDisabled(true) }
 	return p, nil
 }
@@ -96,7 +96,7 @@ func enableCredential(v *visit) error {
 	if err := v.setDisabled(false); err != nil {
 		return err
 	}
-	v.redirectDone(credentialPath(v.r.PathValue("id")), "enabled")
+	v.redirectDone(credentialPath(v.r.PathValue("id")), "The credential has been enabled. It can get access tokens again.")
 	return nil
 }
 
@@ -115,7 +115,7 @@ func deleteCredentialForm(v *visit) (*formPage, error) {
 		"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
 		"This cannot be undone. To stop it for a while, disable it instead.",
 	}
-	p.Danger, p.done = true, "credential-deleted"
+	p.Danger, p.done = true, "The credential has been deleted."
 	p.do = func(tx *visit) (string, error) {
 		return "settings/credentials", tx.auth.DeleteClient(v.r.Context(), c.ID)
 	}

@@ -43,7 +43,7 @@ type formPage struct {
 	// result, or "" for Back. It may add errors to the form instead. It may run
 	// again, on a new page.
 	do   func(tx *visit) (to string, err error)
-	done string             // the word of the notice; see [notices]
+	done string             // the notice
 	then func(*visit) error // responds instead of the redirect, to show a new secret
 }
 
@@ -142,7 +142,7 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	case repeated && p.then != nil:
 		return v.renderRepeated(p, to)
 	case repeated:
-		p.done = "repeated"
+		p.done = noticeRepeated
 	case p.then != nil:
 		return p.then(v)
 	}

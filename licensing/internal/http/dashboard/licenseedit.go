@@ -102,7 +102,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	}
 	p := &formPage{
 		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
-		Form: createForm(l), Action: "Create license", done: "created", names: licenseFieldNames,
+		Form: createForm(l), Action: "Create license", done: "The license has been created.", names: licenseFieldNames,
 	}
 	if err := v.addPlans(p.Form); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 			err = license.Invalid("key", "taken", "is the key of another license")
 		}
 		if repeated {
-			p.done = "repeated"
+			p.done = noticeRepeated
 		}
 		return v.licenseRef(string(ref)), err
 	}
@@ -140,7 +140,7 @@ func editLicenseForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := v.licenseFormPage(l, "Edit", "Edit license")
-	p.Form, p.Action, p.done, p.names = licenseForm(l), "Save changes", "updated", licenseFieldNames
+	p.Form, p.Action, p.done, p.names = licenseForm(l), "Save changes", noticeSaved, licenseFieldNames
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
@@ -155,7 +155,7 @@ func editLicenseForm(v *visit) (*formPage, error) {
 		}
 		after, err := tx.licenses.Update(tx.r.Context(), params)
 		if after.Revision == l.Revision {
-			p.done = "unchanged"
+			p.done = noticeUnchanged
 		}
 		return "", err
 	}

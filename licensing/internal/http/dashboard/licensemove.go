@@ -26,21 +26,21 @@ type move struct {
 
 var moves = []move{
 	{
-		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "suspended",
+		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "The license has been suspended.",
 		verb: "suspend this license",
 		text: "Validation fails as suspended until you reinstate the license. Activations are kept.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "reinstated",
+		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "The license has been reinstated.",
 		verb: "reinstate this license",
 		text: "The license becomes valid again if its dates allow it.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "rekeyed",
+		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "The license key has been replaced. The old key no longer works.",
 		verb: "replace the key of this license",
 		text: "For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
@@ -49,14 +49,14 @@ var moves = []move{
 		},
 	},
 	{
-		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "files-voided",
+		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "The license files have been voided.",
 		verb: "void the files of this license",
 		text: "Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).VoidFiles,
 	},
 	{
-		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "ended",
+		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "The license has been revoked.",
 		verb: "revoke this license",
 		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
@@ -143,7 +143,7 @@ func deleteLicenseForm(v *visit) (*formPage, error) {
 		"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. "+
 			"The events of the license are kept.",
 		"This cannot be undone. To end the license but keep its record, revoke it instead.")
-	p.Form, p.Action, p.Danger, p.done = newForm(keyField(l)), "Delete license", true, "deleted"
+	p.Form, p.Action, p.Danger, p.done = newForm(keyField(l)), "Delete license", true, "The license has been deleted."
 	p.do = func(tx *visit) (string, error) {
 		err := tx.licenses.Delete(tx.r.Context(), license.DeleteParams{ID: l.ID})
 		if errors.Is(err, license.ErrNotFound) {

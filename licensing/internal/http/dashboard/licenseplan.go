@@ -15,7 +15,7 @@ func applyPlanForm(v *visit) (*formPage, error) {
 			"A license that was bought gets as many activations as its quantity buys.",
 		"The key, dates, updates, customer and metadata stay. So does the plan of a purchase: its next change of plan replaces the terms again.")
 	plan := &field{Name: "plan_id", Label: "Plan", Hint: "A plan ID of the product " + l.ProductID + ".", Type: "text", Value: l.PlanID, Required: true, MaxLength: 255}
-	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "plan-applied"
+	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "The license has the terms of the plan."
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) error {
 		plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
@@ -29,7 +29,7 @@ func applyPlanForm(v *visit) (*formPage, error) {
 			ID: l.ID, PlanID: p.Form.Field("plan_id").Value, Reason: p.Form.Field("reason").Value,
 		})
 		if err == nil && after.Revision == l.Revision {
-			p.done = "unchanged"
+			p.done = noticeUnchanged
 		}
 		return "", err
 	}

@@ -87,7 +87,7 @@ func renewForm(v *visit) (*formPage, error) {
 	if end := v.momentOf(l.UpdatesUntil); end != nil {
 		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
 	}
-	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "renewed"
+	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
 		p.Form.Groups[0].Fields = append([]*field{extendField()}, p.Form.Groups[0].Fields...)
 	}

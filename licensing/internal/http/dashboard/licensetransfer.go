@@ -27,7 +27,7 @@ func transferForm(v *visit) (*formPage, error) {
 			{Value: "yes", Label: "Keep the key", Hint: "Whoever has the key can continue to use the license."},
 		}},
 		reasonField("Optional. Recorded in the history."),
-	), "Transfer license", "transferred"
+	), "Transfer license", "The license has been transferred to the customer."
 	p.Form.hide("version", l.Version().String())
 	p.prepare = func(v *visit) error {
 		known, err := customers.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})

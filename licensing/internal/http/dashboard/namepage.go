@@ -128,7 +128,7 @@ func eraseForm(v *visit) (*formPage, error) {
 			"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
 			"If the erasure is interrupted, repeat it. This cannot be undone.",
 		},
-		Form: newForm(confirm), Action: "Erase customer data", Danger: true, done: "erased",
+		Form: newForm(confirm), Action: "Erase customer data", Danger: true, done: "The customer's data has been erased.",
 		do: func(tx *visit) (string, error) {
 			_, err := tx.licenses.EraseCustomer(tx.r.Context(), id)
 			return "customers", err

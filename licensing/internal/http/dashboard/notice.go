@@ -21,57 +21,27 @@ import (
 // the same folder, such as the same page again.
 const noticeCookie = "licensing_notices"
 
+// noticeMark tells the mark of a notice from that of a form.
+const noticeMark = "notice"
+
 // maxNotices is how many marks the cookie has at most.
 const maxNotices = 10
 
-// notices are the texts, by the stored word.
-var notices = map[string]string{
-	"created":            "The license has been created.",
-	"updated":            "Your changes have been saved.",
-	"unchanged":          "Nothing was changed.",
-	"deleted":            "The license has been deleted.",
-	"suspended":          "The license has been suspended.",
-	"reinstated":         "The license has been reinstated.",
-	"ended":              "The license has been revoked.",
-	"renewed":            "The license has been renewed.",
-	"released":           "The activation has been released.",
-	"rekeyed":            "The license key has been replaced. The old key no longer works.",
-	"transferred":        "The license has been transferred to the customer.",
-	"plan-applied":       "The license has the terms of the plan.",
-	"files-voided":       "The license files have been voided.",
-	"key-rotated":        "The next key signs license files now.",
-	"key-compromised":    "The key has been marked as compromised.",
-	"erased":             "The customer's data has been erased.",
-	"password":           "Your password has been changed. Your other sessions have ended.",
-	"disabled":           "The credential has been disabled and its access tokens revoked.",
-	"enabled":            "The credential has been enabled. It can get access tokens again.",
-	"credential-deleted": "The credential has been deleted.",
-	"revoked":            "The secret and the access tokens issued for it have been revoked.",
-	"invitation-revoked": "The invitation has been revoked.",
-	"signed-out":         "All sessions of this operator have ended.",
-	"factor-removed":     "The second factor has been removed. Your other sessions have ended.",
-	"session-ended":      "The session has ended.",
-	"paused":             "The webhook has been paused. Its events wait until you resume it.",
-	"resumed":            "The webhook is active. Waiting events will be delivered.",
-	"test-queued":        "A test event has been queued.",
-	"test-sent":          "A test event has been sent.",
-	"resend-queued":      "The event has been queued for delivery again.",
-	"resent":             "The event has been sent again.",
-	"webhook-deleted":    "The webhook has been deleted.",
-	"plan-created":       "The plan has been created.",
-	"plan-deleted":       "The plan has been deleted.",
-	"reopened":           "The purchase has been reopened.",
-	"trial-allowed":      "Another trial is allowed.",
-	"repeated":           "This form was already submitted. Nothing was created this time.",
-}
+// The notices of several changes.
+const (
+	noticeSaved        = "Your changes have been saved."
+	noticeUnchanged    = "Nothing was changed."
+	noticeRepeated     = "This form was already submitted. Nothing was created this time."
+	noticeSessionEnded = "The session has ended."
+)
 
 // redirectDone redirects to a page, given as a reference from dashboard/, which
-// shows the notice for the given word. If the notice cannot be stored, the page
+// shows the notice. If the notice cannot be stored, the page
 // shows none: the change itself is already made.
-func (v *visit) redirectDone(to, word string) {
+func (v *visit) redirectDone(to, notice string) {
 	mark := newMark()
 	ctx := context.WithoutCancel(v.r.Context())
-	if _, _, err := v.licenses.Once(ctx, mark, "", func(*license.Service) ([]byte, error) { return []byte(word), nil }); err != nil {
+	if _, _, err := v.licenses.Once(ctx, mark, noticeMark, func(*license.Service) ([]byte, error) { return []byte(notice), nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
 		v.redirect(to)
 		return
@@ -104,7 +74,7 @@ func (v *visit) notice() string {
 	if strings.Contains(shown, mark) {
 		return ""
 	}
-	word, stored, err := inner.Of(v.licenses).Replay(v.r.Context(), mark, "")
+	text, stored, err := inner.Of(v.licenses).Replay(v.r.Context(), mark, noticeMark)
 	if err != nil || !stored {
 		return ""
 	}
@@ -112,5 +82,5 @@ func (v *visit) notice() string {
 		Name: noticeCookie, Value: mark + shown[:min(len(shown), (maxNotices-1)*markLength)], MaxAge: 24 * 3600,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	return notices[string(word)]
+	return string(text)
 }

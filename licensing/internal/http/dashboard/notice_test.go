@@ -50,6 +50,11 @@ func TestNoticeCannotBeForged(t *testing.T) {
 		is.Equal(page.notice(), "")
 	}
 
+	// The mark of a form has the ID of what the form created.
+	once := v.get("licenses/new").hidden("once")
+	v.post("licenses/new", "once", once, "name", "Atlas", "product_id", l.ProductID, "customer_id", l.CustomerID, "term", "never")
+	is.Equal(v.get("licenses?done="+once).notice(), "")
+
 	// Another operator does not see the notice and does not consume it.
 	a := v.post("licenses/" + l.ID + "/suspend")
 	s.operator("vic@example.com", operator.RoleViewer)

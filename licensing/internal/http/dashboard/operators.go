@@ -100,7 +100,7 @@ func revokeInvitation(v *visit) error {
 	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
-	v.redirectDone("settings/operators", "invitation-revoked")
+	v.redirectDone("settings/operators", "The invitation has been revoked.")
 	return nil
 }
 
@@ -157,19 +157,19 @@ func changeOperator(v *visit) error {
 		if err := v.operators.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
 			return err
 		}
-		v.redirectDone(operatorPath(op.ID), "signed-out")
+		v.redirectDone(operatorPath(op.ID), "All sessions of this operator have ended.")
 		return nil
 	case "end-session":
 		if err := v.endSession(op.ID); err != nil {
 			return err
 		}
-		v.redirectDone(operatorPath(op.ID), "session-ended")
+		v.redirectDone(operatorPath(op.ID), noticeSessionEnded)
 		return nil
 	case "remove-factor":
 		if _, err := v.operators.RemoveSecondFactor(v.r.Context(), op.ID); err != nil {
 			return err
 		}
-		v.redirectDone(operatorPath(op.ID), "updated")
+		v.redirectDone(operatorPath(op.ID), noticeSaved)
 		return nil
 	case "password":
 		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)
@@ -195,7 +195,7 @@ func changeOperator(v *visit) error {
 	case err != nil:
 		return err
 	}
-	v.redirectDone(operatorPath(op.ID), "updated")
+	v.redirectDone(operatorPath(op.ID), noticeSaved)
 	return nil
 }
 

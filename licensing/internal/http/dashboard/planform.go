@@ -69,7 +69,7 @@ func (v *visit) offerProducts(f *form) error {
 
 func newPlanForm(*visit) (*formPage, error) {
 	p := &formPage{
-		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "plan-created", Once: true, names: planFieldNames,
+		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true, names: planFieldNames,
 		Text: []string{"The terms of a plan are copied to licenses. Changes of the plan affect only licenses that get its terms later."},
 		Form: planFields(license.Plan{}),
 	}
@@ -106,7 +106,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p.Text = []string{"Licenses that have the plan keep their terms."}
-	p.Form, p.names, p.done = planFields(t), planFieldNames, "updated"
+	p.Form, p.names, p.done = planFields(t), planFieldNames, noticeSaved
 	p.prepare = func(v *visit) error { return v.offerProducts(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)
@@ -115,7 +115,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 		}
 		after, err := tx.licenses.PutPlan(tx.r.Context(), params)
 		if after.Revision == t.Revision {
-			p.done = "unchanged"
+			p.done = noticeUnchanged
 		}
 		return "", err
 	}
@@ -135,7 +135,7 @@ func deletePlanForm(v *visit) (*formPage, error) {
 		"The number of licenses with this plan: " + (matchCount{counts.ByPlan[t.ID], counts.AtLeast}).number() + ". They keep their terms, and so do their purchases.",
 		"New purchases of the plan wait until there is a plan with this ID again.",
 	}
-	p.Danger, p.done = true, "plan-deleted"
+	p.Danger, p.done = true, "The plan has been deleted."
 	p.do = func(tx *visit) (string, error) {
 		return "plans", tx.licenses.DeletePlan(tx.r.Context(), license.DeletePlanParams{ID: t.ID})
 	}

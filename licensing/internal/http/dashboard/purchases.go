@@ -178,7 +178,7 @@ func reopenForm(v *visit) (*formPage, error) {
 	p.Form = newForm(
 		&field{Name: "at", Label: "Ends do not count up to", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
 		reasonField("Optional. Recorded in the history."))
-	p.done, p.names = "reopened", map[string]string{"reference": ""}
+	p.done, p.names = "The purchase has been reopened.", map[string]string{"reference": ""}
 	p.do = func(tx *visit) (string, error) {
 		params := license.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
 		if at := p.Form.Field("at"); at.Value != "" {
@@ -206,7 +206,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 	}
 	p := v.purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
-	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "trial-allowed"
+	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
 		err := tx.licenses.AllowTrial(tx.r.Context(), license.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
 		if errors.Is(err, license.ErrNotFound) {

@@ -131,7 +131,7 @@ func (v *visit) disableFactor() error {
 	f := &form{Groups: []group{{Fields: []*field{currentPassword()}}}}
 	err := v.operators.DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current"))
 	if err == nil {
-		v.redirectDone("password", "factor-removed")
+		v.redirectDone("password", "The second factor has been removed. Your other sessions have ended.")
 		return nil
 	}
 	status, err := v.rejectCurrent(f, err)

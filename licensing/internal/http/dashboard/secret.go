@@ -98,7 +98,7 @@ func revokeSecretForm(v *visit) (*formPage, error) {
 	if i < 0 {
 		return nil, notFound("This secret is no longer active.")
 	}
-	p.Heading, p.Danger, p.done = "Revoke secret …"+c.Secrets[i].Hint, true, "revoked"
+	p.Heading, p.Danger, p.done = "Revoke secret …"+c.Secrets[i].Hint, true, "The secret and the access tokens issued for it have been revoked."
 	p.Text = []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."}
 	p.do = func(tx *visit) (string, error) {
 		_, err := tx.auth.RevokeSecret(v.r.Context(), c.ID, v.r.PathValue("secret"))

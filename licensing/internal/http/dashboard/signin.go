@@ -171,7 +171,7 @@ func changePassword(v *visit) error {
 	f.fill(v)
 	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
 	if err == nil {
-		v.redirectDone("password", "password")
+		v.redirectDone("password", "Your password has been changed. Your other sessions have ended.")
 		return nil
 	}
 	if f.takeErrors(err) {

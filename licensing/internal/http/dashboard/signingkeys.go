@@ -109,7 +109,7 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := &formPage{
-		Title: "Rotate signing key", Section: "keys", Back: keysPath, Subject: keysTitle, Form: newForm(), Action: "Rotate key", Once: true, done: "key-rotated",
+		Title: "Rotate signing key", Section: "keys", Back: keysPath, Subject: keysTitle, Form: newForm(), Action: "Rotate key", Once: true, done: "The next key signs license files now.",
 		Text: []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."},
 	}
 	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.State == files.KeyNext })
@@ -174,7 +174,7 @@ func compromiseKeyForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := &formPage{
-		Title: "Mark signing key as compromised", Section: "keys", Back: keysPath, Subject: keysTitle, Action: "Mark as compromised", Danger: true, done: "key-compromised",
+		Title: "Mark signing key as compromised", Section: "keys", Back: keysPath, Subject: keysTitle, Action: "Mark as compromised", Danger: true, done: "The key has been marked as compromised.",
 		Text: []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."},
 		Form: newForm(typedField("key", "Last 6 characters of the key ID", k.End(), "These are not the last 6 characters of the key ID.")),
 		do: func(tx *visit) (string, error) {

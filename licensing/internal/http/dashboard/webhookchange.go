@@ -25,7 +25,7 @@ func editWebhookForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Form, p.done = webhookFields(w.Webhook), "updated"
+	p.Form, p.done = webhookFields(w.Webhook), noticeSaved
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
 		address, description, types := p.Form.readWebhook()
@@ -35,14 +35,16 @@ func editWebhookForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func pauseWebhook(v *visit) error { return v.setWebhook(webhook.StatusPaused, "", "paused") }
+func pauseWebhook(v *visit) error {
+	return v.setWebhook(webhook.StatusPaused, "", "The webhook has been paused. Its events wait until you resume it.")
+}
 
 func resumeWebhook(v *visit) error {
 	from := webhook.ResumeFromStop
 	if v.r.PostFormValue("from") == string(webhook.ResumeFromNow) {
 		from = webhook.ResumeFromNow
 	}
-	return v.setWebhook(webhook.StatusActive, from, "resumed")
+	return v.setWebhook(webhook.StatusActive, from, "The webhook is active. Waiting events will be delivered.")
 }
 
 func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done string) error {
@@ -59,9 +61,9 @@ func testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	done := "test-queued"
+	done := "A test event has been queued."
 	if v.awaitAttempt(d) {
-		done = "test-sent"
+		done = "A test event has been sent."
 	}
 	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
 	return nil
@@ -72,9 +74,9 @@ func resend(v *visit) error {
 	if err != nil {
 		return err
 	}
-	done := "resend-queued"
+	done := "The event has been queued for delivery again."
 	if v.awaitAttempt(d) {
-		done = "resent"
+		done = "The event has been sent again."
 	}
 	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
 	return nil
@@ -154,7 +156,7 @@ func deleteWebhookForm(v *visit) (*formPage, error) {
 		w.URL,
 		"Deliveries to this URL stop, and pending deliveries are dropped. This cannot be undone. To stop deliveries temporarily, pause the webhook instead.",
 	}
-	p.Danger, p.done = true, "webhook-deleted"
+	p.Danger, p.done = true, "The webhook has been deleted."
 	p.do = func(tx *visit) (string, error) { return "settings/webhooks", tx.webhooks.Delete(v.r.Context(), w.ID) }
 	return p, nil
 }
