@@ -80,7 +80,7 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 				l, err := s.Create(ctx, license.CreateParams{
 					Name: fmt.Sprintf("Number %05d", i), ProductID: fmt.Sprintf("product-%d", i%20), CustomerID: fmt.Sprintf("customer-%d", i%(n/10)), ExpiresAt: &expires,
 				})
-				if err == nil && i%5 == 0 {
+				if err == nil && i%5 == 0 && expires.After(now) {
 					_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
 				}
 				if err == nil && i%10 == 1 {

@@ -80,12 +80,11 @@ type activationList struct {
 	Rows      []activationRow
 	Seats     seatMeter
 	SeatsText string
-	Ended     bool   // the list includes ended activations
-	Metadata  bool   // a program sent metadata
-	Files     bool   // an activation may run from a license file
-	Next      string // the query of the next page
-	First     string // the query of the first page, if this is another page
-	Other     string // the list with or without ended activations, as a reference from dashboard/
+	Ended     bool // the list includes ended activations
+	Metadata  bool // a program sent metadata
+	Files     bool // an activation may run from a license file
+	pager
+	Other string // the list with or without ended activations, as a reference from dashboard/
 }
 
 func showActivations(v *visit) error {
@@ -117,13 +116,7 @@ func showActivations(v *visit) error {
 	if state := v.listState(); state != "" {
 		filter.Set("list", state)
 	}
-	if q.Get("cursor") != "" {
-		body.First = "?" + filter.Encode()
-	}
-	if result.NextCursor != "" {
-		filter.Set("cursor", result.NextCursor)
-		body.Next = "?" + filter.Encode()
-	}
+	body.pager = newPager(filter, "cursor", q.Get("cursor"), result.NextCursor)
 	for _, a := range result.Data {
 		row := activationRow{Activation: a, Since: v.moment(a.CreatedAt), LastSeen: v.moment(a.LastSeenAt), LeaseEnds: v.momentOf(a.LeaseEndsAt), Ended: v.momentOf(a.EndedAt)}
 		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {

@@ -33,11 +33,10 @@ type auditLog struct {
 	Actors   []choices
 	Filtered bool
 	Rows     []auditRow
-	Next     string // the query of the next page, with older events
-	Stopped  string // why the page is not full although older events may match; empty: it is full or the last
-	First    string // the query of the first page, if this is another page
-	CSV      string // the export with the same filter, as a reference from dashboard/
-	Problem  string
+	pager
+	Stopped string // why the page is not full although older events may match; empty: it is full or the last
+	CSV     string // the export with the same filter, as a reference from dashboard/
+	Problem string
 }
 
 // choices are options with a common heading.
@@ -60,9 +59,6 @@ func showAudit(v *visit) error {
 	filter := f.query()
 	body := auditLog{Filter: f, Types: eventChoices(f.Type), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
 	after := q.Get("after")
-	if after != "" {
-		body.First = "?" + filter.Encode()
-	}
 	var events auditPage
 	if err == nil {
 		events, err = v.fillAudit(f, after)
@@ -73,12 +69,9 @@ func showAudit(v *visit) error {
 	} else if err != nil {
 		return err
 	}
-	if events.next != "" {
-		filter.Set("after", events.next)
-		body.Next = "?" + filter.Encode()
-		if len(events.list) < auditPerPage {
-			body.Stopped = events.stopped(v)
-		}
+	body.pager = newPager(filter, "after", after, events.next)
+	if events.next != "" && len(events.list) < auditPerPage {
+		body.Stopped = events.stopped(v)
 	}
 	if body.Actors, err = v.actorChoices(f); err != nil {
 		return err

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -83,16 +82,10 @@ func showCredentials(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows  []credentialRow
-		Next  string // the query of the next page
-		First string // the query of the first page, if this is another page
+		Rows []credentialRow
+		pager
 	}
-	if after != "" {
-		body.First = "?"
-	}
-	if clients.HasMore {
-		body.Next = "?" + url.Values{"after": {clients.NextCursor}}.Encode()
-	}
+	body.pager = newPager(nil, "after", after, clients.NextCursor)
 	for _, c := range clients.Data {
 		body.Rows = append(body.Rows, v.credentialRow(c))
 	}

@@ -38,9 +38,8 @@ type nameList struct {
 	Title, Path, One, Empty string
 	Search                  string
 	Rows                    []nameRow
-	Next                    string // the query of the next page
-	First                   string // the query of the first page, if this is another page
-	Problem                 string
+	pager
+	Problem string
 }
 
 // nameRow is a customer or a product with the number of its licenses.
@@ -91,9 +90,6 @@ func (d directory) show(v *visit) error {
 	if body.Search != "" {
 		filter.Set("q", body.Search)
 	}
-	if q.Get("after") != "" {
-		body.First = "?" + filter.Encode()
-	}
 	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
 	if errors.Is(err, license.ErrInvalid) {
@@ -101,10 +97,7 @@ func (d directory) show(v *visit) error {
 	} else if err != nil {
 		return err
 	}
-	if list.HasMore {
-		filter.Set("after", list.NextCursor)
-		body.Next = "?" + filter.Encode()
-	}
+	body.pager = newPager(filter, "after", q.Get("after"), list.NextCursor)
 	for _, x := range list.Data {
 		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
 		row := nameRow{Name: x.Name, Count: thousands(x.N), Link: d.namePath(x.Name), New: "licenses/new" + query}

@@ -128,8 +128,8 @@ func showActivity(v *visit) error {
 	after := v.r.URL.Query().Get("after")
 	var body struct {
 		licenseHead
-		History     []historyEntry
-		Next, First string // the queries of the next and the first page
+		History []historyEntry
+		pager
 	}
 	if body.licenseHead, err = v.licenseHead(l, "/activity"); err != nil {
 		return err
@@ -139,12 +139,8 @@ func showActivity(v *visit) error {
 		return err
 	}
 	body.History = events
-	if next != "" {
-		body.Next = v.keepList("?" + url.Values{"after": {next}}.Encode())
-	}
-	if after != "" {
-		body.First = v.keepList("?")
-	}
+	filter, _ := url.ParseQuery(strings.TrimPrefix(v.keepList(""), "?"))
+	body.pager = newPager(filter, "after", after, next)
 	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + l.Name, Section: "licenses", Body: body})
 }
 

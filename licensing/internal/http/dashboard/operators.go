@@ -36,15 +36,9 @@ func showOperators(v *visit) error {
 	var body struct {
 		Rows    []operatorRow
 		Invites []inviteRow
-		Next    string // the query of the next page
-		First   string // the query of the first page, if this is another page
+		pager
 	}
-	if v.r.URL.Query().Get("after") != "" {
-		body.First = "?"
-	}
-	if list.HasMore {
-		body.Next = "?" + url.Values{"after": {list.NextCursor}}.Encode()
-	}
+	body.pager = newPager(nil, "after", v.r.URL.Query().Get("after"), list.NextCursor)
 	for _, op := range list.Data {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}

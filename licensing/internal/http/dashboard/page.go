@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
+	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -68,6 +70,23 @@ type page struct {
 	SignIn     bool   // the built-in sign-in is enabled
 	Base       string // the mount as a relative reference, if PublicURL is not set
 	Body       any
+}
+
+// A pager has the queries of other pages of a list; empty: there is none.
+type pager struct{ Next, First string }
+
+// newPager returns the pager of the page at a cursor, in a list with a filter. The
+// parameter has that name.
+func newPager(filter url.Values, name, cursor, next string) (p pager) {
+	if cursor != "" {
+		p.First = "?" + filter.Encode()
+	}
+	if next != "" {
+		to := url.Values{name: {next}}
+		maps.Copy(to, filter)
+		p.Next = "?" + to.Encode()
+	}
+	return p
 }
 
 // A licenseTable is a table of licenses that links to their pages.

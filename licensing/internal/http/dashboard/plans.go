@@ -41,15 +41,10 @@ func showPlans(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows        []planRow
-		Next, First string // the queries of the next and the first page
+		Rows []planRow
+		pager
 	}
-	if after != "" {
-		body.First = "?"
-	}
-	if list.HasMore {
-		body.Next = "?" + url.Values{"after": {list.NextCursor}}.Encode()
-	}
+	body.pager = newPager(nil, "after", after, list.NextCursor)
 	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -29,8 +30,7 @@ type refusedList struct {
 	Tabs    []listTab
 	AtLeast bool // the numbers are minimums
 	Rows    []refusedLicenseRow
-	Next    string
-	First   string
+	pager
 }
 
 // A refusedLicenseRow is a license with its refusals for the reason of the page.
@@ -95,13 +95,8 @@ func showRefusedLicenses(v *visit) error {
 		} else if err != nil {
 			return err
 		}
-		here := refusedPath(code, body.Days, body.Open)
-		if cursor != "" {
-			body.First = here
-		}
-		if found.HasMore {
-			body.Next = here + "&" + url.Values{"cursor": {found.NextCursor}}.Encode()
-		}
+		here, _ := url.ParseQuery(strings.TrimPrefix(refusedPath(code, body.Days, body.Open), "refusals?"))
+		body.pager = newPager(here, "cursor", cursor, found.NextCursor)
 		for _, l := range found.Data {
 			for _, r := range l.Refusals {
 				if r.Code == code {

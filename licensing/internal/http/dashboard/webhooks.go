@@ -75,15 +75,8 @@ func showWebhooks(v *visit) error {
 		Rates       int // what the rates cover
 		Stalled     string
 		Unencrypted string
-		Next        string // the query of the next page
-		First       string // the query of the first page, if this is another page
-	}{Rates: rateOf}
-	if after != "" {
-		body.First = "?"
-	}
-	if hooks.HasMore {
-		body.Next = "?" + url.Values{"after": {hooks.NextCursor}}.Encode()
-	}
+		pager
+	}{Rates: rateOf, pager: newPager(nil, "after", after, hooks.NextCursor)}
 	for _, w := range hooks.Data {
 		rate, err := v.successRate(w.ID)
 		if err != nil {
@@ -194,8 +187,7 @@ type webhookBody struct {
 	Statuses   []option
 	Filtered   bool
 	Deliveries []deliveryRow
-	Next       string // the query of the next page of deliveries
-	First      string // the query of the first page, if this is another page
+	pager
 }
 
 // deliveryRow is a delivery with its times formatted for a page.
@@ -267,12 +259,11 @@ func showWebhook(v *visit) error {
 	if p.Status != "" {
 		filter.Set("status", string(p.Status))
 	}
-	if p.Cursor != "" {
-		body.First = "?" + filter.Encode() + "#deliveries"
-	}
-	if result.NextCursor != "" {
-		filter.Set("cursor", result.NextCursor)
-		body.Next = "?" + filter.Encode() + "#deliveries"
+	body.pager = newPager(filter, "cursor", p.Cursor, result.NextCursor)
+	for _, to := range []*string{&body.Next, &body.First} {
+		if *to != "" {
+			*to += "#deliveries"
+		}
 	}
 	for _, d := range result.Data {
 		body.Deliveries = append(body.Deliveries, v.deliveryRow(d))
