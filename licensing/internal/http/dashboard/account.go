@@ -19,14 +19,9 @@ const (
 // operatorAccess has the sessions and the sign-in history of an operator, for the page of
 // the operator and for the operator's own account.
 type operatorAccess struct {
-	Sessions    []sessionRow
+	Sessions    []operator.Session
 	SessionPath string // the target of the forms that end a session, as a reference from dashboard/; empty: the page itself
 	SignIns     []signInRow
-}
-
-type sessionRow struct {
-	operator.Session
-	Created, Expires *moment
 }
 
 // signInRow is one sign-in, failed sign-in or sign-out.
@@ -37,12 +32,8 @@ type signInRow struct {
 }
 
 func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
-	sessions, err := v.operators.Sessions(v.r, id)
-	if err != nil {
+	if a.Sessions, err = v.operators.Sessions(v.r, id); err != nil {
 		return a, err
-	}
-	for _, s := range sessions {
-		a.Sessions = append(a.Sessions, sessionRow{s, v.moment(s.CreatedAt), v.moment(s.ExpiresAt)})
 	}
 	events, err := v.licenses.Events(v.r.Context(), license.EventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
 	if err != nil {
@@ -84,8 +75,7 @@ func endOwnSession(v *visit) error {
 // account is the body of the account page.
 type account struct {
 	operatorAccess
-	Form       *form
-	LastSignIn *moment
+	Form *form
 }
 
 func showPassword(v *visit) error { return v.renderAccount(http.StatusOK, passwordForm()) }
@@ -96,5 +86,5 @@ func (v *visit) renderAccount(status int, f *form) error {
 		return err
 	}
 	a.SessionPath = "sessions"
-	return v.render(status, "account", page{Title: "Your account", Section: "account", Body: account{a, f, v.moment(v.op.LastSignInAt)}})
+	return v.render(status, "account", page{Title: "Your account", Section: "account", Body: account{a, f}})
 }

@@ -11,28 +11,8 @@ import (
 // credentialsPage is the number of credentials on a page of the list.
 const credentialsPage = 50
 
-// credentialRow is a credential with its times formatted for a page.
-type credentialRow struct {
-	Client   auth.Client
-	Access   string // what the credential allows
-	Products string // for which products
-	Created  *moment
-	LastUsed *moment
-	Secrets  []secretRow
-}
-
-type secretRow struct {
-	auth.Secret
-	Created, Expires, LastUsed *moment
-}
-
-func (v *visit) credentialRow(c auth.Client) credentialRow {
-	row := credentialRow{Client: c, Access: accessWords(c), Products: productWords(c), Created: v.moment(c.CreatedAt), LastUsed: v.moment(c.LastUsedAt)}
-	for _, s := range c.Secrets {
-		row.Secrets = append(row.Secrets, secretRow{s, v.moment(s.CreatedAt), v.moment(s.ExpiresAt), v.moment(s.LastUsedAt)})
-	}
-	return row
-}
+// credentialRow is a credential with what it allows in words.
+type credentialRow struct{ auth.Client }
 
 // scopeWords are the scopes in a few words.
 var scopeWords = map[string]string{
@@ -43,9 +23,8 @@ var scopeWords = map[string]string{
 	auth.ScopeTokenIntrospect: "introspect tokens",
 }
 
-// accessWords describes the scopes of a client: "Read and change licenses, read
-// events".
-func accessWords(c auth.Client) string {
+// Access describes the scopes: "Read and change licenses, read events".
+func (c credentialRow) Access() string {
 	var words []string
 	for _, s := range c.Scopes {
 		if s == auth.ScopeLicenseWrite && slices.Contains(words, scopeWords[auth.ScopeLicenseRead]) {
@@ -57,8 +36,8 @@ func accessWords(c auth.Client) string {
 	return sentenceCase(strings.Join(words, ", "))
 }
 
-// productWords describes the products that a client can access.
-func productWords(c auth.Client) string {
+// For describes the products that the client can access.
+func (c credentialRow) For() string {
 	if c.Products == nil {
 		return "all products"
 	}
@@ -87,16 +66,9 @@ func showCredentials(v *visit) error {
 	}
 	body.pager = newPager(nil, "after", after, clients.NextCursor)
 	for _, c := range clients.Data {
-		body.Rows = append(body.Rows, v.credentialRow(c))
+		body.Rows = append(body.Rows, credentialRow{c})
 	}
 	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: body})
-}
-
-// credentialBody is the body of the page of one credential.
-type credentialBody struct {
-	credentialRow
-	Facts []fact
-	Quick *quickStart
 }
 
 func showCredential(v *visit) error {
@@ -104,20 +76,11 @@ func showCredential(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := credentialBody{credentialRow: v.credentialRow(c), Quick: v.quickStart(c, "YOUR_SECRET")}
-	body.Facts = []fact{
-		{Label: "Client ID", Code: c.ID, ID: "id"},
-		{Label: "Access", Text: accessWords(c), Note: productWords(c)},
-		{Label: "Scopes", Tags: c.Scopes},
-		{Label: "Created", Moment: v.moment(c.CreatedAt)},
-		{Label: "Last changed", Moment: v.moment(c.UpdatedAt)},
-	}
-	used := fact{Label: "Last used", Text: "Never"}
-	if !c.LastUsedAt.IsZero() {
-		used = fact{Label: "Last used", Moment: v.moment(c.LastUsedAt), Note: usedVia[c.LastUsedVia]}
-	}
-	body.Facts = append(body.Facts, used)
-	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: body})
+	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: struct {
+		credentialRow
+		Quick *quickStart
+		Via   string // how the secret was sent last
+	}{credentialRow{c}, v.quickStart(c, "YOUR_SECRET"), usedVia[c.LastUsedVia]}})
 }
 
 // usedVia describes how a client sent its secret, by auth.Client.LastUsedVia.

@@ -11,22 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-// operatorRow is an operator with times formatted for a page.
-type operatorRow struct {
-	operator.Operator
-	Created, LastSignIn *moment
-}
-
-func (v *visit) operatorRow(op operator.Operator) operatorRow {
-	return operatorRow{op, v.moment(op.CreatedAt), v.moment(op.LastSignInAt)}
-}
-
-// inviteRow is an invitation with its expiry formatted for a page.
-type inviteRow struct {
-	operator.Invitation
-	Expires *moment
-}
-
 func showOperators(v *visit) error {
 	ctx := v.r.Context()
 	list, err := v.operators.List(ctx, operator.ListParams{Cursor: v.r.URL.Query().Get("after"), Limit: 50})
@@ -34,21 +18,14 @@ func showOperators(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows    []operatorRow
-		Invites []inviteRow
+		Rows    []operator.Operator
+		Invites []operator.Invitation
 		pager
 	}
-	body.pager = newPager(nil, "after", v.r.URL.Query().Get("after"), list.NextCursor)
-	for _, op := range list.Data {
-		body.Rows = append(body.Rows, v.operatorRow(op))
-	}
+	body.Rows, body.pager = list.Data, newPager(nil, "after", v.r.URL.Query().Get("after"), list.NextCursor)
 	if v.admin() && body.First == "" {
-		invites, err := v.operators.Invitations(ctx)
-		if err != nil {
+		if body.Invites, err = v.operators.Invitations(ctx); err != nil {
 			return err
-		}
-		for _, i := range invites {
-			body.Invites = append(body.Invites, inviteRow{i, v.moment(i.ExpiresAt)})
 		}
 	}
 	return v.render(http.StatusOK, "operators", page{Title: "Operators", Section: "operators", Body: body})
@@ -118,12 +95,12 @@ func (v *visit) renderOperator(status int, op operator.Operator, f *form) error 
 		return err
 	}
 	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
-		operatorRow
+		operator.Operator
 		operatorAccess
 		Form    *form
 		Self    bool
 		Version string
-	}{v.operatorRow(op), a, f, op.ID == v.op.ID, operatorVersion(op)}})
+	}{op, a, f, op.ID == v.op.ID, operatorVersion(op)}})
 }
 
 // operatorVersion returns what a change of an operator's role or access starts from.

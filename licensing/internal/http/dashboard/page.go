@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -28,6 +29,9 @@ func pageTemplates() map[string]func() *template.Template {
 		return template.Must(template.New("layout.html").Funcs(template.FuncMap{
 			"inc":       func(i int) int { return i + 1 },
 			"breakable": breakable,
+			"number":    thousands,
+			"sentence":  sentence,
+			"seconds":   func(n int64) string { return sentenceCase(describeSeconds(n)) },
 			"asset":     func(name string) string { return "static/" + hashedNames[name] },
 		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
 	})
@@ -70,6 +74,17 @@ type page struct {
 	SignIn     bool   // the built-in sign-in is enabled
 	Base       string // the mount as a relative reference, if PublicURL is not set
 	Body       any
+
+	v *visit
+}
+
+// When formats a time, or a pointer to one, for the page; nil: there is none.
+func (p page) When(t any) *moment {
+	if at, ok := t.(time.Time); ok {
+		return p.v.moment(at)
+	}
+	at, _ := t.(*time.Time)
+	return p.v.momentOf(at)
 }
 
 // A pager has the queries of other pages of a list; empty: there is none.
@@ -103,7 +118,7 @@ func (p page) Table(rows []licenseRow, keep string) licenseTable {
 // render writes a page. It executes the template before it writes, so that the
 // response is complete or an error.
 func (v *visit) render(status int, name string, p page) error {
-	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
+	p.v, p.Root, p.Here, p.Theme = v, v.root, v.here(), v.theme()
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
 	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)

@@ -24,8 +24,7 @@ type deliveryBody struct {
 	Result  string
 	Note    string // the CSS class of the result
 	Stalled string
-	Facts   []fact
-	Headers []fact
+	Sent    int64        // the timestamp of the last request; 0: none
 	Tries   []attemptRow // newest first
 	Payload string       // indented JSON; empty if the event is no longer stored
 }
@@ -56,16 +55,9 @@ func showDelivery(v *visit) error {
 		}
 		body.Stalled = stalledNotice(backlog)
 	}
-	body.Facts = []fact{
-		{Label: "Delivery ID", Code: d.ID, ID: "id"},
-		{Label: "Event ID", Code: d.EventID, ID: "event"},
-		{Label: "Created", Moment: body.Created},
-		{Label: "Last changed", Moment: v.moment(d.UpdatedAt)},
+	if n := len(d.Attempts); n > 0 {
+		body.Sent = d.Attempts[n-1].At.Unix()
 	}
-	if body.NextAttempt != nil {
-		body.Facts = append(body.Facts, fact{Label: "Next attempt", Moment: body.NextAttempt})
-	}
-	body.Headers = deliveryHeaders(d)
 	for i, a := range d.Attempts {
 		row := attemptRow{Attempt: a, Number: i + 1, Time: v.moment(a.At), Outcome: "No response"}
 		if a.StatusCode != 0 {
@@ -103,19 +95,4 @@ func (r deliveryRow) result(w webhook.Webhook) (text, class string) {
 		text += " Next attempt: " + r.NextAttempt.Relative + "."
 	}
 	return text, "warn"
-}
-
-// deliveryHeaders returns the headers of the last request, without the signature.
-func deliveryHeaders(d webhook.Delivery) []fact {
-	timestamp := fact{Label: "webhook-timestamp", Text: "The time of the attempt"}
-	if n := len(d.Attempts); n > 0 {
-		timestamp = fact{Label: "webhook-timestamp", Text: strconv.FormatInt(d.Attempts[n-1].At.Unix(), 10), Note: "of the last attempt"}
-	}
-	return []fact{
-		{Label: "Content-Type", Text: "application/json"},
-		{Label: "User-Agent", Text: "licensekit"},
-		{Label: "webhook-id", Text: d.EventID},
-		timestamp,
-		{Label: "webhook-signature", Text: "Not shown"},
-	}
 }

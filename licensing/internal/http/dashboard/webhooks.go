@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -181,9 +180,9 @@ func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) err
 // webhookBody is the body of the page of a webhook.
 type webhookBody struct {
 	webhookRow
-	Facts      []fact
 	Stalled    string
-	Secrets    []fact
+	Rate       successRate
+	RateOf     int // what Rate covers
 	Statuses   []option
 	Filtered   bool
 	Deliveries []deliveryRow
@@ -241,17 +240,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
-	if rate.Attempted > 0 {
-		body.Facts = append(body.Facts, fact{Label: "Success rate", Text: rate.Percent(), Note: rate.Detail() + " attempted among the last " + strconv.Itoa(rateOf) + " deliveries"})
-	}
-	for _, secret := range w.Secrets {
-		x := fact{Label: "Active", Moment: v.moment(secret.CreatedAt)}
-		if secret.ExpiresAt != nil {
-			x.Label = "Expires " + v.momentOf(secret.ExpiresAt).Relative
-		}
-		body.Secrets = append(body.Secrets, x)
-	}
+	body := webhookBody{webhookRow: v.webhookRow(w), Stalled: stalledNotice(backlog), Rate: rate, RateOf: rateOf, Filtered: p.Status != ""}
 	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
@@ -269,32 +258,4 @@ func showWebhook(v *visit) error {
 		body.Deliveries = append(body.Deliveries, v.deliveryRow(d))
 	}
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})
-}
-
-func (v *visit) webhookFacts(w webhook.Webhook) []fact {
-	tags := func(label string, list []string, none string) fact {
-		if len(list) == 0 {
-			return fact{Label: label, Text: none}
-		}
-		return fact{Label: label, Tags: list}
-	}
-	facts := []fact{
-		{Label: "URL", Code: w.URL, ID: "url"},
-		{Label: "Webhook ID", Code: w.ID, ID: "id"},
-		tags("Events", w.Types, "All"),
-		tags("Products", w.Products, "All"),
-	}
-	if w.Description != "" {
-		facts = slices.Insert(facts, 0, fact{Label: "Description", Text: w.Description})
-	}
-	if w.StatusReason != "" {
-		facts = slices.Insert(facts, 0, fact{Label: "Reason", Text: sentence(w.StatusReason)})
-	}
-	if w.FailingSince != nil {
-		facts = append(facts, fact{Label: "Failing since", Moment: v.momentOf(w.FailingSince)})
-	}
-	if w.SkippedEvents > 0 {
-		facts = append(facts, fact{Label: "Skipped events", Text: strconv.FormatInt(w.SkippedEvents, 10)})
-	}
-	return append(facts, fact{Label: "Created", Moment: v.moment(w.CreatedAt)}, fact{Label: "Last changed", Moment: v.moment(w.UpdatedAt)})
 }
