@@ -47,6 +47,7 @@ type PortalTexts struct {
 	Copied   string `text:"Copied"`
 	Validity string `text:"Valid until"`
 	Never    string `text:"No end date"`
+	Updates  string `text:"Includes updates until"`
 
 	Active    string `text:"Active"`
 	Grace     string `text:"Ended; works until {date}"`

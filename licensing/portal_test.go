@@ -262,7 +262,8 @@ func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
 	require.Contains(t, page.Body.String(), "<nav>Shop</nav>")
 }
 
-// The customer reads the name of the plan, or its ID after it was deleted.
+// The customer reads the name of the plan, or its ID after it was deleted, and until
+// when the license includes updates.
 func TestPortalShowsThePlan(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
@@ -274,6 +275,10 @@ func TestPortalShowsThePlan(t *testing.T) {
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "<dt>Plan</dt><dd dir=\"auto\">Atlas yearly</dd>")
 	is.NoErr(rules.DeletePlan(t.Context(), license.DeletePlanParams{ID: "price_1"}))
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "price_1")
+	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "updates until")
+	_, err = rules.Update(t.Context(), license.UpdateParams{ID: l.ID, UpdatesUntil: license.To(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))})
+	is.NoErr(err)
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), `<dt>Includes updates until</dt><dd><time datetime="2027-01-31T00:00:00Z">31 January 2027</time>`)
 }
 
 // A page with five licenses makes no more store calls than the same list over the API,

@@ -18,11 +18,12 @@ type licenseView struct {
 	Help  string // what the customer can do; empty: nothing is wrong
 	Good  bool   // the license works
 	Until string // the end of its validity, as a date
+	Built string // the end of its updates, as a date; empty: none
 }
 
 // view returns a license with its verdict in words.
 func (v *visit) view(l license.License, verdict license.Verdict) licenseView {
-	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt)}
+	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
 	name := map[license.VerdictCode]string{
 		license.VerdictValid: "Active", license.VerdictInGrace: "Grace", license.VerdictExpired: "Expired",
 		license.VerdictScheduled: "Scheduled", license.VerdictSuspended: "Suspended", license.VerdictRevoked: "Revoked",
