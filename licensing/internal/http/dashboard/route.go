@@ -48,7 +48,7 @@ func init() {
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/refused", access: admins, handle: downloadRefused, upload: true, download: true},
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
-		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement", handle: showLicense},
+		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement built", handle: showLicense},
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
 		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},

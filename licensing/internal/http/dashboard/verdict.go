@@ -25,6 +25,7 @@ func verdictForm() *form {
 		{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
 		{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
 		{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
+		{Name: "built", Label: "Build", Hint: "When the program was built, in UTC.", Type: "datetime-local"},
 	}}}}
 }
 
@@ -42,13 +43,19 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	if s := value("entitlement"); s != "" {
 		params.Entitlements = []string{s}
 	}
-	if s := value("at"); s != "" {
-		if at, err := parseTime(s); err != nil {
-			p.Form.addError("at", err.Error())
-		} else {
-			params.At, p.At = at, v.moment(at)
-			p.Form.Field("at").Value = formatTime(&at)
+	for name, t := range map[string]*time.Time{"at": &params.At, "built": &params.BuiltAt} {
+		if value(name) == "" {
+			continue
 		}
+		at, err := parseTime(value(name))
+		if err != nil {
+			p.Form.addError(name, err.Error())
+			continue
+		}
+		*t, p.Form.Field(name).Value = at, formatTime(&at)
+	}
+	if !params.At.IsZero() {
+		p.At = v.moment(params.At)
 	}
 	var verdict license.Verdict
 	err := v.invalid(p.Form.fieldErrors(), &params)
@@ -68,22 +75,26 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	return p, nil
 }
 
-var instantInText = regexp.MustCompile(`\bat (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
+var instantInText = regexp.MustCompile(`\b(at|until) (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
 
 // readable returns a text of the API with its times as pages show them.
 func (v *visit) readable(text string) string {
-	return instantInText.ReplaceAllStringFunc(text, func(at string) string {
-		t, err := time.Parse(time.RFC3339, strings.TrimPrefix(at, "at "))
+	return instantInText.ReplaceAllStringFunc(text, func(part string) string {
+		word, instant, _ := strings.Cut(part, " ")
+		t, err := time.Parse(time.RFC3339, instant)
 		if err != nil {
-			return at
+			return part
 		}
-		return "on " + v.moment(t).Full
+		if word == "at" {
+			word = "on"
+		}
+		return word + " " + v.moment(t).Full
 	})
 }
 
 // takeVerdictErrors is takeErrors for the field names of the verdict form.
 func (f *form) takeVerdictErrors(err error) bool {
-	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
+	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"}))
 }
 
 // Words returns the code of the verdict in words.
