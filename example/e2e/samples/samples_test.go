@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -83,6 +84,11 @@ func TestSamples(t *testing.T) {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licensing.db"))
 	is.NoErr(err)
 	defer st.Close()
+	testSamples(t, st)
+}
+
+func testSamples(t *testing.T, st store.Store) {
+	is := is.New(t)
 	h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
 	keys, err := h.Files().KeySet(t.Context())
 	is.NoErr(err)
