@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,8 +31,13 @@ func guide(t *testing.T) (commands []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?s)<!-- run: example/e2e/failover -->\n```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		commands = append(commands, strings.Split(strings.TrimSpace(block[1]), "\n")...)
+	_, section, _ := strings.Cut(string(text), "### Failover of PostgreSQL\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	block, _, _ = strings.Cut(block, "```")
+	for line := range strings.Lines(block) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			commands = append(commands, line)
+		}
 	}
 	if len(commands) != 4 {
 		t.Fatalf("the guide has %d commands", len(commands))
@@ -96,18 +99,12 @@ func (c *cluster) await(s *pgserver.Server, query string) {
 	}
 }
 
-// delay stops what the standby receives with, like a slow network, and returns a
-// function that lets it continue.
-func (c *cluster) delay() (undo func()) {
+// cut ends the connection between the servers.
+func (c *cluster) cut() {
 	c.t.Helper()
 	c.await(c.standby, `SELECT EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming')`)
-	db, err := sql.Open("pgx", c.standby.DSN())
-	c.check(err)
-	defer db.Close()
-	var pid int
-	c.check(db.QueryRow(`SELECT pid FROM pg_stat_wal_receiver`).Scan(&pid))
-	c.check(syscall.Kill(pid, syscall.SIGSTOP))
-	return func() { c.check(syscall.Kill(pid, syscall.SIGCONT)) }
+	c.check(c.standby.Shell(`psql "$STANDBY" --command="ALTER SYSTEM SET primary_conninfo = ''" --command="SELECT pg_reload_conf()"`, "STANDBY="+c.standby.DSN()))
+	c.await(c.standby, `SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)`)
 }
 
 // promote makes the standby the primary. The old primary never starts again: the
