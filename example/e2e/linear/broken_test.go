@@ -77,6 +77,8 @@ func (tx brokenTx) Entry(ctx context.Context, kind, key string) (store.Entry, er
 	case err != nil:
 	case tx.s.defect == "forgotten reply" && kind == "once":
 		return store.Entry{}, store.ErrNotFound
+	case tx.s.defect == "forgotten "+kind: // plan or purchase
+		return store.Entry{}, store.ErrNotFound
 	case tx.s.defect == "extra seat" && kind == "seats":
 		if n, _ := strconv.Atoi(string(e.Data)); n == seatLimit {
 			e.Data = strconv.AppendInt(nil, seatLimit-1, 10)
@@ -85,19 +87,42 @@ func (tx brokenTx) Entry(ctx context.Context, kind, key string) (store.Entry, er
 	return e, err
 }
 
+func (tx brokenTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if tx.s.defect == "forgotten "+q.Kind { // trial
+		return nil, nil
+	}
+	return tx.Tx.Entries(ctx, q)
+}
+
+func (tx brokenTx) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	if tx.s.defect == "endless lease" {
+		for i := range activations {
+			activations[i].LeaseEndsAt = time.Time{}
+		}
+	}
+	return tx.Tx.PutActivations(ctx, activations...)
+}
+
 // TestBroken checks that the histories of a broken store are found to be
-// impossible.
+// impossible, and those of a service whose clock is very wrong.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	for _, defect := range []string{"stale read", "extra seat", "forgotten reply", "lost commit"} {
+	for _, defect := range []string{"stale read", "extra seat", "forgotten reply", "lost commit", "forgotten plan", "forgotten purchase", "forgotten trial", "endless lease", "slow clock", "fast clock"} {
 		t.Run(defect, func(t *testing.T) {
 			is := is.New(t)
 			st := openStore(t, "sqlite", filepath.Join(t.TempDir(), "licenses.db"))
 			token := newToken(t, st)
 			s := &broken{Store: st, defect: defect, read: map[string]read{}}
-			g := newGroup(t, token, serve(t, s), serve(t, s))
+			wrong := skews
+			switch defect {
+			case "slow clock":
+				wrong[0] = -time.Hour
+			case "fast clock":
+				wrong[1] = time.Hour
+			}
+			g := newGroup(t, token, serve(t, s, wrong[0]), serve(t, s, wrong[1]))
 			result := porcupine.Ok
-			for range 20 {
+			for range 60 {
 				if result = search(g.round()); result == porcupine.Illegal {
 					break
 				}

@@ -23,16 +23,24 @@ import (
 
 const (
 	clients     = 16
-	licenses    = 4  // that they compete for in one round
-	asks        = 16 // of each client in one round
+	licenses    = 4  // and as many plans, purchases and groups of trials, that they compete for in one round
+	asks        = 24 // of each client in one round
 	cancelAfter = 4 * time.Millisecond
 )
 
 // verbs are what clients ask for; what is repeated is more frequent.
-var verbs = []string{
-	"create", "list", "get", "get", "seats", "update", "update", "update", "suspend",
-	"reinstate", "reinstate", "delete", "activate", "activate", "activate", "take over", "release", "release",
+var verbs = map[string][]string{
+	"license": {
+		"create", "list", "get", "get", "seats", "update", "update", "update", "suspend", "reinstate", "reinstate", "delete", "renew",
+		"activate", "activate", "activate", "activate", "take over", "release", "release",
+	},
+	"plan":  {"put plan", "put plan", "put plan", "get plan", "delete plan"},
+	"shop":  {"fulfill", "fulfill", "fulfill", "purchase"},
+	"trial": {"trial"},
 }
+
+// subjects are what they ask about; what is repeated is more frequent.
+var subjects = []string{"license", "license", "license", "license", "license", "license", "plan", "shop", "trial"}
 
 // An address is where a service listens. A service that is restarted has another.
 type address struct{ atomic.Pointer[string] }
@@ -51,8 +59,8 @@ type group struct {
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	known   map[string]license // the latest seen with each license key
-	ids     map[int]string     // of the licenses
+	known   map[string]license // the latest seen of each subject
+	ids     map[string]string  // of the licenses, by number; of those of purchases and trials
 	answers map[string]int     // how often the answer to each verb had each status
 }
 
@@ -63,7 +71,7 @@ type license struct {
 }
 
 func newGroup(t *testing.T, token string, services ...*address) *group {
-	g := &group{t: t, services: services, token: token, ids: map[int]string{}, answers: map[string]int{}}
+	g := &group{t: t, services: services, token: token, ids: map[string]string{}, answers: map[string]int{}}
 	g.http.Transport = &http.Transport{MaxIdleConnsPerHost: clients}
 	t.Cleanup(g.http.CloseIdleConnections)
 	return g
@@ -76,8 +84,12 @@ func (g *group) round() []porcupine.Operation {
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
-			for range asks {
-				q := g.choose(fmt.Sprintf("license-key-%08d", first-rand.Int64N(licenses)))
+			for i := range asks {
+				if i == asks/2 { // by all clocks, leases end
+					time.Sleep((lease + 2*maxSkew) * time.Millisecond / speed)
+				}
+				kind := subjects[rand.N(len(subjects))]
+				q := g.choose(kind, fmt.Sprintf("%s-key-of:%08d", kind, first-rand.Int64N(licenses)))
 				cancel := changes(q) && rand.N(12) == 0
 				answered := g.ask(client, q, cancel)
 				if q.key != "" && (!answered || rand.N(8) == 0) {
@@ -87,37 +99,59 @@ func (g *group) round() []porcupine.Operation {
 		})
 	}
 	wg.Wait()
+	end := now().UnixMilli() + maxSkew
+	for i, op := range g.ops { // what a request without an answer did later, no answer shows
+		if q := op.Input.(request); q.to == 0 {
+			q.to = end
+			g.ops[i].Input = q
+		}
+	}
 	return g.ops
 }
 
-// choose returns a random request about a license. Conditional ones have the
+// choose returns a random request about a subject. Conditional ones have the
 // version that was seen last, by this client or another.
-func (g *group) choose(licenseKey string) request {
+func (g *group) choose(kind, subject string) request {
 	g.mu.Lock()
-	seen := g.known[licenseKey]
+	seen := g.known[subject]
 	g.mu.Unlock()
-	q := request{licenseKey: licenseKey, verb: verbs[rand.N(len(verbs))], number: seen.number, fingerprint: rand.N(fingerprints)}
-	if q.number == 0 && !slices.Contains([]string{"list", "activate", "take over", "release"}, q.verb) {
+	number := int(g.numbers.Add(1))
+	q := request{subject: subject, verb: verbs[kind][rand.N(len(verbs[kind]))], number: seen.number, fingerprint: rand.N(fingerprints)}
+	if kind == "license" && q.number == 0 && !slices.Contains([]string{"list", "activate", "take over", "release"}, q.verb) {
 		q.verb = "create" // nothing else has an id yet
 	}
-	number := int(g.numbers.Add(1))
+	mayHaveKey, mayHaveMatch := false, false
 	switch q.verb {
 	case "create":
-		q.number = number
-		q.key = fmt.Sprintf("key-%d", number)
-	case "update", "suspend", "reinstate":
-		if rand.N(2) == 0 {
-			q.key = fmt.Sprintf("key-%d", number)
-		}
+		q.number, mayHaveKey = number, true
+	case "update", "suspend", "reinstate", "renew":
+		mayHaveKey, mayHaveMatch = true, true
+	case "delete", "put plan", "delete plan":
+		mayHaveMatch = true
+	case "trial":
+		q.number, q.fingerprint, mayHaveKey = rand.N(devices), rand.N(customers), true
+	case "fulfill":
+		q.at = fulfilledSince.UnixMilli() + rand.Int64N(1e9)
+		q.quantity = rand.N(3) * number
 	}
-	if slices.Contains([]string{"update", "suspend", "reinstate", "delete"}, q.verb) && rand.N(2) == 0 {
+	if mayHaveKey && (q.verb == "create" || rand.N(2) == 0) {
+		q.key = fmt.Sprintf("key-%d", number)
+	}
+	if mayHaveMatch && rand.N(2) == 0 {
 		q.ifMatch = seen.version
 	}
-	q.name = fmt.Sprintf("name-%d", number)
+	if q.name = fmt.Sprintf("name-%d", number); q.verb == "fulfill" && q.quantity > 0 && rand.N(2) == 0 {
+		q.name = ""
+	}
 	return q
 }
 
-func changes(q request) bool { return q.verb != "list" && q.verb != "get" && q.verb != "seats" }
+// fulfilledSince is before all instants of purchases.
+var fulfilledSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func changes(q request) bool {
+	return !slices.Contains([]string{"list", "get", "seats", "get plan", "purchase"}, q.verb)
+}
 
 // ask sends a request to one of the services and records it. It reports whether
 // there was an answer.
@@ -130,7 +164,8 @@ func (g *group) ask(client int, q request, cancel bool) bool {
 	}
 	connected := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
-	op := porcupine.Operation{ClientId: client, Input: q, Call: g.order.Add(1)}
+	q.from, q.to = now().UnixMilli()-maxSkew, 0
+	op := porcupine.Operation{ClientId: client, Call: g.order.Add(1)}
 	answer, err := g.send(ctx, q)
 	op.Output, op.Return = answer, g.order.Add(1)
 	if err != nil {
@@ -139,7 +174,10 @@ func (g *group) ask(client int, q request, cancel bool) bool {
 			return g.ask(client, q, false)
 		}
 		op.Output, op.Return = lost, math.MaxInt64
+	} else {
+		q.to = now().UnixMilli() + maxSkew
 	}
+	op.Input = q
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil || changes(q) { // a read without an answer says nothing
@@ -175,16 +213,16 @@ func (g *group) send(ctx context.Context, q request) (string, error) {
 // encode returns the HTTP request, for one of the services.
 func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 	g.mu.Lock()
-	id := g.ids[q.number]
+	id := g.ids[strconv.Itoa(q.number)]
 	g.mu.Unlock()
 	method, path, body := "POST", "/license/"+id, ""
 	switch q.verb {
 	case "create":
 		path = "/license"
-		body = fmt.Sprintf(`{"name":%q,"product_id":"p","customer_id":%q,"key":%q,"max_activations":%d,"metadata":{"number":"%d"}}`,
-			q.name, q.licenseKey, q.licenseKey, seatLimit, q.number)
+		body = fmt.Sprintf(`{"name":%q,"product_id":"p","customer_id":%q,"key":%q,"max_activations":%d,"lease_seconds":%d,"expires_at":"%d-01-01T00:00:00Z","metadata":{"number":"%d"}}`,
+			q.name, q.subject, q.subject, seatLimit, lease/1000, firstYear, q.number)
 	case "list":
-		method, path = "GET", "/license?customer_id="+q.licenseKey
+		method, path = "GET", "/license?customer_id="+q.subject
 	case "get":
 		method = "GET"
 	case "seats":
@@ -195,12 +233,35 @@ func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 		method = "DELETE"
 	case "suspend", "reinstate":
 		path += "/" + q.verb
+	case "renew":
+		path, body = path+"/renew", `{"duration":"P1Y"}`
+	case "put plan":
+		method, path, body = "PUT", "/plan/"+q.subject, fmt.Sprintf(`{"product_id":"p","name":%q}`, q.name)
+	case "get plan":
+		method, path = "GET", "/plan/"+q.subject
+	case "delete plan":
+		method, path = "DELETE", "/plan/"+q.subject
+	case "fulfill":
+		fields := ""
+		if q.quantity > 0 {
+			fields += fmt.Sprintf(`,"quantity":%d`, q.quantity)
+		}
+		if q.name != "" {
+			fields += fmt.Sprintf(`,"metadata":{"name":%q}`, q.name)
+		}
+		method, path = "PUT", "/fulfillment/"+q.subject
+		body = fmt.Sprintf(`{"at":%q,"customer_id":%q,"plan_id":%q,"state":"active"%s}`, time.UnixMilli(q.at).UTC().Format(time.RFC3339Nano), q.subject, soldPlan, fields)
+	case "purchase":
+		method, path = "GET", "/fulfillment/"+q.subject
+	case "trial":
+		path = "/license/trial"
+		body = fmt.Sprintf(`{"plan_id":%q,"customer_id":"%s-%d","subjects":["device:%s-%d"]}`, soldPlan, q.subject, q.fingerprint, q.subject, q.number)
 	case "activate":
-		path, body = "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d"}`, q.licenseKey, q.fingerprint)
+		path, body = "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d"}`, q.subject, q.fingerprint)
 	case "take over":
-		path, body = "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d","take_over":"oldest"}`, q.licenseKey, q.fingerprint)
+		path, body = "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d","take_over":"oldest"}`, q.subject, q.fingerprint)
 	case "release":
-		path, body = "/license/deactivate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d"}`, q.licenseKey, q.fingerprint)
+		path, body = "/license/deactivate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d"}`, q.subject, q.fingerprint)
 	}
 	service := g.services[rand.N(len(g.services))]
 	r, err := http.NewRequestWithContext(ctx, method, *service.Load()+path, strings.NewReader(body))
@@ -229,15 +290,22 @@ type resource struct {
 	Metadata struct {
 		Number int `json:",string"`
 	}
-	Fingerprint int `json:",string"`
+	Fingerprint int       `json:",string"`
+	ExpiresAt   time.Time `json:"expires_at"`
 }
 
 // decode returns an answer in the terms of the model.
 func (g *group) decode(q request, status int, data []byte) (string, error) {
 	var answer struct {
 		resource
-		Code string
-		Data []resource
+		Code      string
+		Data      []resource
+		License   resource
+		LicenseID string `json:"license_id"`
+		Fields    map[string]struct {
+			Value any
+			At    time.Time
+		}
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		g.t.Errorf("%s: %v in %s", q.verb, err, data)
@@ -249,10 +317,25 @@ func (g *group) decode(q request, status int, data []byte) (string, error) {
 		words = append(words, answer.Code)
 	case q.verb == "release":
 		words = append(words, fmt.Sprint(answer.Status))
-	case q.verb == "delete":
+	case q.verb == "trial":
+		words = append(words, map[int]string{200: "again", 201: "started"}[status], g.same(fmt.Sprint(q.subject, " ", q.fingerprint), answer.License.ID))
+	case q.verb == "fulfill" || q.verb == "purchase":
+		var fields [2]field
+		for i, name := range []string{"quantity", "metadata/name"} {
+			if f, ok := answer.Fields[name]; ok {
+				fields[i] = field{fmt.Sprint(f.Value), f.At.UnixMilli()}
+			}
+		}
+		words = append(words, fmt.Sprint(fields), g.same(q.subject, answer.LicenseID))
+	case q.verb == "put plan" || q.verb == "get plan":
+		g.mu.Lock()
+		g.known[q.subject] = license{version: strconv.Itoa(answer.Revision)}
+		g.mu.Unlock()
+		words = append(words, fmt.Sprint(answer.Revision), answer.Name)
+	case q.verb == "delete" || q.verb == "delete plan":
 		words = append(words, "deleted")
 		g.mu.Lock()
-		delete(g.known, q.licenseKey)
+		delete(g.known, q.subject)
 		g.mu.Unlock()
 	case q.verb == "seats":
 		held := []int{}
@@ -268,20 +351,29 @@ func (g *group) decode(q request, status int, data []byte) (string, error) {
 	default:
 		words = append(words, g.learn(q, answer.resource))
 	}
-	return strings.Join(words, " "), nil
+	return strings.TrimSpace(strings.Join(words, " ")), nil
+}
+
+// same returns "" if a license has the same id whenever it is in an answer.
+func (g *group) same(what, id string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if known, ok := g.ids[what]; ok && known != id {
+		return "created twice"
+	}
+	g.ids[what] = id
+	return ""
 }
 
 // learn remembers a license that was in an answer and returns it in the terms of
 // the model.
 func (g *group) learn(q request, l resource) string {
-	version := fmt.Sprintf("%d.%v", l.Revision, l.Status)
+	version, number := fmt.Sprintf("%d.%v", l.Revision, l.Status), l.Metadata.Number
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := l.Metadata.Number
-	g.known[q.licenseKey] = license{n, version}
-	if id, ok := g.ids[n]; ok && id != l.ID {
-		return fmt.Sprintf("%d created twice", n)
+	g.known[q.subject] = license{number, version}
+	g.mu.Unlock()
+	if twice := g.same(strconv.Itoa(number), l.ID); twice != "" {
+		return fmt.Sprint(number, " ", twice)
 	}
-	g.ids[n] = l.ID
-	return fmt.Sprintf("%d %s %s", n, version, l.Name)
+	return fmt.Sprintf("%d %s %s until %d", number, version, l.Name, l.ExpiresAt.Year())
 }

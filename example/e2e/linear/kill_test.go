@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ var long = flag.Duration("long", 0, "how long TestKills runs on each store; 0: a
 const (
 	driverVariable = "LICENSEKIT_LINEAR_DRIVER"
 	sourceVariable = "LICENSEKIT_LINEAR_SOURCE"
+	clockVariable  = "LICENSEKIT_LINEAR_CLOCK" // epoch in nanoseconds, and the skew
 )
 
 func TestMain(m *testing.M) {
@@ -40,20 +42,25 @@ func TestMain(m *testing.M) {
 	if driver == "" {
 		os.Exit(m.Run())
 	}
-	if err := victim(driver, os.Getenv(sourceVariable)); err != nil {
+	if err := victim(driver, os.Getenv(sourceVariable), os.Getenv(clockVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // victim prints the address at which it serves.
-func victim(driver, source string) error {
+func victim(driver, source, clock string) error {
+	var began, skew int64
+	if _, err := fmt.Sscan(clock, &began, &skew); err != nil {
+		return err
+	}
+	epoch = time.Unix(0, began)
 	st, stop, err := openSource(context.Background(), driver, source)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	server := httptest.NewServer(licensing.NewHandler(st, options))
+	server := httptest.NewServer(licensing.NewHandler(st, options(time.Duration(skew))))
 	fmt.Println(server.URL)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
@@ -63,13 +70,15 @@ func victim(driver, source string) error {
 type process struct {
 	address
 	driver, source string
+	skew           time.Duration
 	cmd            *exec.Cmd
 }
 
 // start starts the process and waits until it serves.
 func (p *process) start() error {
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), driverVariable+"="+p.driver, sourceVariable+"="+p.source)
+	p.cmd.Env = append(os.Environ(), driverVariable+"="+p.driver, sourceVariable+"="+p.source,
+		fmt.Sprintf("%s=%d %d", clockVariable, epoch.UnixNano(), p.skew))
 	p.cmd.Stderr = os.Stderr
 	if _, err := p.cmd.StdinPipe(); err != nil { // which ends with this process
 		return err
@@ -96,8 +105,16 @@ func (p *process) kill() error {
 	return err
 }
 
+// pause stops the process for a while.
+func (p *process) pause(d time.Duration) error {
+	err := p.cmd.Process.Signal(syscall.SIGSTOP)
+	time.Sleep(d)
+	return errors.Join(err, p.cmd.Process.Signal(syscall.SIGCONT))
+}
+
 // TestKills sends requests to two processes with one store, of which one after
-// another is killed and started again: on SQLite and, with -long, on PostgreSQL.
+// another is killed and started again, or paused: on SQLite and, with -long, on
+// PostgreSQL.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -116,29 +133,35 @@ func TestKills(t *testing.T) {
 func testKills(t *testing.T, driver, source string) {
 	is := is.New(t)
 	st := openStore(t, driver, source)
-	processes := []*process{{driver: driver, source: source}, {driver: driver, source: source}}
+	processes := []*process{{driver: driver, source: source, skew: skews[0]}, {driver: driver, source: source, skew: skews[1]}}
 	for _, p := range processes {
 		is.NoErr(p.start())
 	}
 	g := newGroup(t, "", &processes[0].address, &processes[1].address)
-	kills, results, duration := 0, map[porcupine.CheckResult]int{}, cmp.Or(*long, time.Second)
+	faults, results, duration := 0, map[porcupine.CheckResult]int{}, cmp.Or(*long, time.Second)
 	var expires time.Time
-	for start := time.Now(); time.Since(start) < duration && !t.Failed(); kills++ {
-		if time.Now().After(expires) { // a token is valid for an hour
-			g.token, expires = newToken(t, st), time.Now().Add(30*time.Minute)
+	for start := time.Now(); time.Since(start) < duration && !t.Failed(); faults++ {
+		if time.Now().After(expires) { // a token is valid for a day of the clocks
+			g.token, expires = newToken(t, st), time.Now().Add(30*time.Second)
 		}
-		// One kill in a round: each leaves requests without an answer, and the
+		// One fault in a round: each leaves requests without an answer, and the
 		// check takes exponentially longer with their number.
-		var killer sync.WaitGroup
-		killer.Go(func() {
+		var fault sync.WaitGroup
+		fault.Go(func() {
 			time.Sleep(rand.N(200 * time.Millisecond))
-			p := processes[kills%2]
-			if err := errors.Join(p.kill(), p.start()); err != nil {
+			p := processes[faults%2]
+			var err error
+			if faults%4 < 2 {
+				err = errors.Join(p.kill(), p.start())
+			} else {
+				err = p.pause(rand.N(300 * time.Millisecond))
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
 		history := g.round()
-		killer.Wait()
+		fault.Wait()
 		results[check(t, history)]++
 	}
 	for _, p := range processes {
@@ -148,6 +171,6 @@ func testKills(t *testing.T, driver, source string) {
 	for _, count := range g.answers {
 		total += count
 	}
-	t.Logf("%d kills, %d requests, rounds: %v, answers: %v", kills, total, results, g.answers)
+	t.Logf("%d kills and pauses, %d requests, rounds: %v, answers: %v", faults, total, results, g.answers)
 	is.True(results[porcupine.Ok] > results[porcupine.Unknown]) // some may take too long to check
 }

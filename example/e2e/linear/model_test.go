@@ -10,31 +10,61 @@ import (
 const (
 	seatLimit    = 2
 	fingerprints = 4
+	customers    = 3 // of trials
+	devices      = 2 // of trials
+
+	lease    = 120_000    // of activations, in milliseconds of the clocks
+	maxSkew  = 30_000     // of the clock of a service
+	coarsely = lease / 10 // how much earlier a renewed lease may end
 )
 
 // lost is the answer that a client did not receive.
 const lost = "lost"
 
-// A request is one call of the API about the license with a certain key.
+// A request is one call of the API about one subject: the license with a certain
+// key, a plan, the purchase with a certain reference, or the trials of some customers.
 type request struct {
-	licenseKey  string
-	verb        string // "create", "get", "list", "seats", "update", "suspend", "reinstate", "delete", "activate", "take over" or "release"
-	number      int    // "create": of the license that it creates; others: of the license that they address
-	name        string // "create", "update"
+	subject     string
+	verb        string // see verbs
+	number      int    // "create": of the license that it creates; other verbs of licenses: of the license that they address; "trial": of the device
+	name        string // "create", "update", "put plan"; "fulfill": of the metadata, or ""
 	ifMatch     string
-	fingerprint int    // "activate", "take over", "release"
+	fingerprint int    // "activate", "take over", "release"; "trial": the number of the customer
+	quantity    int    // "fulfill", or 0
+	at          int64  // "fulfill", in milliseconds
 	key         string // Idempotency-Key
+
+	from, to int64 // between which the clock of the service was, in milliseconds
 }
 
-// A record is what the service knows about one license key: at most one license,
-// its activations, and the stored replies.
+// A record is what the service knows about one subject. Of a license key, that is
+// at most one license, its activations, and the stored replies.
 type record struct {
-	number    int // of the license; 0: none
+	number    int // of the license; of a plan or a purchase: 1; 0: none
 	revision  int
 	name      string
+	year      int // in which the license ends
 	suspended bool
-	seats     [fingerprints]string // "" (never activated), "live", "released" or "evicted"
-	replies   string               // a line for each Idempotency-Key
+	seats     [fingerprints]seat
+	latest    int64  // that a clock may have shown when seats were counted
+	replies   string // a line for each Idempotency-Key
+
+	fields [2]field // of a purchase: quantity and metadata
+	trials [customers]bool
+	taken  [devices]bool
+}
+
+// A seat is the latest activation of a fingerprint. Its lease ends between two
+// instants, because the model knows the clocks only roughly.
+type seat struct {
+	status         string // "" (never activated), "live", "released" or "evicted"
+	earliest, last int64
+}
+
+// A field of a purchase has the value with the latest instant.
+type field struct {
+	value string
+	at    int64
 }
 
 func (r record) version() string {
@@ -45,20 +75,41 @@ func (r record) version() string {
 }
 
 // shown is the license in an answer.
-func (r record) shown() string { return fmt.Sprintf("%d %s %s", r.number, r.version(), r.name) }
+func (r record) shown() string {
+	return fmt.Sprintf("%d %s %s until %d", r.number, r.version(), r.name, r.year)
+}
 
+// live returns the fingerprints with a seat.
 func (r record) live() (held []int) {
-	for i, status := range r.seats {
-		if status == "live" {
+	for i, s := range r.seats {
+		if s.status == "live" {
 			held = append(held, i)
 		}
 	}
 	return held
 }
 
-func (r record) with(fingerprint int, status string) record {
-	r.seats[fingerprint] = status // of a copy
+func (r record) with(fingerprint int, s seat) record {
+	r.seats[fingerprint] = s // of a copy
 	return r
+}
+
+// views returns what a service may see whose clock was between from and to:
+// leases that may have ended are live in some and ended in others.
+func (r record) views(from, to int64) []record {
+	views := []record{r}
+	for i, s := range r.seats {
+		if s.status != "live" || s.earliest > max(to, r.latest) {
+			continue
+		}
+		for _, v := range views {
+			views = append(views, v.with(i, seat{status: "lease_ended"}))
+		}
+		if s.last <= from { // certainly
+			views = views[len(views)/2:]
+		}
+	}
+	return views
 }
 
 // reply returns the stored reply of an Idempotency-Key.
@@ -68,97 +119,181 @@ func (r record) reply(key string) (answer string, ok bool) {
 	return answer, ok
 }
 
-// answer is the specification: the answer to a request and the records that may
-// result, of which there are several only for a take-over.
-func (r record) answer(q request) (answer string, next []record) {
+// An outcome is what may happen to a request.
+type outcome struct {
+	answer string
+	next   record
+}
+
+func one(answer string, next record) []outcome { return []outcome{{answer, next}} }
+
+// answer is the specification. It returns several outcomes only of take-overs and
+// where leases may have ended.
+func (r record) answer(q request) []outcome {
 	if q.key != "" {
 		if answer, ok := r.reply(q.key); ok {
-			return answer, []record{r}
+			return one(answer, r)
 		}
 	}
-	answer, next = r.handle(q)
-	if q.key != "" && strings.HasPrefix(answer, "20") { // a failed change stores nothing
-		for i := range next {
-			next[i].replies += "\n" + q.key + " " + answer + "\n"
+	outcomes := r.handle(q)
+	for i, o := range outcomes {
+		if q.key != "" && strings.HasPrefix(o.answer, "20") { // a failed change stores nothing
+			outcomes[i].next.replies += "\n" + q.key + " " + o.answer + "\n"
 		}
 	}
-	return answer, next
+	return outcomes
 }
 
 // handle is answer for a request that has not been made with its key before.
-func (r record) handle(q request) (answer string, next []record) {
+func (r record) handle(q request) []outcome {
 	switch q.verb {
 	case "create":
 		if r.number != 0 {
-			return "409 key_taken", []record{r}
+			return one("409 key_taken", r)
 		}
-		r = record{number: q.number, revision: 1, name: q.name, replies: r.replies}
-		return "201 " + r.shown(), []record{r}
+		r = record{number: q.number, revision: 1, name: q.name, year: firstYear, replies: r.replies}
+		return one("201 "+r.shown(), r)
 	case "list":
 		if r.number == 0 {
-			return "200", []record{r}
+			return one("200", r)
 		}
-		return "200 " + r.shown(), []record{r}
+		return one("200 "+r.shown(), r)
 	case "activate", "take over", "release":
 		if r.number == 0 {
-			return "404 not_found", []record{r}
+			return one("404 not_found", r)
 		}
 		return r.seat(q)
+	case "put plan", "get plan", "delete plan":
+		return one(r.plan(q))
+	case "fulfill", "purchase":
+		return one(r.purchase(q))
+	case "trial":
+		return one(r.trial(q))
 	}
 	switch {
 	case r.number != q.number:
-		return "404 not_found", []record{r}
+		return one("404 not_found", r)
 	case q.verb == "get":
-		return "200 " + r.shown(), []record{r}
+		return one("200 "+r.shown(), r)
 	case q.verb == "seats":
-		return "200 " + fmt.Sprint(r.live()), []record{r}
+		var outcomes []outcome
+		for _, view := range r.views(q.from, q.to) {
+			outcomes = append(outcomes, outcome{"200 " + fmt.Sprint(view.live()), r})
+		}
+		return outcomes
 	case q.ifMatch != "" && q.ifMatch != r.version():
-		return "412 stale", []record{r}
+		return one("412 stale", r)
 	case q.verb == "delete":
-		return "200 deleted", []record{{replies: r.replies}}
+		return one("200 deleted", record{replies: r.replies})
 	case q.verb == "update":
 		r.name = q.name
+	case q.verb == "renew":
+		r.year++
 	case r.suspended == (q.verb == "suspend"):
-		return "409 move_forbidden", []record{r}
+		return one("409 move_forbidden", r)
 	default:
 		r.suspended = !r.suspended
 	}
 	r.revision++
-	return "200 " + r.shown(), []record{r}
+	return one("200 "+r.shown(), r)
 }
 
 // seat is handle for a request with the license key. A take-over evicts the oldest
 // activation. The model lets it evict any, because activations of one millisecond
-// are equally old.
-func (r record) seat(q request) (answer string, next []record) {
-	i, status, held := q.fingerprint, r.seats[q.fingerprint], r.live()
-	switch {
-	case q.verb == "release" && status == "":
-		return "404 not_found", []record{r}
-	case q.verb == "release" && status == "live":
-		return "200 released", []record{r.with(i, "released")}
-	case q.verb == "release":
-		return "200 " + status, []record{r}
-	case r.suspended:
-		return "409 suspended", []record{r}
-	case status == "live" || len(held) < seatLimit:
-		return "200 valid", []record{r.with(i, "live")}
-	case q.verb == "activate":
-		return "409 activation_limit", []record{r}
+// are equally old, and the clocks of two services differ.
+func (r record) seat(q request) (outcomes []outcome) {
+	i := q.fingerprint
+	for _, view := range r.views(q.from, q.to) {
+		status, held := view.seats[i].status, view.live()
+		counted := r
+		counted.latest = max(r.latest, q.to)
+		taken := seat{"live", q.from + lease, q.to + lease}
+		switch {
+		case q.verb == "release" && status == "":
+			outcomes = append(outcomes, outcome{"404 not_found", r})
+		case q.verb == "release" && status == "live":
+			outcomes = append(outcomes, outcome{"200 released", r.with(i, seat{status: "released"})})
+		case q.verb == "release":
+			outcomes = append(outcomes, outcome{"200 " + status, r})
+		case r.suspended:
+			outcomes = append(outcomes, outcome{"409 suspended", r})
+		case status == "live":
+			taken.earliest, taken.last = taken.earliest-coarsely, max(taken.last, r.seats[i].last)
+			outcomes = append(outcomes, outcome{"200 valid", r.with(i, taken)})
+		case len(held) < seatLimit:
+			outcomes = append(outcomes, outcome{"200 valid", counted.with(i, taken)})
+		case q.verb == "activate":
+			outcomes = append(outcomes, outcome{"409 activation_limit", r})
+		default:
+			for _, j := range held {
+				outcomes = append(outcomes, outcome{"200 valid", counted.with(j, seat{status: "evicted"}).with(i, taken)})
+			}
+		}
 	}
-	for _, j := range held {
-		next = append(next, r.with(j, "evicted").with(i, "live"))
-	}
-	return "200 valid", next
+	return outcomes
 }
 
-// model is the specification in the form that the checker requires. Each license
-// key is checked by itself.
+// plan is handle for a plan.
+func (r record) plan(q request) (answer string, next record) {
+	version := fmt.Sprint(r.revision)
+	switch {
+	case r.number == 0 && (q.verb != "put plan" || q.ifMatch != ""):
+		return "404 not_found", r
+	case q.verb == "get plan":
+		return fmt.Sprintf("200 %d %s", r.revision, r.name), r
+	case q.ifMatch != "" && q.ifMatch != version:
+		return "412 stale", r
+	case q.verb == "delete plan":
+		return "200 deleted", record{}
+	}
+	status := 200
+	if r.number == 0 {
+		status = 201
+	}
+	r.number, r.revision, r.name = 1, r.revision+1, q.name
+	return fmt.Sprintf("%d %d %s", status, r.revision, r.name), r
+}
+
+// purchase is handle for a purchase: each field has the value with the latest
+// instant, in whatever order the requests arrive.
+func (r record) purchase(q request) (answer string, next record) {
+	status := 200
+	switch {
+	case q.verb == "purchase" && r.number == 0:
+		return "404 not_found", r
+	case q.verb == "fulfill":
+		if r.number == 0 {
+			status, r.number = 201, 1
+		}
+		if q.quantity > 0 && q.at > r.fields[0].at {
+			r.fields[0] = field{fmt.Sprint(q.quantity), q.at}
+		}
+		if q.name != "" && q.at > r.fields[1].at {
+			r.fields[1] = field{q.name, q.at}
+		}
+	}
+	return fmt.Sprintf("%d %v", status, r.fields), r
+}
+
+// trial is handle for the start of a trial: one for each customer and each device.
+func (r record) trial(q request) (answer string, next record) {
+	switch {
+	case r.trials[q.fingerprint]:
+		return "200 again", r
+	case r.taken[q.number]:
+		return "409 trial_taken", r
+	}
+	r.trials[q.fingerprint], r.taken[q.number] = true, true
+	return "201 started", r
+}
+
+// model is the specification in the form that the checker requires. Each subject
+// is checked by itself.
 var model = (&porcupine.NondeterministicModel{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		byKey := map[string]int{}
 		for _, op := range history {
-			key := op.Input.(request).licenseKey
+			key := op.Input.(request).subject
 			i, ok := byKey[key]
 			if !ok {
 				i = len(parts)
@@ -170,12 +305,10 @@ var model = (&porcupine.NondeterministicModel{
 	},
 	Init: func() []any { return []any{record{}} },
 	Step: func(state, input, output any) (next []any) {
-		answer, records := state.(record).answer(input.(request))
-		if output != lost && output != answer {
-			return nil
-		}
-		for _, r := range records {
-			next = append(next, r)
+		for _, o := range state.(record).answer(input.(request)) {
+			if output == lost || output == o.answer {
+				next = append(next, o.next)
+			}
 		}
 		return next
 	},
