@@ -1,0 +1,123 @@
+//go:build linux
+
+package soak
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+var long = flag.Duration("long", 0, "how long TestSoak runs; 0: some seconds")
+
+const (
+	speed   = 500 // of the clock
+	shortly = 5 * time.Second
+	enough  = 3 * 24 * time.Hour / speed // time in which events were purged, and the store is as large as it gets
+)
+
+// TestSoak checks that nothing grows after some time.
+func TestSoak(t *testing.T) {
+	duration := cmp.Or(*long, shortly)
+	for _, fault := range soak(t, duration, func(h http.Handler, _ *slog.Logger, _ string) http.Handler { return h }, duration >= enough) {
+		t.Error(fault)
+	}
+}
+
+// TestSoakFindsLeaks checks that TestSoak would find a service that leaks.
+func TestSoakFindsLeaks(t *testing.T) {
+	is := is.New(t)
+	var mu sync.Mutex
+	var memory [][]byte
+	var open []*os.File
+	requests := 0
+	never := make(chan struct{})
+	defer close(never)
+	faults := soak(t, shortly, func(next http.Handler, log *slog.Logger, store string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r)
+			mu.Lock()
+			defer mu.Unlock()
+			requests++
+			memory = append(memory, make([]byte, 32<<10))
+			go func() { <-never }()
+			if f, err := os.Open(os.DevNull); err == nil && len(open) < 500 {
+				open = append(open, f)
+			}
+			log.Info("the same once more", "text", strings.Repeat("x", requests))
+			if f, err := os.OpenFile(store+"-journal", os.O_RDWR|os.O_CREATE, 0o600); err == nil { // as if the store grew
+				f.Truncate(int64(requests) << 15)
+				f.Close()
+			}
+		})
+	}, true)
+	for _, f := range open {
+		f.Close()
+	}
+	t.Log(faults)
+	is.Equal(len(faults), 5)
+}
+
+// soak runs a service under load and returns what grew. The service is around the
+// handler, and gets its log and the file of its store.
+func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.Logger, string) http.Handler, withStore bool) []string {
+	t.Helper()
+	is := is.New(t)
+	file := filepath.Join(t.TempDir(), "licenses.db")
+	st, err := sqlite.Open(file)
+	is.NoErr(err)
+	defer st.Close()
+	var logged counter
+	logger := slog.New(slog.NewTextHandler(&logged, nil))
+	began := time.Now()
+	h := licensing.NewHandler(st, licensing.Options{
+		Now:    func() time.Time { return began.Add(speed * time.Since(began)) },
+		Logger: logger, RequestLog: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
+		Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+		Events: license.EventOptions{Retention: 24 * time.Hour},
+		Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) {
+			return operator.Operator{ID: "op", Email: "ada@example.com", Role: operator.RoleAdmin}, true
+		}},
+		Webhooks:    webhook.Options{AllowPrivate: true, DeliveryRetention: 6 * time.Hour},
+		Subscribers: []licensing.Subscriber{{Name: "s", Handle: func(context.Context, license.Event) error { return nil }}},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { h.Run(ctx) })
+	server := httptest.NewServer(around(h, logger, file))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	l := newLoad(t, h, server.URL)
+	for worker := range workers {
+		work.Go(func() { l.work(ctx, worker) })
+	}
+	var samples []sample
+	for tick := time.Tick(duration / 60); time.Since(began) < duration && !t.Failed(); {
+		<-tick
+		s, err := measure(began, file)
+		is.NoErr(err)
+		s.log, s.requests = logged.Load(), l.requests.Load()
+		samples = append(samples, s)
+	}
+	cancel()
+	work.Wait()
+	t.Logf("\n%s\n%d deliveries, answers: %v", table(samples), l.received.Load(), l.statuses)
+	return grown(samples[len(samples)*2/5:], withStore)
+}
