@@ -73,7 +73,7 @@ func (s *revokingStore) revoke(t testing.TB, n int) {
 
 // TestManyRevokedLicenses has more licenses on the revocation list of a product
 // than fit into one: the list of each alone is still signed, Health warns at half,
-// and nobody can make the service read the rows again and again.
+// and no client can make the service read the rows again and again.
 func TestManyRevokedLicenses(t *testing.T) {
 	is := is.New(t)
 	st := &revokingStore{Store: memory.New()}

@@ -43,7 +43,7 @@ func TestPlansOverHTTP(t *testing.T) {
 	is.Equal(c.do("GET", "/plan/price_1", "").Code, http.StatusNotFound)
 }
 
-// A fault of the path is not one of the body, and both are reported at once.
+// A fault of the path is not one of the body, and both are reported together.
 func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 	c := newCaller(t, licensing.Options{})
 	for _, test := range []struct{ path, body, want string }{

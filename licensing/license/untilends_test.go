@@ -57,7 +57,7 @@ func TestUntilEndsUpdates(t *testing.T) {
 }
 
 // A row of an import says when updates end, also before its plan is known. What is
-// exported as CSV is imported as it was.
+// exported as CSV is imported unchanged.
 func TestImportOfMaintenance(t *testing.T) {
 	is := is.New(t)
 	never := (*time.Time)(nil)

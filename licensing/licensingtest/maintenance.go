@@ -14,7 +14,7 @@ func testMaintenance(a *api) {
 	made := a.post("license", object("name", "Ada", "product_id", "atlas", "customer_id", "ada", "updates_until", first)).is(http.StatusCreated).has("updates_until", first)
 	id, key := "license/"+made.text("id"), made.text("key")
 
-	a.test("builds until then are valid", func(a *api) {
+	a.test("earlier builds are valid", func(a *api) {
 		a.post("license", object("name", "Ada", "product_id", "atlas", "customer_id", "ada", "updates_until", "soon")).is(http.StatusUnprocessableEntity).names("#/updates_until")
 		a.post("license/validate", object("key", key, "built_at", "today")).is(http.StatusUnprocessableEntity).names("#/built_at")
 		a.activate(key, "pc", "built_at", last).is(http.StatusConflict).has("code", "updates_ended")

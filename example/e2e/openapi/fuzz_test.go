@@ -387,7 +387,7 @@ func (f *fuzzer) headerValue(p *openapi3.Parameter) string {
 	}, value)
 }
 
-// authorize adds credentials, mostly those that the operation needs.
+// authorize adds credentials, mostly the ones that the operation needs.
 func (f *fuzzer) authorize(to target, header map[string]string) {
 	g := &f.grammar
 	token := "Bearer " + f.clients[0].token

@@ -24,7 +24,7 @@ func transferForm(v *visit) (*formPage, error) {
 		&field{Name: "customer_id", Label: "New customer", Hint: "Your ID for the customer.", Type: "text", Required: true, MaxLength: 255},
 		&field{Name: "name", Label: "Name", Hint: "The name that you and the new customer use. Leave blank for the customer ID.", Type: "text", MaxLength: 255},
 		&field{Name: "keep_key", Label: "License key", Type: "checkbox", Options: []option{
-			{Value: "yes", Label: "Keep the key", Hint: "Whoever has the key can continue to use the license."},
+			{Value: "yes", Label: "Keep the key", Hint: "The former customer can continue to use the license with the key."},
 		}},
 		reasonField("Optional. Recorded in the history."),
 	), "Transfer license", "The license has been transferred to the customer."
