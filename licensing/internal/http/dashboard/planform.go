@@ -74,7 +74,7 @@ func newPlanForm(*visit) (*formPage, error) {
 		Form: planFields(license.Plan{}),
 	}
 	p.Form.Groups[0].Fields = append([]*field{{
-		Name: "id", Label: "Plan ID", Hint: "The ID of a price at your payment provider needs no translation. It cannot be changed.", Type: "text", Required: true, Mono: true, MaxLength: 255,
+		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
 	}}, p.Form.Groups[0].Fields...)
 	p.prepare = func(v *visit) error { return v.offerProducts(p.Form) }
 	p.do = func(tx *visit) (string, error) {
