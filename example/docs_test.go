@@ -75,7 +75,14 @@ func TestSnippetsCompile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range snippets(t, text) {
 				source, isCompiled := strings.CutPrefix(s.marker, "compiled: ")
+				runBy, isRun := strings.CutPrefix(s.marker, "run: ")
 				switch {
+				case s.language == "sh" && isRun:
+					folder, _, _ := strings.Cut(runBy, " ")
+					if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(folder))); err != nil {
+						t.Error(err)
+					}
+					continue // tests of that package
 				case s.language == "sh" && s.marker == "run", s.language == "go" && s.marker == "built":
 					continue // other tests
 				case s.language != "go" || !isCompiled:
