@@ -117,6 +117,11 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 			continue
 		}
 		rt.mux.Handle(pattern, Handler(func(w http.ResponseWriter, r *http.Request) error {
+			for _, name := range route.names {
+				if value := r.PathValue(name); onlySlashes(value) {
+					r.SetPathValue(name, value[1:])
+				}
+			}
 			for _, route := range alike[pattern] {
 				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
 					return serve(w, r, route)
@@ -127,6 +132,28 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 	}
 	return rt
 }
+
+// ServeHTTP serves a request with a clean path. To a mux, a segment of %2F is the
+// end of a path with a trailing slash, so segments of slashes get one more, which
+// the handlers take off again.
+func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawPath != "" { // it has an escaped slash
+		segments := strings.Split(r.URL.EscapedPath(), "/")
+		for i, segment := range segments {
+			if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
+				segments[i] += "%2F"
+			}
+		}
+		u := *r.URL
+		u.RawPath = strings.Join(segments, "/")
+		u.Path, _ = url.PathUnescape(u.RawPath)
+		r = r.WithContext(r.Context())
+		r.URL = &u
+	}
+	rt.mux.ServeHTTP(w, r)
+}
+
+func onlySlashes(s string) bool { return s != "" && strings.Trim(s, "/") == "" }
 
 // parameter matches a parameter of a path, with its name and the prefix that it
 // requires.
@@ -193,8 +220,7 @@ const home = "dashboard/"
 // isClean reports whether an escaped path begins with exactly one slash, and has
 // neither an empty segment, a trailing slash, a dot segment in any spelling, nor a
 // segment that is not text. A mux would redirect other paths; here they match no
-// route, and neither does one that ends in the segment %2F, which is a trailing
-// slash to a mux.
+// route.
 func isClean(escaped string) bool {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok || rest == "" || rest == home {

@@ -88,7 +88,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
 		Handler(s.refuse).ServeHTTP(x, r)
 	} else {
-		s.router.mux.ServeHTTP(x, r)
+		s.router.ServeHTTP(x, r)
 	}
 }
 
