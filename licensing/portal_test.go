@@ -164,17 +164,23 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	// The upload of a request takes the seat again, and its file holds it.
 	text, err := licensefile.NewRequest(l.Key, "fp-air").Text()
 	is.NoErr(err)
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	part, err := form.CreateFormFile("file", "request.txt")
-	is.NoErr(err)
-	_, _ = io.WriteString(part, text+"\n")
-	is.NoErr(form.Close())
-	r := httptest.NewRequestWithContext(t.Context(), "POST", "/account/licenses/"+l.ID+"/request", &body)
-	r.Header.Set("Content-Type", form.FormDataContentType())
-	w = httptest.NewRecorder()
-	host.mount.ServeHTTP(w, r)
-	is.Equal(w.Code, http.StatusOK)
+	answer := func(pasted, uploaded string) *httptest.ResponseRecorder {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		is.NoErr(form.WriteField("request", pasted))
+		part, err := form.CreateFormFile("file", "request.txt")
+		is.NoErr(err)
+		_, _ = io.WriteString(part, uploaded)
+		is.NoErr(form.Close())
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/account/licenses/"+l.ID+"/request", &body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		w := httptest.NewRecorder()
+		host.mount.ServeHTTP(w, r)
+		is.Equal(w.Code, http.StatusOK)
+		return w
+	}
+	answer(text, "the text of an earlier request") // what is pasted counts
+	w = answer("", text+"\n")
 	is.Equal(w.Header().Get("Content-Disposition"), `attachment; filename="atlas.license"`)
 	keys, err := host.Handler.Files().KeySet(t.Context())
 	is.NoErr(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -62,6 +63,14 @@ left out  policies with metadata: 1
 	v, err = s.Validate(t.Context(), license.ValidateParams{Key: "key/eyJhIjoxfQ==.c2lnbmF0dXJl"})
 	is.NoErr(err)
 	is.Equal(v.Code, license.VerdictSuspended)
+
+	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: plan.ID, Name: "Team, corrected", ProductID: plan.ProductID})
+	is.NoErr(err)
+	_, err = run(t, "move-in", path, "testdata/keygen", "write")
+	is.NoErr(err)
+	plan, err = s.GetPlan(t.Context(), plan.ID)
+	is.NoErr(err)
+	is.Equal(plan.Name, "Team, corrected")
 }
 
 // TestMoveInExpirations: what an expiry ends follows from the policy, and what cannot
@@ -136,10 +145,10 @@ func TestMoveInFromCSV(t *testing.T) {
 	is.True(err != nil)
 	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 1 refused\nrefused   line 3: key must be 16 to 1,024 visible ASCII characters\n")
 	is.Equal(licensesIn(t, path), 0)
+	_, err = run(t, "move-in", path, file, "write") // stores what can be stored
+	require.Contains(t, err.Error(), "some licenses were refused")
+	is.Equal(licensesIn(t, path), 1)
 
-	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\n")
-	_, err = run(t, "move-in", path, file, "write")
-	is.NoErr(err)
 	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "OLD-KEY-0000-0001"})
 	is.NoErr(err)
 	is.True(v.Valid)
