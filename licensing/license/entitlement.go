@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 )
 
 // The limits of entitlements and metadata.
@@ -137,7 +138,5 @@ func names[V any](m map[string]V) []string {
 	return out
 }
 
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
-
 // pointer returns the path of one entry, as in a JSON pointer (RFC 6901).
-func pointer(field, name string) string { return field + "/" + escapePointer.Replace(name) }
+func pointer(field, name string) string { return field + "/" + input.Escape(name) }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // Query decodes query parameters into the struct that v points to. Each must
@@ -42,7 +43,7 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []F
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			errs = append(errs, FieldError{Field: name, Code: codeUnknown, Detail: "is not a parameter of this request; " + parameters})
+			errs = append(errs, FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
 		}
 	}
 	return errs
@@ -56,15 +57,15 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 		v.SetBool(true)
 		return "", ""
 	case slices.ContainsFunc(given, isNotStorable):
-		return codeInvalidFormat, "must be valid UTF-8 without NUL characters"
+		return api.FieldInvalidFormat, "must be valid UTF-8 without NUL characters"
 	case v.Kind() != reflect.Slice && len(given) > 1:
-		return codeRepeated, "must appear only once"
+		return api.FieldRepeated, "must appear only once"
 	case slices.Contains(given, ""):
-		return codeRequired, "must not be empty; set a value or omit it"
+		return api.FieldRequired, "must not be empty; set a value or omit it"
 	}
 	if target, ok := v.Addr().Interface().(*time.Time); ok {
 		if *target, ok = parseTime(given[0]); !ok {
-			return codeInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
+			return api.FieldInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
 		}
 		return "", ""
 	}
@@ -75,13 +76,13 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 		v.Set(reflect.ValueOf(given))
 	case reflect.Bool:
 		if given[0] != "true" && given[0] != "false" {
-			return codeInvalidFormat, "must be true or false"
+			return api.FieldInvalidFormat, "must be true or false"
 		}
 		v.SetBool(given[0] == "true")
 	case reflect.Int:
 		n, err := strconv.Atoi(given[0])
 		if err != nil || n < 1 || n > valid.MaxLimit || given[0] != strconv.Itoa(n) {
-			return codeOutOfRange, fmt.Sprintf("must be a whole number between 1 and %d", valid.MaxLimit)
+			return api.FieldOutOfRange, fmt.Sprintf("must be a whole number between 1 and %d", valid.MaxLimit)
 		}
 		v.SetInt(int64(n))
 	default:

@@ -10,23 +10,14 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
-)
-
-// The codes of field errors. They are part of the API.
-const (
-	codeRequired      = "required"
-	codeInvalidType   = "invalid_type"
-	codeInvalidFormat = "invalid_format"
-	codeOutOfRange    = "out_of_range"
-	codeUnknown       = "unknown"
-	codeRepeated      = "repeated"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A FieldError says what is wrong with one member or parameter.
 type FieldError = auth.FieldError
 
 // ErrNotObject is the error of a JSON value that is not an object.
-var ErrNotObject = &auth.InvalidError{Fields: failed(codeInvalidType, "must be a JSON object")}
+var ErrNotObject = &auth.InvalidError{Fields: failed(api.FieldInvalidType, "must be a JSON object")}
 
 // A Struct is the wire format of a parameter struct. It is safe for concurrent
 // use.
@@ -130,15 +121,15 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 		}
 		switch {
 		case !present && f.required:
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "is required"})
+			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "is required"})
 		case !present, f.nullable && string(raw) == "null":
 		case f.filled && string(raw) == `""`:
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"})
+			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
 			field := f.In(v)
 			broken := decode(field, raw)
 			if f.filled && len(broken) == 0 && field.Kind() == reflect.Int && field.IsZero() {
-				broken = []FieldError{{Code: codeOutOfRange, Detail: "must not be 0; set a value or omit it"}}
+				broken = []FieldError{{Code: api.FieldOutOfRange, Detail: "must not be 0; set a value or omit it"}}
 			}
 			for _, e := range broken {
 				e.Field = f.Name + e.Field
@@ -151,7 +142,7 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !s.byName[name] {
-			errs = append(errs, FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; omit it"})
+			errs = append(errs, FieldError{Field: Escape(shorten(name)), Code: api.FieldUnknown, Detail: "is not a member of this object; omit it"})
 		}
 	}
 	return errs
@@ -181,5 +172,5 @@ func Checker(rules map[string]valid.Rule) func(params any) []FieldError {
 	}
 }
 
-// escape escapes a name for use in a path (RFC 6901).
-var escape = strings.NewReplacer("~", "~0", "/", "~1").Replace
+// Escape escapes a name for use in a path (RFC 6901).
+var Escape = strings.NewReplacer("~", "~0", "/", "~1").Replace

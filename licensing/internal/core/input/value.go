@@ -34,7 +34,7 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		return decode(reflect.ValueOf(value).Elem(), raw)
 	}
 	if null {
-		return failed(codeRequired, "cannot be null")
+		return failed(api.FieldRequired, "cannot be null")
 	}
 	switch target := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -49,7 +49,7 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		return decodeTextMap(target, raw, true, func(s string) *string { return &s })
 	case *map[string]any:
 		if raw[0] != '{' {
-			return failed(codeInvalidType, "must be an object")
+			return failed(api.FieldInvalidType, "must be an object")
 		}
 		o, _ := members(raw)
 		*target = o.values()
@@ -64,12 +64,12 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		v.Set(value)
 	case reflect.String:
 		if raw[0] != '"' {
-			return failed(codeInvalidType, "must be a string")
+			return failed(api.FieldInvalidType, "must be a string")
 		}
 		v.SetString(unquote(raw))
 	case reflect.Bool:
 		if raw[0] != 't' && raw[0] != 'f' {
-			return failed(codeInvalidType, "must be true or false")
+			return failed(api.FieldInvalidType, "must be true or false")
 		}
 		v.SetBool(raw[0] == 't')
 	case reflect.Int64, reflect.Int:
@@ -90,11 +90,11 @@ func failed(code, detail string) []FieldError { return []FieldError{{Code: code,
 func decodeTime(target *time.Time, raw json.RawMessage) []FieldError {
 	const want = `must be an RFC 3339 time such as "2030-01-31T00:00:00Z"`
 	if raw[0] != '"' {
-		return failed(codeInvalidType, want)
+		return failed(api.FieldInvalidType, want)
 	}
 	t, ok := parseTime(unquote(raw))
 	if !ok {
-		return failed(codeInvalidFormat, want)
+		return failed(api.FieldInvalidFormat, want)
 	}
 	*target = t
 	return nil
@@ -117,14 +117,14 @@ func parseTime(s string) (time.Time, bool) {
 // [*api.FieldError], the code and detail of that are reported.
 func decodeText(target encoding.TextUnmarshaler, raw json.RawMessage) []FieldError {
 	if raw[0] != '"' {
-		return failed(codeInvalidType, "must be a string")
+		return failed(api.FieldInvalidType, "must be a string")
 	}
 	err := target.UnmarshalText([]byte(unquote(raw)))
 	if invalid, ok := errors.AsType[*api.FieldError](err); ok {
 		return failed(invalid.Code, invalid.Detail)
 	}
 	if err != nil {
-		return failed(codeInvalidFormat, err.Error())
+		return failed(api.FieldInvalidFormat, err.Error())
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func decodeTexts(target *[]string, raw json.RawMessage) []FieldError {
 		list[i], ok = elements[i].(string)
 	}
 	if !ok {
-		return failed(codeInvalidType, "must be an array of strings")
+		return failed(api.FieldInvalidType, "must be an array of strings")
 	}
 	*target = list
 	return nil
@@ -147,7 +147,7 @@ func decodeTexts(target *[]string, raw json.RawMessage) []FieldError {
 // a string. If nulls are allowed, it holds the zero value for null.
 func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []FieldError) {
 	if raw[0] != '{' {
-		return failed(codeInvalidType, "must be an object of strings")
+		return failed(api.FieldInvalidType, "must be an object of strings")
 	}
 	o, _ := members(raw)
 	texts := make(map[string]V, len(o))
@@ -158,7 +158,7 @@ func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool,
 		case nulls && raw[0] == 'n':
 			texts[name] = *new(V)
 		default:
-			errs = append(errs, FieldError{Field: "/" + escape(name), Code: codeInvalidType, Detail: "must be a string"})
+			errs = append(errs, FieldError{Field: "/" + Escape(name), Code: api.FieldInvalidType, Detail: "must be a string"})
 		}
 	}
 	*target = texts
@@ -173,14 +173,14 @@ const maxExact = 1<<53 - 1
 // are equal.
 func wholeNumber(raw json.RawMessage) (n int64, code string) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
-		return 0, codeInvalidType
+		return 0, api.FieldInvalidType
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	switch {
 	case err != nil || math.Abs(f) > maxExact:
-		return 0, codeOutOfRange
+		return 0, api.FieldOutOfRange
 	case f != math.Trunc(f):
-		return 0, codeInvalidType
+		return 0, api.FieldInvalidType
 	}
 	return int64(f), ""
 }
