@@ -47,6 +47,7 @@ func TestPlansOverHTTP(t *testing.T) {
 func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 	c := newCaller(t, licensing.Options{})
 	for _, test := range []struct{ path, body, want string }{
+		{"/license", `{"id":"","name":"n"}`, "#/id"}, // the path has no such parameter
 		{"/plan/-", basicPlan, "planID"},
 		{"/plan/-", `{"product_id":7}`, "#/product_id planID"},
 		{"/fulfillment/-", `{"at":"2026-01-01T00:00:00Z"}`, "reference"},
@@ -55,7 +56,11 @@ func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 	} {
 		t.Run(test.path+test.body, func(t *testing.T) {
 			is := is.New(t)
-			a := c.in(t).do("PUT", test.path, test.body)
+			method := "PUT"
+			if test.path == "/license" {
+				method = "PATCH"
+			}
+			a := c.in(t).do(method, test.path, test.body)
 			is.Equal(a.Code, http.StatusUnprocessableEntity)
 			var places []string
 			for _, e := range a.json["errors"].([]any) {

@@ -148,7 +148,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		lines.begin()
 		return nil
 	}
-	if route.reads() || route.Scope == "" || key == "" {
+	if key == "" {
 		result, err := e.do(r.Context(), rules, params.Interface())
 		if err != nil {
 			return e.located(err, route, 0)
@@ -211,7 +211,7 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	p := ProblemOf(err)
 	for i := members; i < len(p.Errors); i++ {
 		name := invalid.Fields[i].Field
-		if at := e.form.Find(func(f input.Field) bool { return f.Path != "" && strings.EqualFold(f.GoName, name) }); at != nil {
+		if at := e.form.Find(func(f input.Field) bool { return slices.Contains(route.names, f.Path) && strings.EqualFold(f.GoName, name) }); at != nil {
 			p.Errors[i].Pointer, p.Errors[i].Parameter = "", at.Path
 		}
 	}
