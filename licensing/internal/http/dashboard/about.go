@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -27,37 +28,24 @@ type Setting struct {
 // module is the path of this Go module.
 const module = "github.com/seed-d8a106b4/licensekit"
 
-// aboutBody is the body of the About page.
-type aboutBody struct {
-	Facts    []fact
-	Settings []fact
-	Warnings []string
-}
-
 func showAbout(v *visit) error {
-	a := v.h.opts.About
-	body := aboutBody{Warnings: a.Warnings, Facts: []fact{
-		{Label: "Module", Text: module, Note: moduleVersion()},
-		{Label: "API", Text: "Version " + web.Version},
-		{Label: "Go", Text: runtime.Version(), Note: runtime.GOOS + "/" + runtime.GOARCH},
-		{Label: "Store", Text: a.Store},
-	}}
-	for _, s := range a.Settings {
-		body.Settings = append(body.Settings, fact{Label: s.Name, Text: s.text()})
-	}
+	body := struct {
+		About
+		Module, Version, API, Go, Platform string
+	}{v.h.opts.About, module, moduleVersion(), web.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 	backlog, err := v.h.opts.Backlog(v.r.Context())
 	if err != nil {
 		return err
 	}
-	body.Warnings = append(body.Warnings, failingNotices(backlog)...)
+	body.Warnings = slices.Concat(body.Warnings, failingNotices(backlog))
 	if text := stalledNotice(backlog); text != "" {
 		body.Warnings = append(body.Warnings, text)
 	}
 	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
 }
 
-// text formats the value for the page.
-func (s Setting) text() string {
+// Text formats the value for the page.
+func (s Setting) Text() string {
 	switch x := s.Value.(type) {
 	case time.Duration:
 		if x < time.Second {

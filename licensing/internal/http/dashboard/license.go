@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,8 @@ type licensePage struct {
 	Validity     *validityBar // nil without an expiry
 	Seats        seatMeter
 	SeatsText    string
-	Facts        []fact
+	Files        time.Time // when its license files end; zero: there are none
+	Plan         planLink
 	Entitlements []pair
 	Metadata     []pair
 	Purchases    []purchaseRow
@@ -27,18 +27,6 @@ type licensePage struct {
 	Refusals     refusalPanel
 	History      []historyEntry
 	Older        bool // the license has older events
-}
-
-// A fact is a label with one value. Text, Code, Tags or Moment is set.
-type fact struct {
-	Label  string
-	Text   string
-	Code   string // shown with a copy button
-	ID     string // the id of the element with Code
-	Tags   []string
-	Moment *moment
-	Link   string // the target of Text, as a reference from dashboard/
-	Note   string
 }
 
 // A pair is one entitlement or one metadata entry.
@@ -66,17 +54,11 @@ func showLicense(v *visit) error {
 	if body.licenseHead, err = v.licenseHead(l, ""); err != nil {
 		return err
 	}
-	files, err := inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID)
-	if err != nil {
+	if body.Files, err = inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID); err != nil {
 		return err
 	}
-	body.Facts = v.licenseFacts(l, files)
-	if l.PlanID != "" {
-		plan, err := v.planFact(l)
-		if err != nil {
-			return err
-		}
-		body.Facts = slices.Insert(body.Facts, slices.IndexFunc(body.Facts, func(f fact) bool { return f.Label == "Starts" }), plan)
+	if body.Plan, err = v.planLink(l.PlanID); err != nil {
+		return err
 	}
 	if body.Purchases, err = v.purchasesOf(l.ID); err != nil {
 		return err
@@ -158,44 +140,6 @@ func showLicenseAPI(v *visit) error {
 		licenseHead
 		Commands []command
 	}{head, v.licenseCommands(l)}})
-}
-
-// licenseFacts describes a license, whose license files may run until an
-// instant.
-func (v *visit) licenseFacts(l license.License, files time.Time) []fact {
-	optional := func(n *int64, none string, text func(int64) string) string {
-		if n == nil {
-			return none
-		}
-		return text(*n)
-	}
-	when := func(label string, t *time.Time, none string) fact {
-		if t == nil {
-			return fact{Label: label, Text: none}
-		}
-		return fact{Label: label, Moment: v.moment(*t)}
-	}
-	facts := []fact{
-		{Label: "License ID", Code: l.ID, ID: "id"},
-		when("Starts", l.StartsAt, "Immediately"),
-		when("Expires", l.ExpiresAt, "Never"),
-		when("Updates until", l.UpdatesUntil, "No end"),
-		{Label: "Grace period", Text: sentenceCase(describeSeconds(l.GraceSeconds))},
-		{Label: "Maximum activations", Text: optional(l.MaxActivations, "Unlimited", thousands)},
-		{Label: "Activation lease", Text: optional(l.LeaseSeconds, "None: activations last until they are released", func(n int64) string { return describeSeconds(n) + " after the last validation" })},
-	}
-	if files.IsZero() {
-		facts = append(facts, fact{Label: "License files", Text: "None"})
-	} else {
-		facts = append(facts, fact{Label: "License files may run until", Moment: v.moment(files)})
-	}
-	if l.StatusReason != "" {
-		facts = append([]fact{{Label: "Reason", Text: l.StatusReason}}, facts...)
-	}
-	return append(facts,
-		fact{Label: "Created", Moment: v.moment(l.CreatedAt)},
-		fact{Label: "Last changed", Moment: v.moment(l.UpdatedAt), Note: "revision " + strconv.FormatInt(l.Revision, 10)},
-	)
 }
 
 func (v *visit) licenseCommands(l license.License) []command {

@@ -68,31 +68,9 @@ func showPlan(v *visit) error {
 	}
 	return v.render(http.StatusOK, "plan", page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
-		Facts        []fact
 		Entitlements []pair
-		New          string // the form for a license, as a reference from dashboard/
-	}{row(t), v.planFacts(t, matchCount{counts.ByPlan[t.ID], counts.AtLeast}), entitlementPairs(t.Entitlements), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
-}
-
-// planFacts describes a plan and how many licenses have it.
-func (v *visit) planFacts(t license.Plan, used matchCount) []fact {
-	r := row(t)
-	seconds := func(n *int64, none string) string {
-		if n == nil {
-			return none
-		}
-		return sentenceCase(describeSeconds(*n))
-	}
-	return []fact{
-		{Label: "Plan ID", Code: t.ID, ID: "id"},
-		{Label: "Licenses", Text: used.text("license"), Link: "licenses?" + url.Values{"q": {t.ID}}.Encode(), Note: "found by the plan ID"},
-		{Label: "Product", Text: t.ProductID, Link: r.ProductLink},
-		{Label: "Duration", Text: r.Lasts},
-		{Label: "Grace period", Text: seconds(&t.GraceSeconds, "")},
-		{Label: "Maximum activations", Text: r.Seats, Note: "for each unit of a purchase"},
-		{Label: "Activation lease", Text: seconds(t.LeaseSeconds, "None")},
-		{Label: "Offline time", Text: seconds(t.OfflineSeconds, "Default of the service")},
-		{Label: "Created", Moment: v.moment(t.CreatedAt)},
-		{Label: "Last changed", Moment: v.moment(t.UpdatedAt)},
-	}
+		Used         string // the number of licenses
+		All, New     string // the licenses, and the form for one, as references from dashboard/
+	}{row(t), entitlementPairs(t.Entitlements), matchCount{counts.ByPlan[t.ID], counts.AtLeast}.text("license"),
+		"licenses?" + url.Values{"q": {t.ID}}.Encode(), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
 }

@@ -34,6 +34,7 @@ type purchaseRow struct {
 	license.Fulfillment
 	Path     string // a reference from dashboard/
 	Customer string // a reference from dashboard/; empty: unknown
+	Product  string // a reference from dashboard/
 	Plan     string // the ID; empty: unknown
 	State    license.PurchaseState
 	Waits    string
@@ -41,7 +42,7 @@ type purchaseRow struct {
 }
 
 func (v *visit) purchaseRow(f license.Fulfillment) purchaseRow {
-	r := purchaseRow{Fulfillment: f, Path: purchasePath(f.Reference), Waits: waitingTexts[f.Waiting], Changed: v.moment(f.UpdatedAt)}
+	r := purchaseRow{Fulfillment: f, Path: purchasePath(f.Reference), Product: products.namePath(f.ProductID), Waits: waitingTexts[f.Waiting], Changed: v.moment(f.UpdatedAt)}
 	if f.CustomerID != "" {
 		r.Customer = customers.namePath(f.CustomerID)
 	}
@@ -95,11 +96,9 @@ func showPurchase(v *visit) error {
 	}
 	body := struct {
 		purchaseRow
-		Facts  []fact
 		Fields []storedField
 		Trial  bool
 	}{purchaseRow: v.purchaseRow(f), Trial: inner.Of(v.licenses).TrialOf(f.Reference) != ""}
-	body.Facts = v.purchaseFacts(body.purchaseRow)
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
 		field := storedField{Name: storedFieldName(name), At: v.moment(f.Fields[name].At)}
 		switch value := f.Fields[name].Value.(type) {
@@ -127,43 +126,6 @@ func storedFieldName(name string) string {
 		return "Metadata " + entry
 	}
 	return cmp.Or(changeLabels[name], sentenceCase(name))
-}
-
-// purchaseFacts describes a purchase.
-func (v *visit) purchaseFacts(r purchaseRow) (facts []fact) {
-	add := func(label string, when *time.Time, note string) {
-		if when != nil {
-			facts = append(facts, fact{Label: label, Moment: v.moment(*when), Note: note})
-		}
-	}
-	if r.Waits != "" {
-		facts = append(facts, fact{Label: "Waiting", Text: r.Waits})
-	}
-	switch l := r.License; {
-	case l != nil && !r.Governs:
-		facts = append(facts, fact{Label: "License", Text: l.Name, Link: licensePath(l.ID), Note: "another purchase determines its terms"})
-	case l != nil:
-		facts = append(facts, fact{Label: "License", Text: l.Name, Link: licensePath(l.ID)})
-	case r.Result == license.FulfillDeleted:
-		facts = append(facts, fact{Label: "License", Text: "Deleted"})
-	default:
-		facts = append(facts, fact{Label: "License", Text: "None yet"})
-	}
-	if r.CustomerID != "" {
-		facts = append(facts, fact{Label: "Customer", Text: r.CustomerID, Link: r.Customer})
-	}
-	if r.ProductID != "" {
-		facts = append(facts, fact{Label: "Product", Text: r.ProductID, Link: products.namePath(r.ProductID)})
-	}
-	if r.Clamped {
-		facts = append(facts, fact{Label: "Quantity", Text: "Buys more activations than a license may have"})
-	}
-	add("First active", r.FirstActiveAt, "")
-	add("Ended", r.EndedAt, "final unless it is reopened")
-	add("Reopened", r.ReopenedAt, "earlier ends do not count")
-	add("First received", &r.CreatedAt, "")
-	add("Last changed", &r.UpdatedAt, "")
-	return facts
 }
 
 // reopenForm continues a purchase that was ended by mistake.
@@ -230,16 +192,19 @@ func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
 	return rows, err
 }
 
-// planFact returns the plan of a license, with a link if the plan still exists.
-func (v *visit) planFact(l license.License) (fact, error) {
-	f := fact{Label: "Plan", Text: l.PlanID}
-	switch t, err := v.licenses.GetPlan(v.r.Context(), l.PlanID); {
-	case errors.Is(err, license.ErrNotFound):
-		f.Note = "deleted"
-	case err != nil:
-		return fact{}, err
-	default:
-		f.Text, f.Link = t.Name, planPath(t.ID)
+// A planLink is the plan of a license.
+type planLink struct {
+	Name string // empty: no plan
+	Path string // as a reference from dashboard/; empty: the plan was deleted
+}
+
+func (v *visit) planLink(id string) (planLink, error) {
+	if id == "" {
+		return planLink{}, nil
 	}
-	return f, nil
+	t, err := v.licenses.GetPlan(v.r.Context(), id)
+	if errors.Is(err, license.ErrNotFound) {
+		return planLink{Name: id}, nil
+	}
+	return planLink{t.Name, planPath(t.ID)}, err
 }

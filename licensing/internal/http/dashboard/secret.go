@@ -14,18 +14,21 @@ import (
 type secretPage struct {
 	ListTitle, ListPath string // the list of credentials or webhooks
 	Name                string
-	Values              []fact
+	Values              []secretValue
 	Hint                string
 	Quick               *quickStart // nil: none
 	Next                string      // the page after this one, as a reference from dashboard/
 }
+
+// A secretValue is a value to copy. ID is that of its element.
+type secretValue struct{ ID, Label, Code string }
 
 // renderCredentialSecret shows a new secret. The secret appears only in this
 // response: not in a redirect, a session or a log.
 func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: secretPage{
 		ListTitle: "API credentials", ListPath: "settings/credentials", Name: c.Name, Next: credentialPath(c.ID),
-		Values: []fact{{Label: "Client ID", Code: c.ID, ID: "client-id"}, {Label: "Client secret", Code: secret, ID: "client-secret"}},
+		Values: []secretValue{{"client-id", "Client ID", c.ID}, {"client-secret", "Client secret", secret}},
 		Quick:  v.quickStart(c, secret),
 	}})
 }

@@ -171,7 +171,7 @@ func (f *form) readWebhook() (address, description string, types []string) {
 func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
 		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
-		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
+		Values: []secretValue{{"webhook-secret", "Secret", secret}},
 		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
 			"and webhook-signature with a Standard Webhooks library.",
 	}})
