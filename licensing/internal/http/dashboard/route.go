@@ -10,6 +10,7 @@ type route struct {
 	access   access
 	handle   func(*visit) error
 	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
+	gate     func() gate                     // the same for visitors who are not signed in
 	signIn   bool                            // part of the built-in sign-in
 	account  bool                            // for an operator without a second factor, too
 	download bool                            // may take longer than other pages
@@ -26,17 +27,13 @@ func init() {
 		{method: get, path: "", query: "days", handle: showOverview},
 		{method: post, path: "theme", access: public, handle: chooseTheme},
 
-		{method: get, path: "sign-in", query: "return", access: public, handle: showSignIn, signIn: true},
-		{method: post, path: "sign-in", access: public, handle: signIn, signIn: true},
+		{path: "sign-in", query: "return", access: public, gate: signInGate, signIn: true},
 		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
-		{method: get, path: "setup", access: public, handle: showSetup, signIn: true},
-		{method: post, path: "setup", access: public, handle: setUp, signIn: true},
-		{method: get, path: "join", access: public, handle: showJoin, signIn: true},
-		{method: post, path: "join", access: public, handle: join, signIn: true},
+		{path: "setup", access: public, gate: setupGate, signIn: true},
+		{path: "join", access: public, gate: joinGate, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true, account: true},
 		{method: post, path: "password", handle: changePassword, signIn: true, account: true},
-		{method: get, path: "sign-in-code", query: "return", access: public, handle: showSignInCode, signIn: true},
-		{method: post, path: "sign-in-code", access: public, handle: signInWithCode, signIn: true},
+		{path: "sign-in-code", query: "return", access: public, gate: codeGate, signIn: true},
 		{method: get, path: "second-factor", handle: showSecondFactor, signIn: true, account: true},
 		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true, account: true},
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
@@ -127,13 +124,17 @@ func init() {
 			route{method: post, path: path, access: byMove, handle: moveSelected, download: true, move: m.name})
 	}
 	for i, r := range routes {
-		if r.form == nil {
+		show, submit := r, r
+		switch {
+		case r.gate != nil:
+			show.handle, submit.handle = func(v *visit) error { return v.showGate(r.gate()) }, func(v *visit) error { return v.submitGate(r.gate()) }
+		case r.form != nil:
+			show.handle, submit.handle = func(v *visit) error { return v.showForm(r.form) }, func(v *visit) error { return v.submitForm(r.form) }
+		default:
 			continue
 		}
-		post := r
-		routes[i].method, routes[i].download = get, false
-		routes[i].handle = func(v *visit) error { return v.showForm(r.form) }
-		post.method, post.handle = http.MethodPost, func(v *visit) error { return v.submitForm(r.form) }
-		routes = append(routes, post)
+		show.method, show.download, submit.method = get, false, post
+		routes[i] = show
+		routes = append(routes, submit)
 	}
 }

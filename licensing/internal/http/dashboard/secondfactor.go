@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
@@ -156,56 +155,4 @@ func (v *visit) rejectCurrent(f *form, err error) (status int, _ error) {
 		f.addError("current", "The current password is incorrect.")
 	}
 	return status, nil
-}
-
-func codeForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "otp", Label: "Code", Hint: "The six digits of the authenticator app, or a recovery code.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 40},
-	}}}}
-}
-
-// askForCode redirects to the form for the code, which opens a page after it.
-func (v *visit) askForCode(back string) {
-	to := "sign-in-code"
-	if back != "" {
-		to += "?" + url.Values{"return": {back}}.Encode()
-	}
-	v.redirect(to)
-}
-
-func showSignInCode(v *visit) error {
-	back := local(v.r.URL.Query().Get("return"))
-	if v.signedIn {
-		v.redirect(back)
-		return nil
-	}
-	return v.renderSignInCode(http.StatusOK, codeForm(), back)
-}
-
-func (v *visit) renderSignInCode(status int, f *form, back string) error {
-	return v.render(status, "signin", page{Title: "Enter code", Standalone: true, Invalid: f.HasErrors(), Body: signInPage{
-		Heading: "Enter code", Path: "sign-in-code", Action: "Sign in", Form: f, Return: back,
-		Text: "Your account has a second factor. Enter its code within five minutes.",
-	}})
-}
-
-func signInWithCode(v *visit) error {
-	f, back := codeForm(), local(v.sent("return"))
-	_, err := v.operators.CompleteSignIn(v.w, v.r, v.sent("otp"))
-	switch {
-	case err == nil:
-		v.redirect(back)
-		return nil
-	case errors.Is(err, operator.ErrNoSession):
-		v.redirect("sign-in")
-		return nil
-	case errors.Is(err, operator.ErrCode):
-		f.addError("otp", "This code is incorrect or was used before. Wait for the next code of the app.")
-		return v.renderSignInCode(http.StatusUnprocessableEntity, f, back)
-	}
-	status, err := v.rejectPassword(f, err, "")
-	if err != nil {
-		return err
-	}
-	return v.renderSignInCode(status, f, back)
 }
