@@ -67,8 +67,8 @@ func (c *counted) press(text string) {
 func TestClicks(t *testing.T) {
 	is := is.New(t)
 	h := newHost(t)
-	h.admin(t)
 	is.NoErr(example.Seed(t.Context(), h.store))
+	h.admin(t)
 	c := &counted{browser: newSignedIn(t, h, true)}
 	var refused, other license.License // no seat of the first is free
 	list, err := h.Service().List(t.Context(), license.ListParams{CustomerID: "stone-bridge"})

@@ -104,8 +104,8 @@ func (b *browser) walk(short bool) {
 func TestChartByKeyboard(t *testing.T) {
 	is := is.New(t)
 	h := newHost(t)
-	h.admin(t)
 	is.NoErr(example.Seed(t.Context(), h.store))
+	h.admin(t)
 	b := newSignedIn(t, h, true)
 	b.open("")
 	focused := func() string { return eval[string](b, `document.activeElement.textContent`) }
