@@ -18,22 +18,12 @@ type licenseHead struct {
 	Customer  string     // references from dashboard/
 	Product   string
 	Renewable bool
-	Counts    map[string]string // on tabs, by their paths
+	Used      string // the numbers on tabs
+	Refused   string
 }
 
 // Duplicate returns the query of the form for a copy of the license.
 func (h licenseHead) Duplicate() string { return "?" + url.Values{"from": {h.License.ID}}.Encode() }
-
-// tabs are the pages of a license.
-var licenseTabs = []struct{ Path, Label string }{
-	{"", "Overview"}, {"/activations", "Activations"}, {"/refusals", "Refusals"}, {"/activity", "Activity"}, {"/api", "API"},
-}
-
-// Count returns the number on a tab, or "".
-func (h licenseHead) Count(path string) string { return h.Counts[path] }
-
-// Tabs returns the tabs of the pages of a license.
-func (licenseHead) Tabs() any { return licenseTabs }
 
 func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) {
 	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
@@ -64,7 +54,7 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
 	}
-	h.Counts = map[string]string{"/activations": listedSeats(l, seats[l.ID], true).used(), "/refusals": thousands(refused)}
+	h.Used, h.Refused = listedSeats(l, seats[l.ID], true).used(), thousands(refused)
 	return h, nil
 }
 

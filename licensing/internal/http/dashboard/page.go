@@ -30,6 +30,7 @@ func pageTemplates() map[string]func() *template.Template {
 			"inc":       func(i int) int { return i + 1 },
 			"breakable": breakable,
 			"number":    thousands,
+			"keyEnd":    keyEndOf,
 			"sentence":  sentence,
 			"seconds":   func(n int64) string { return sentenceCase(describeSeconds(n)) },
 			"asset":     func(name string) string { return "static/" + hashedNames[name] },

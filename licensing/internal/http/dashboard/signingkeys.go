@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
@@ -16,56 +15,8 @@ const (
 	keysTitle = "Signing keys"
 )
 
-// signingKeyRow is a signing key with its times formatted for a page.
-type signingKeyRow struct {
-	files.Key
-	Created, Since *moment
-}
-
-// keyStates describe the states of a signing key.
-var keyStates = map[files.KeyState]struct{ pill, hint string }{
-	files.KeyNext:        {"scheduled", "published, signs after the next rotation"},
-	files.KeyActive:      {"active", "signs license files"},
-	files.KeyVerify:      {"", "its license files stay valid"},
-	files.KeyRetired:     {"", "no longer published"},
-	files.KeyCompromised: {"revoked", "no longer published"},
-}
-
-// Pill returns the class of the status label.
-func (r signingKeyRow) Pill() string { return keyStates[r.State].pill }
-
-// Hint describes the state.
-func (r signingKeyRow) Hint() string { return keyStates[r.State].hint }
-
-// Where says where the private half is.
-func (r signingKeyRow) Where() string {
-	switch r.Private {
-	case files.PrivateSealed:
-		return "Store, encrypted"
-	case files.PrivatePlain:
-		return "Store, unencrypted"
-	case files.PrivateHost:
-		return "Options.SigningKeys"
-	}
-	return "Kept elsewhere"
-}
-
-// Compromisable reports whether the key can be marked as compromised.
-func (r signingKeyRow) Compromisable() bool { return r.State != files.KeyCompromised }
-
-// Path returns the path of the pages of the key, as a reference from dashboard/.
-func (r signingKeyRow) Path() string { return keysPath + "/" + url.PathEscape(r.ID) }
-
-// End returns the characters of the ID that confirm a change.
-func (r signingKeyRow) End() string { return r.ID[max(0, len(r.ID)-6):] }
-
-func (v *visit) signingKeys() (rows []signingKeyRow, err error) {
-	keys, err := v.files.Keys(v.r.Context())
-	for _, k := range keys {
-		rows = append(rows, signingKeyRow{k, v.moment(k.CreatedAt), v.moment(k.StateAt)})
-	}
-	return rows, err
-}
+// keyEndOf returns the characters of the ID of a signing key that confirm a change.
+func keyEndOf(id string) string { return id[max(0, len(id)-6):] }
 
 // jwks returns the published keys as indented JSON.
 func (v *visit) jwks() (string, error) {
@@ -79,18 +30,18 @@ func (v *visit) jwks() (string, error) {
 
 func showSigningKeys(v *visit) error {
 	var body struct {
-		Rows        []signingKeyRow
+		Rows        []files.Key
 		JWKS        string
 		Unencrypted bool // a private key is stored in plain text
 	}
 	var err error
-	if body.Rows, err = v.signingKeys(); err != nil {
+	if body.Rows, err = v.files.Keys(v.r.Context()); err != nil {
 		return err
 	}
 	if body.JWKS, err = v.jwks(); err != nil {
 		return err
 	}
-	body.Unencrypted = slices.ContainsFunc(body.Rows, func(r signingKeyRow) bool { return r.Private == files.PrivatePlain })
+	body.Unencrypted = slices.ContainsFunc(body.Rows, func(k files.Key) bool { return k.Private == files.PrivatePlain })
 	return v.render(http.StatusOK, "signingkeys", page{Title: keysTitle, Section: "keys", Body: body})
 }
 
@@ -104,7 +55,7 @@ func downloadSigningKeys(v *visit) error {
 }
 
 func rotateKeyForm(v *visit) (*formPage, error) {
-	rows, err := v.signingKeys()
+	keys, err := v.files.Keys(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +63,14 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 		Title: "Rotate signing key", Section: "keys", Back: keysPath, Subject: keysTitle, Form: newForm(), Action: "Rotate key", Once: true, done: "The next key signs license files now.",
 		Text: []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."},
 	}
-	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.State == files.KeyNext })
+	i := slices.IndexFunc(keys, func(k files.Key) bool { return k.State == files.KeyNext })
 	if i < 0 {
 		p.do = func(*visit) (string, error) { return "", keyConflict(files.ErrNoNextKey) }
 		return p, nil
 	}
-	next := rows[i]
+	next := keys[i]
 	p.Text = []string{
-		"The key " + next.ID + ", published since " + next.Created.Full + ", signs license files from now on.",
+		"The key " + next.ID + ", published since " + v.moment(next.CreatedAt).Full + ", signs license files from now on.",
 		"The active key signs no more, and the license files that it signed stay valid.",
 	}
 	p.Form.hide("next", next.ID)
@@ -153,19 +104,19 @@ func keyConflict(err error) error {
 	return err
 }
 
-func (v *visit) signingKey() (signingKeyRow, error) {
-	rows, err := v.signingKeys()
+func (v *visit) signingKey() (files.Key, error) {
+	keys, err := v.files.Keys(v.r.Context())
 	if err != nil {
-		return signingKeyRow{}, err
+		return files.Key{}, err
 	}
-	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.ID == v.r.PathValue("id") })
+	i := slices.IndexFunc(keys, func(k files.Key) bool { return k.ID == v.r.PathValue("id") })
 	if i < 0 {
-		return signingKeyRow{}, notFound("This signing key does not exist.")
+		return files.Key{}, notFound("This signing key does not exist.")
 	}
-	if !rows[i].Compromisable() {
-		return signingKeyRow{}, web.NewProblem(http.StatusConflict, "key_state", "This key is already marked as compromised.")
+	if keys[i].State == files.KeyCompromised {
+		return files.Key{}, web.NewProblem(http.StatusConflict, "key_state", "This key is already marked as compromised.")
 	}
-	return rows[i], nil
+	return keys[i], nil
 }
 
 func compromiseKeyForm(v *visit) (*formPage, error) {
@@ -176,7 +127,7 @@ func compromiseKeyForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "Mark signing key as compromised", Section: "keys", Back: keysPath, Subject: keysTitle, Action: "Mark as compromised", Danger: true, done: "The key has been marked as compromised.",
 		Text: []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."},
-		Form: newForm(typedField("key", "Last 6 characters of the key ID", k.End(), "These are not the last 6 characters of the key ID.")),
+		Form: newForm(typedField("key", "Last 6 characters of the key ID", keyEndOf(k.ID), "These are not the last 6 characters of the key ID.")),
 		do: func(tx *visit) (string, error) {
 			_, err := tx.files.CondemnKey(v.r.Context(), files.CondemnKeyParams{ID: k.ID})
 			return "", keyConflict(err)
