@@ -16,7 +16,7 @@ func transferForm(v *visit) (*formPage, error) {
 		return nil, moveForbidden("A revoked license cannot be transferred.")
 	}
 	p := v.licenseFormPage(l, "Transfer", "Transfer license",
-		"The license of "+l.CustomerID+" goes to another customer. It gets a new key, and the current one stops working immediately. "+
+		"The license of "+l.CustomerID+" goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. "+
 			"Its license files are void, and its activations and metadata are deleted.",
 		"The dates, terms and entitlements stay. Purchases keep the customer who made them, and continue to change the license.",
 		"To correct the ID of the same customer, edit the license instead.")
