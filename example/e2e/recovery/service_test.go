@@ -238,7 +238,7 @@ func (s *service) problems() (codes []string) {
 func (s *service) await(what string, yes func() bool) {
 	s.t.Helper()
 	for begun := time.Now(); !yes(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > 30*time.Second {
+		if time.Since(begun) > 3*time.Minute {
 			s.t.Fatalf("never: %s; problems: %v", what, s.problems())
 		}
 	}
