@@ -76,6 +76,7 @@ func TestFullDisk(t *testing.T) {
 		ids = append(ids, id)
 	}
 	require.Greater(t, len(ids), 10)
+	t.Logf("%d changes acknowledged before the disk was full", len(ids))
 	is.Equal(s.lost(ids), 0)
 	s.await("writes_failing", func() bool { return slices.Contains(s.problems(), "writes_failing") })
 	status, _ := s.send("GET", "/ready", "")
