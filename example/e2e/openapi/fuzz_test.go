@@ -36,7 +36,7 @@ import (
 )
 
 var (
-	requests = flag.Int("requests", 8000, "how many requests TestFuzz sends")
+	requests = flag.Int("requests", 10000, "how many requests TestFuzz sends")
 	seed     = flag.Uint64("seed", 0, "of the requests of TestFuzz; 0: random")
 )
 

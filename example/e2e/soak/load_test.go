@@ -26,9 +26,9 @@ import (
 
 const (
 	workers  = 4
-	kept     = 40 // licenses of each worker
-	imported = 20 // rows of each import
-	pause    = 5 * time.Millisecond
+	kept     = 40                    // licenses of each worker
+	imported = 20                    // rows of each import
+	pace     = 40 * time.Millisecond // of each worker
 )
 
 // A load sends requests of all kinds to a service. The number of its licenses,
@@ -164,8 +164,10 @@ func (l *load) send(ctx context.Context, verb, method, path, body string) (a ans
 func (l *load) work(ctx context.Context, worker int) {
 	var licenses []answer
 	cursor := ""
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
-		time.Sleep(rand.N(2 * pause))
+		<-tick.C // the same load all the time, so that what grows is a leak
 		if len(licenses) < kept || n%10 == 0 {
 			a := l.send(ctx, "create", "POST", "/license", fmt.Sprintf(
 				`{"name":"n","product_id":"atlas","customer_id":"cus_%d","max_activations":3,"lease_seconds":7200,"offline_seconds":7200}`, rand.N(100)))
