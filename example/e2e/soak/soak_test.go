@@ -64,7 +64,7 @@ func TestSoakFindsLeaks(t *testing.T) {
 			if f, err := os.Open(os.DevNull); err == nil && len(open) < 500 {
 				open = append(open, f)
 			}
-			log.Info("the same once more", "text", strings.Repeat("x", 5*requests))
+			log.Info("the same once more", "text", strings.Repeat("x", requests*requests/50))
 			if f, err := os.OpenFile(store+"-journal", os.O_RDWR|os.O_CREATE, 0o600); err == nil { // as if the store grew
 				f.Truncate(int64(requests) << 15)
 				f.Close()
