@@ -27,8 +27,8 @@ var prism = flag.Int("prism", 0, "how many requests TestPrism sends; 0: none, be
 
 // TestPrism is a second opinion: Prism, a program for Node.js, stands between the
 // requests of TestFuzz and a service, and compares each answer with the
-// description. It gets only those that are valid, because broken ones end it, and
-// some others do, after hundreds of answers.
+// description. It gets only the valid ones, because broken ones end it, and some
+// others do, after hundreds of answers.
 func TestPrism(t *testing.T) {
 	if *prism == 0 {
 		return

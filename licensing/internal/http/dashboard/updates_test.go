@@ -45,7 +45,7 @@ func TestRenewUpdates(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]time.Time{*l.ExpiresAt, *l.UpdatesUntil}, []time.Time{until.AddDate(0, 3, 0), until.AddDate(0, 1, 0)})
 
-	// A test validation says what a build is told.
+	// A test validation returns the verdict for a build.
 	page := v.get("licenses/" + l.ID + "?built=2026-04-12").body
 	require.Contains(t, page, "The license includes updates until 11 Apr 2026, 00:00:00 UTC, and this build is newer")
 	require.NotContains(t, v.get("licenses/"+l.ID+"?built=2026-04-11").body, "this build is newer")
