@@ -204,7 +204,9 @@ func TestEndedIsFinal(t *testing.T) {
 	f, err := s.Reopen(ctx, license.ReopenParams{Reference: "shop:1", At: onDay(12)})
 	is.NoErr(err)
 	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{license.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
-	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "ended"}).Result, license.FulfillUnchanged)
+	for _, day := range []float64{10, 12} {
+		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, license.FulfillUnchanged)
+	}
 	is.Equal(*s.tell(t, "shop:1", event{At: onDay(13), State: "ended"}).License.ExpiresAt, onDay(13))
 
 	again := paid() // a later subscription revives the key
@@ -221,6 +223,25 @@ func TestEndedIsFinal(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(len(page.Data), 1)
 	}
+}
+
+// TestPurchaseFillsMetadata: with its own entries and those of a purchase, a license
+// has at most 50.
+func TestPurchaseFillsMetadata(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	p := plain()
+	p.Metadata = map[string]string{"mine": "1", "m7": "1"}
+	l, err := s.Create(t.Context(), p)
+	is.NoErr(err)
+	e := paid()
+	e.LicenseID, e.Metadata = l.ID, map[string]*string{}
+	for n := range 50 {
+		e.Metadata[fmt.Sprint("m", n)] = ptr("2")
+	}
+	got := s.tell(t, "shop:1", e).License.Metadata
+	is.Equal(len(got), 50)
+	is.Equal(got["mine"]+got["m7"], "12")
 }
 
 // TestNothingRevivesAGoneLicense: rule 8.

@@ -140,10 +140,11 @@ func TestMoveInFromCSV(t *testing.T) {
 	s := newDatabase(t, path, 0)
 	write := func(text string) { is.NoErr(os.WriteFile(file, []byte(text), 0o600)) }
 	const header = "\ufeffkey,name,product_id,customer_id,expires_at,max_activations,updates_until,order no\n"
-	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\nshort,Grace,atlas,c-2,,,,\n")
+	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\nshort,\"Grace\nHopper\",atlas,c-2,,,,\nshort,Eve,atlas,c-3,,,,\n")
 	out, err := run(t, "move-in", path, file, "check")
 	is.True(err != nil)
-	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 1 refused\nrefused   line 3: key must be 16 to 1,024 visible ASCII characters\n")
+	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 3 refused\nrefused   line 3: name must be valid UTF-8 without control characters\n"+
+		"refused   line 3: key must be 16 to 1,024 visible ASCII characters\nrefused   line 5: key must be 16 to 1,024 visible ASCII characters\n")
 	is.Equal(licensesIn(t, path), 0)
 	_, err = run(t, "move-in", path, file, "write") // stores what can be stored
 	require.Contains(t, err.Error(), "some licenses were refused")
