@@ -210,11 +210,10 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	}
 	p := ProblemOf(err)
 	for i := members; i < len(p.Errors); i++ {
-		name := invalid.Fields[i].Field
-		if at := e.form.Find(func(f input.Field) bool {
-			return slices.Contains(route.names, f.Path) && strings.EqualFold(f.GoName, name)
-		}); at != nil {
-			p.Errors[i].Pointer, p.Errors[i].Parameter = "", at.Path
+		for _, name := range route.names {
+			if strings.EqualFold(e.pathField(name).GoName, invalid.Fields[i].Field) {
+				p.Errors[i].Pointer, p.Errors[i].Parameter = "", name
+			}
 		}
 	}
 	return p
