@@ -162,7 +162,7 @@ func (s *Service) refused(ctx context.Context, r store.Reader, ids []string, rec
 	if err != nil {
 		return nil, err
 	}
-	seats, err := seatCounts(ctx, r, ids)
+	seats, err := allSeatCounts(ctx, r, ids)
 	if err != nil {
 		return nil, err
 	}

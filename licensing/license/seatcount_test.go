@@ -294,3 +294,21 @@ func TestSeatUse(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
 }
+
+// TestSeatUseAfterMove counts seats whose counts are not stored, for the sums and for
+// the list of refused licenses.
+func TestSeatUseAfterMove(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	f.activate(t, l.Key, "pc-1")
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	require.ErrorIs(t, err, license.ErrActivationLimit)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
+	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	is.NoErr(err)
+	is.Equal(use.ByProduct, map[string]int64{l.ProductID: 1})
+	groups, _, err := inner.Of(f.Service).RefusalGroups(t.Context(), 7)
+	is.NoErr(err)
+	is.Equal(groups[0].Open, 1)
+}

@@ -122,6 +122,18 @@ func seatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]i
 	return counts, nil
 }
 
+// allSeatCounts returns the counts of licenses. Those that are not stored, as after a
+// move to another store, it counts one by one.
+func allSeatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]int, error) {
+	counts, err := seatCounts(ctx, r, ids)
+	for _, id := range ids {
+		if _, stored := counts[id]; !stored && err == nil {
+			counts[id], err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0)})
+		}
+	}
+	return counts, err
+}
+
 // putSeats stores the seat count of a license.
 func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})

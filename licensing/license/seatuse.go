@@ -3,7 +3,6 @@ package license
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -16,10 +15,9 @@ type seatUse struct {
 	AtLeast   bool // there can be more, because counting took too long
 }
 
-// SeatUse adds up the seat counts of the licenses of each product. It reads them for
-// up to 250 ms, which is enough for about 30,000 licenses that were activated, and
-// keeps the sums for up to 20 times as long as that took. A caller limited to some
-// products gets [ErrProductForbidden].
+// SeatUse adds up the seats of the licenses of each product. It reads licenses for up
+// to 250 ms and keeps the sums for up to 20 times as long as that took. A caller
+// limited to some products gets [ErrProductForbidden].
 func (s internals) SeatUse(ctx context.Context) (seatUse, error) {
 	if s.caller.Products != nil {
 		return seatUse{}, fmt.Errorf("seats by product: %w", ErrProductForbidden)
@@ -33,28 +31,27 @@ func (s internals) SeatUse(ctx context.Context) (seatUse, error) {
 
 func (s *Service) seatUse(ctx context.Context) (seatUse, error) {
 	u := seatUse{ByProduct: map[string]int64{}}
-	q := store.EntryQuery{Kind: seatsKind, Limit: store.MaxLimit}
+	const batch = 200 // licenses between two looks at the clock
+	q := store.LicenseQuery{Limit: batch}
 	for began := time.Now(); ; {
-		entries, err := s.reader().Entries(ctx, q)
+		rows, err := s.reader().Licenses(ctx, q)
 		if err != nil {
 			return u, err
 		}
-		counts := make(map[string]int64, len(entries))
-		ids := make([]string, len(entries))
-		for i, e := range entries {
-			if counts[e.Key], err = strconv.ParseInt(string(e.Data), 10, 64); err != nil {
-				return u, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
-			}
-			ids[i] = e.Key
+		ids := make([]string, len(rows))
+		for i, row := range rows {
+			ids[i] = row.ID
 		}
-		rows, err := s.reader().Licenses(ctx, store.LicenseQuery{IDs: ids})
+		counts, err := allSeatCounts(ctx, s.reader(), ids)
 		if err != nil {
 			return u, err
 		}
 		for _, row := range rows {
-			u.ByProduct[row.ProductID] += counts[row.ID]
+			if n := counts[row.ID]; n > 0 {
+				u.ByProduct[row.ProductID] += int64(n)
+			}
 		}
-		more := len(entries) == q.Limit
+		more := len(rows) == batch
 		if u.AtLeast = more && time.Since(began) >= searchTime; !more || u.AtLeast {
 			return u, nil
 		}
