@@ -1,5 +1,5 @@
 // Package soak runs a service under mixed load and checks that nothing grows:
-// memory, goroutines, open files, the store and the log. The clock runs 2,000 times
+// memory, goroutines, open files, the store and the log. The clock runs 4,000 times
 // as fast as time, so that events, deliveries, replies and tokens are purged meanwhile.
 //
 // The short form runs with the other tests, and is too short to judge the store.

@@ -28,12 +28,16 @@ import (
 var long = flag.Duration("long", 0, "how long TestSoak runs; 0: some seconds")
 
 const (
-	speed   = 2000 // of the clock
+	speed   = 4000 // of the clock
 	shortly = 5 * time.Second
 
-	// After enough, the store is as large as it gets: events were purged, and the
-	// first deliveries that always failed were given up after 75 hours.
-	enough = 110 * time.Hour / speed
+	// After enough, the store is as large as it gets: events are kept for a day, and
+	// for five days more while a webhook that is failing needs them.
+	enough = 6 * 24 * time.Hour / speed
+
+	// restarts is how often Run begins again, and with it the removal of what has
+	// expired, which otherwise is too rare for a clock that is so fast.
+	restarts = 10 * time.Second
 )
 
 // TestSoak checks that nothing grows after some time.
@@ -103,7 +107,13 @@ func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
-	work.Go(func() { h.Run(ctx) })
+	work.Go(func() {
+		for ctx.Err() == nil {
+			part, end := context.WithTimeout(ctx, restarts)
+			h.Run(part)
+			end()
+		}
+	})
 	server := httptest.NewServer(around(h, logger, file))
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
