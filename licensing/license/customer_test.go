@@ -63,6 +63,10 @@ func TestNothingOfAnotherCustomerExists(t *testing.T) {
 	if _, err := ada.LicenseFile(t.Context(), own.ID, otherSeat); !errors.Is(err, license.ErrNotFound) {
 		t.Errorf("file for another's activation: %v", err)
 	}
+	seats, err := ada.Activations(t.Context(), license.ListActivationsParams{LicenseID: own.ID, Key: other.Key})
+	if err != nil || len(seats.Data) != 1 || seats.Data[0].ID != ownSeat {
+		t.Errorf("activations by another's key: %v %v", seats, err)
+	}
 	page, err := ada.List(t.Context(), 0, "")
 	if err != nil || len(page.Data) != 1 || page.Data[0].ID != own.ID {
 		t.Errorf("list: %v %v", page, err)
