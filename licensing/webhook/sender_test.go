@@ -3,11 +3,13 @@ package webhook
 import (
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +100,19 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		is.Equal(o.kind, failed)
 		is.Equal(o.attempt.Error, fmt.Sprint("answered ", code))
 	}
+	is.Equal(reached.Load(), int64(0))
+}
+
+func TestAnInvalidCertificateIsRefused(t *testing.T) {
+	is := is.New(t)
+	var reached atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake
+	s.StartTLS()
+	defer s.Close()
+	o := post(t, newTransport(&guard{allowPrivate: true}, nil), s.URL)
+	is.Equal(o.kind, failed)
+	is.Equal(o.attempt.Error, "invalid certificate")
 	is.Equal(reached.Load(), int64(0))
 }
 
