@@ -121,9 +121,9 @@ type Writer interface {
 	// PutActivations adds activations, or replaces those of the same
 	// LicenseID and ID, in the order in which they are given. It returns
 	// [ErrNotFound] if the license of one does not exist, and [ErrExists] if
-	// the Fingerprint of one is taken by another of its license, stored or in
-	// the call; one of the two if both hold. No activation may take a
-	// Fingerprint that another in the call gives up.
+	// another of its license has its Fingerprint at that point, stored or put
+	// earlier in the call; one of the two if both hold. A Fingerprint that an
+	// earlier one in the call has given up is free.
 	PutActivations(ctx context.Context, activations ...Activation) error
 	// DeleteActivations removes the activations of a license with these ids,
 	// all different, or returns [ErrNotFound] if one of them is missing.

@@ -264,6 +264,14 @@ func activationsTogether(b *bench) {
 		}
 	}
 
+	heir := activation(two, 2)
+	heir.Fingerprint, other.Fingerprint = other.Fingerprint, activation(two, 3).Fingerprint
+	b.update(func(tx store.Tx) error { return tx.PutActivations(b.ctx, other, heir) })
+	got, err = b.Activation(b.ctx, two, heir.Fingerprint)
+	b.equal(err, nil, "Activation")
+	b.equal(got.ID, heir.ID, "activation with a Fingerprint that another gave up in the same call")
+
+	before = b.dump()
 	b.update(func(tx store.Tx) error {
 		err = tx.DeleteActivations(b.ctx, one, want[0], "missing", want[1])
 		return nil
@@ -280,7 +288,7 @@ func activationsTogether(b *bench) {
 		return tx.DeleteActivations(b.ctx, one, want[2:]...)
 	})
 	b.equal(ids(b, one), want[:2], "activations after DeleteActivations of 38")
-	b.equal(ids(b, two), []string{other.ID}, "activations of the other license after DeleteActivations of 38")
+	b.equal(ids(b, two), []string{other.ID, heir.ID}, "activations of the other license after DeleteActivations of 38")
 }
 
 // activationUnique gives one ID and fingerprint to activations of two

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -91,8 +92,9 @@ func activations(q store.ActivationQuery) *selection {
 const activationKinds = "tttiid"
 
 // PutActivations adds or replaces in one statement, which does nothing if a
-// license is missing or another of its activations has a fingerprint. If several
-// have one id, it sends the last.
+// license is missing or another of its activations has a fingerprint. Of several
+// with one ID it writes the last, and the fingerprints of all have to be free.
+// What it does not write, several activations may still be able to one by one.
 func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
 	rows := make([][]any, len(activations))
 	places, prints, licenses := map[[2]string]bool{}, map[[2]string]string{}, map[string]bool{}
@@ -104,8 +106,6 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 		unique = unique && (!taken || id == a.ID)
 		prints[print], licenses[a.LicenseID], places[[2]string{a.LicenseID, a.ID}] = a.ID, true, true
 	}
-	// Of several activations with one ID the last is written; the fingerprints
-	// of all have to be free.
 	n, err := t.writeRows(ctx, rows, `
 		WITH added (`+bare(activationColumns)+`, place) AS MATERIALIZED (`+recordset(activationKinds+"i")+`)
 		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
@@ -118,18 +118,35 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 		ON CONFLICT (license_id, id) DO UPDATE SET
 			fingerprint = excluded.fingerprint, lease_ends_at = excluded.lease_ends_at,
 			ended_at = excluded.ended_at, document = excluded.document`, unique, int64(len(licenses)))
+	if len(activations) != 1 {
+		if err == nil && int(n) < len(places) {
+			err = t.putInOrder(ctx, activations)
+		}
+		return about(err, "put %d activations", len(activations))
+	}
 	if err == nil && int(n) < len(places) {
-		err = store.ErrExists
-		for id := range licenses {
-			if _, missing := t.License(ctx, id); missing != nil {
-				err = missing
-			}
+		if _, err = t.License(ctx, activations[0].LicenseID); err == nil {
+			err = store.ErrExists
 		}
 	}
-	if len(activations) == 1 {
-		return about(err, "put activation %s of license %s", activations[0].ID, activations[0].LicenseID)
+	return about(err, "put activation %s of license %s", activations[0].ID, activations[0].LicenseID)
+}
+
+// putInOrder puts one activation after the other, or none if one is refused: one
+// may take a fingerprint that an earlier one has given up.
+func (t tx) putInOrder(ctx context.Context, activations []store.Activation) error {
+	if _, err := t.write(ctx, "SAVEPOINT put"); err != nil {
+		return err
 	}
-	return about(err, "put %d activations", len(activations))
+	ctx = context.WithoutCancel(ctx)
+	for _, a := range activations {
+		if err := t.PutActivations(ctx, a); err != nil {
+			_, undone := t.write(ctx, "ROLLBACK TO SAVEPOINT put; RELEASE SAVEPOINT put")
+			return cmp.Or(undone, err)
+		}
+	}
+	_, err := t.write(ctx, "RELEASE SAVEPOINT put")
+	return err
 }
 
 // DeleteActivations deletes by the primary key, all activations in one

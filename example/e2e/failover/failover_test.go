@@ -296,9 +296,6 @@ func TestReadOnlyConnections(t *testing.T) {
 // then reports as a success.
 func TestCommitsThatWait(t *testing.T) {
 	t.Parallel()
-	if *rounds < 2 {
-		t.Skip("the wait for a commit ends after 15 seconds; see -rounds")
-	}
 	is := is.New(t)
 	c := newCluster(t, true)
 	c.follow()

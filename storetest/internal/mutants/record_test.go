@@ -45,6 +45,7 @@ var recordMutants = []mutant{
 	{14, "puts activations up to the first that is refused", writing(func(tx store.Tx) store.Writer { return putsOneByOne{tx} })},
 	{14, "deletes activations up to the first that is missing", writing(func(tx store.Tx) store.Writer { return freesOneByOne{tx} })},
 	{14, "accepts a fingerprint twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
+	{14, "refuses a fingerprint that the call has given up", writing(func(tx store.Tx) store.Writer { return looksBefore{tx, tx} })},
 
 	{19, "deletes the activations with their license", writing(func(tx store.Tx) store.Writer { return cascades{tx, tx} })},
 	{19, "deletes remaining activations when a license is created", writing(func(tx store.Tx) store.Writer { return clearsIDs{tx, tx} })},
@@ -229,6 +230,20 @@ func (w replacesSeat) PutActivations(ctx context.Context, activations ...store.A
 		}
 	}
 	return err
+}
+
+type looksBefore struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w looksBefore) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	for _, a := range activations {
+		if old, err := w.tx.Activation(ctx, a.LicenseID, a.Fingerprint); err == nil && old.ID != a.ID {
+			return store.ErrExists
+		}
+	}
+	return w.Writer.PutActivations(ctx, activations...)
 }
 
 type cascades struct {
