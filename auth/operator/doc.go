@@ -17,9 +17,9 @@ of this package are then not used.
 
 An operator has an e-mail address, a password and a [Role]. An admin may see and
 change everything. A viewer may see everything except license keys. A support
-operator may also renew and reinstate licenses and release activations, but sees
-no API credentials. [Service.Update] changes an operator and never leaves the
-service without an admin who can sign in.
+operator may also suspend, reinstate and renew licenses, release activations and
+issue license files, but sees no API credentials. [Service.Update] changes an
+operator and never leaves the service without an admin who can sign in.
 
 There are three ways to create an account:
 

@@ -27,6 +27,7 @@ const (
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Problem.OfflineUntil
 	CodeReferenceTaken       Code = "reference_taken"        // 409: the purchase is one of another customer or license
 	CodeTrialTaken           Code = "trial_taken"            // 409
+	CodeListTooLarge         Code = "list_too_large"         // 409: ask for the revocation list of one license
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeStale                Code = "stale"                  // 412: IfMatch does not match
 	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Problem.Errors lists the members

@@ -376,7 +376,7 @@ func TestAMasterKeyEncryptsPrivateHalves(t *testing.T) {
 	is.Equal(count(rotated), files.SecretCounts{Previous: 2})
 	_, err = rotated.RotateKey(t.Context(), files.RotateKeyParams{Force: true})
 	is.NoErr(err)
-	is.Equal(count(rotated), files.SecretCounts{Sealed: 1, Previous: 1}) // the key before signs no more
+	is.Equal(count(rotated), files.SecretCounts{Sealed: 1, Previous: 1}) // the key before no longer signs
 	set, err := f.open(files.Options{}).KeySet(t.Context())              // public halves need no key
 	is.NoErr(err)
 	is.Equal(len(set.IDs()), 3)

@@ -34,7 +34,7 @@ type KeyState string
 const (
 	KeyNext        KeyState = "next"        // published, signs nothing yet
 	KeyActive      KeyState = "active"      // signs; there is one such key
-	KeyVerify      KeyState = "verify"      // signs no more; the files that it signed stay valid
+	KeyVerify      KeyState = "verify"      // no longer signs; the files that it signed stay valid
 	KeyRetired     KeyState = "retired"     // no longer published
 	KeyCompromised KeyState = "compromised" // no longer published, and its files are refused
 )

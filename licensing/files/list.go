@@ -31,8 +31,9 @@ type signedList struct {
 
 // Revocations returns the current revocation list of a product, with what
 // Options.Revoked returns. A change appears after at most five seconds, and a
-// millisecond more for each license on the list; as long as nothing changes, the
-// list is signed again every six hours only. An error is returned for as long.
+// millisecond more for each license on the list; the error of a list with licenses is
+// returned again for that time. As long as nothing changes, the list is signed again
+// every six hours only.
 //
 // It returns [licensefile.ErrTooLarge] if the list would have more than
 // [licensefile.MaxListed] licenses; see [Service.LicenseRevocations]. Other errors

@@ -58,7 +58,7 @@ type RotateKeyParams struct {
 }
 
 // RotateKey activates the oldest next key and returns it. The key that was
-// active signs no more, and the files that it signed stay valid. If there is no
+// active no longer signs, and the files that it signed stay valid. If there is no
 // other next key, one is generated, unless the active key is in
 // Options.SigningKeys.
 //
@@ -159,8 +159,8 @@ func (s *Service) CondemnKey(ctx context.Context, p CondemnKeyParams) (k Key, er
 	return s.key(condemned)
 }
 
-// RetireKey removes a key from the key set and returns it: one that signs no
-// more, once all its files have expired, or a next one that is not wanted.
+// RetireKey removes a key from the key set and returns it: one that no longer
+// signs, once all its files have expired, or a next one that is not wanted.
 // Programs that pin the key keep trusting it. It returns [ErrNotFound], or
 // [ErrKeyState] for a key that is active or no longer published.
 func (s *Service) RetireKey(ctx context.Context, id string) (k Key, err error) {

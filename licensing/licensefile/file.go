@@ -74,8 +74,7 @@ type Expect struct {
 	// zero: none. A clock more than [Leeway] before it was set back.
 	Floor time.Time
 	// Revocations is the newest revocation list of the product, or of the license;
-	// nil: none.
-	// Check does not look at its age; see [Revocations.Check].
+	// nil: none. Its age is not checked; see [Revocations.Check].
 	Revocations *Revocations
 }
 

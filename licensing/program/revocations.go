@@ -9,10 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// codeListTooLarge is the code of the service for a product of which it lists only
-// one license at a time.
-const codeListTooLarge api.Code = "list_too_large"
-
 // listEvery is after how long another revocation list is fetched.
 const listEvery = 24 * time.Hour * 9 / 10
 
@@ -33,7 +29,7 @@ func (l *License) updateList(ctx context.Context, code api.Code) {
 		return
 	}
 	text, err := l.list(ctx, "")
-	if licenseID != "" && codeOf(err) == codeListTooLarge {
+	if licenseID != "" && codeOf(err) == api.CodeListTooLarge {
 		text, err = l.list(ctx, licenseID)
 	}
 	if ctx.Err() != nil {

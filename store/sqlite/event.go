@@ -19,7 +19,7 @@ func scanEvent(r *row) store.Event {
 }
 
 // Events walks the feed, or the part of it that one subject, one customer or one
-// product has in an index. A Seq is drawn and committed in the writer's turn, so that
+// product has in an index. A Seq is assigned and committed under the write lock, so that
 // none appears below one that has been read.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s := &selection{}

@@ -71,7 +71,7 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 	next := keys[i]
 	p.Text = []string{
 		"The key " + next.ID + ", published since " + v.moment(next.CreatedAt).Full + ", signs license files from now on.",
-		"The active key signs no more, and the license files that it signed stay valid.",
+		"The active key no longer signs, and the license files that it signed stay valid.",
 	}
 	p.Form.hide("next", next.ID)
 	if v.h.opts.Now().Sub(next.CreatedAt) < files.MinPublished {
