@@ -152,6 +152,7 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		happen(t, h, 2)
 		defer begin(t, h)()
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		is.True(hasProblem(t, h, licensing.HealthSubscriber))
 		state := h.Health(t.Context()).Subscribers[0]
 		is.Equal(state.Name, "mailer")
@@ -159,6 +160,7 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		require.Contains(t, log.String(), "level=ERROR")
 		broken.Store(false)
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		is.True(!hasProblem(t, h, licensing.HealthSubscriber))
 	})
 }
@@ -190,6 +192,7 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 		bad = all[1]
 		stop := begin(t, h)
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		for _, subject := range all {
 			want := 1
 			if subject == bad {
@@ -209,12 +212,14 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 
 		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0])) // still broken
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		is.Equal(calls[bad], 8) // once
 		broken.Store(false)
 		stop()
 		defer begin(t, h)() // also after a restart
 		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0]))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		is.Equal(calls[bad], 9)
 		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[0]), license.ErrNotFound)
 	})
@@ -245,6 +250,7 @@ func TestASubscriberContinuesInAnotherProcess(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		is.Equal(len(l.got()), 0) // the lease of the other still holds
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		is.Equal(l.got(), feed(t, next))
 	})
 }
