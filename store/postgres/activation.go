@@ -92,39 +92,37 @@ func activations(q store.ActivationQuery) *selection {
 const activationKinds = "tttiid"
 
 // PutActivations adds or replaces in one statement, which does nothing if a
-// license is missing or another of its activations has a fingerprint. Of several
-// with one ID it writes the last, and the fingerprints of all have to be free.
-// What it does not write, several activations may still be able to one by one.
+// license is missing or another of its activations has a fingerprint. Several
+// activations of which one changes what another one meets are put one by one.
 func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
 	rows := make([][]any, len(activations))
-	places, prints, licenses := map[[2]string]bool{}, map[[2]string]string{}, map[string]bool{}
-	unique := true
+	ids, prints, licenses := map[[2]string]bool{}, map[[2]string]bool{}, map[string]bool{}
 	for i, a := range activations {
-		rows[i] = []any{a.LicenseID, a.ID, a.Fingerprint, millis(a.LeaseEndsAt), millis(a.EndedAt), document(a.Document), i}
-		print := [2]string{a.LicenseID, a.Fingerprint}
-		id, taken := prints[print]
-		unique = unique && (!taken || id == a.ID)
-		prints[print], licenses[a.LicenseID], places[[2]string{a.LicenseID, a.ID}] = a.ID, true, true
+		rows[i] = []any{a.LicenseID, a.ID, a.Fingerprint, millis(a.LeaseEndsAt), millis(a.EndedAt), document(a.Document)}
+		ids[[2]string{a.LicenseID, a.ID}], prints[[2]string{a.LicenseID, a.Fingerprint}], licenses[a.LicenseID] = true, true, true
+	}
+	if len(ids) < len(rows) || len(prints) < len(rows) {
+		return about(t.putInOrder(ctx, activations), "put %d activations", len(rows))
 	}
 	n, err := t.writeRows(ctx, rows, `
-		WITH added (`+bare(activationColumns)+`, place) AS MATERIALIZED (`+recordset(activationKinds+"i")+`)
+		WITH added (`+bare(activationColumns)+`) AS MATERIALIZED (`+recordset(activationKinds)+`)
 		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
-		SELECT DISTINCT ON (license_id, id) `+bare(activationColumns)+` FROM added
-		WHERE $2 AND $3 = (SELECT count(*) FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
+		SELECT `+bare(activationColumns)+` FROM added
+		WHERE $2 = (SELECT count(*) FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
 		AND NOT EXISTS (
 			SELECT FROM added a JOIN licensing_activation other
 			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)
-		ORDER BY license_id, id, place DESC
 		ON CONFLICT (license_id, id) DO UPDATE SET
 			fingerprint = excluded.fingerprint, lease_ends_at = excluded.lease_ends_at,
-			ended_at = excluded.ended_at, document = excluded.document`, unique, int64(len(licenses)))
-	if len(activations) != 1 {
-		if err == nil && int(n) < len(places) {
+			ended_at = excluded.ended_at, document = excluded.document`, int64(len(licenses)))
+	refused := err == nil && int(n) < len(rows)
+	if len(rows) != 1 {
+		if refused {
 			err = t.putInOrder(ctx, activations)
 		}
-		return about(err, "put %d activations", len(activations))
+		return about(err, "put %d activations", len(rows))
 	}
-	if err == nil && int(n) < len(places) {
+	if refused {
 		if _, err = t.License(ctx, activations[0].LicenseID); err == nil {
 			err = store.ErrExists
 		}
