@@ -100,7 +100,7 @@ func showActivations(v *visit) error {
 	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}
-	filter := url.Values{}
+	filter := v.listQuery()
 	body.Other = v.keepList(activationsPath(l.ID) + "?ended=1")
 	if body.Ended {
 		filter.Set("ended", "1")
@@ -112,9 +112,6 @@ func showActivations(v *visit) error {
 	}
 	if err != nil {
 		return err
-	}
-	if state := v.listState(); state != "" {
-		filter.Set("list", state)
 	}
 	body.pager = newPager(filter, "cursor", q.Get("cursor"), result.NextCursor)
 	for _, a := range result.Data {

@@ -121,8 +121,7 @@ func showActivity(v *visit) error {
 		return err
 	}
 	body.History = events
-	filter, _ := url.ParseQuery(strings.TrimPrefix(v.keepList(""), "?"))
-	body.pager = newPager(filter, "after", after, next)
+	body.pager = newPager(v.listQuery(), "after", after, next)
 	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + l.Name, Section: "licenses", Body: body})
 }
 

@@ -12,15 +12,20 @@ import (
 // offers.
 const offeredNames = 100
 
-// offerNames makes a license form offer the known products and customers.
+// offerNames makes a form offer the known products and customers, in the fields that
+// it has for them.
 func (v *visit) offerNames(f *form) error {
 	for name, list := range map[string]directory{"product_id": products, "customer_id": customers} {
+		x := f.Field(name)
+		if x == nil {
+			continue
+		}
 		known, err := list.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
 		if err != nil {
 			return err
 		}
-		for _, x := range known.Data {
-			f.Field(name).Known = append(f.Field(name).Known, x.Name)
+		for _, n := range known.Data {
+			x.Known = append(x.Known, n.Name)
 		}
 	}
 	return nil

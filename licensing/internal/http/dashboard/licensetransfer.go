@@ -29,13 +29,7 @@ func transferForm(v *visit) (*formPage, error) {
 		reasonField("Optional. Recorded in the history."),
 	), "Transfer license", "The license has been transferred to the customer."
 	p.Form.hide("version", l.Version().String())
-	p.prepare = func(v *visit) error {
-		known, err := customers.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
-		for _, x := range known.Data {
-			p.Form.Field("customer_id").Known = append(p.Form.Field("customer_id").Known, x.Name)
-		}
-		return err
-	}
+	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	// Not in one Update, because a license may have many activations.
 	p.do = func(tx *visit) (string, error) {
 		seen, _ := license.ParseVersion(tx.sent("version"))

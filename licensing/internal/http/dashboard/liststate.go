@@ -37,13 +37,18 @@ func (v *visit) listValues() url.Values {
 // dashboard/.
 func (v *visit) listRef() string { return withQuery("licenses", v.listState()) }
 
+// listQuery returns the query that keeps the state of the license list.
+func (v *visit) listQuery() url.Values {
+	q := url.Values{}
+	if state := v.listState(); state != "" {
+		q.Set("list", state)
+	}
+	return q
+}
+
 // keepList adds the state of the license list to a reference.
 func (v *visit) keepList(reference string) string {
-	state := v.listState()
-	if state == "" {
-		return reference
-	}
-	return withQuery(reference, url.Values{"list": {state}}.Encode())
+	return withQuery(reference, v.listQuery().Encode())
 }
 
 // licenseRef returns the page of a license, as a reference from dashboard/.

@@ -58,15 +58,6 @@ func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error
 	return p, v.invalid(in.errors, &p)
 }
 
-// offerProducts makes a form offer the known products.
-func (v *visit) offerProducts(f *form) error {
-	known, err := products.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
-	for _, x := range known.Data {
-		f.Field("product_id").Known = append(f.Field("product_id").Known, x.Name)
-	}
-	return err
-}
-
 func newPlanForm(*visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true, names: planFieldNames,
@@ -76,7 +67,7 @@ func newPlanForm(*visit) (*formPage, error) {
 	p.Form.Groups[0].Fields = append([]*field{{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
 	}}, p.Form.Groups[0].Fields...)
-	p.prepare = func(v *visit) error { return v.offerProducts(p.Form) }
+	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, strings.TrimSpace(p.Form.Field("id").Value))
 		if err != nil {
@@ -107,7 +98,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 	}
 	p.Text = []string{"Licenses that have the plan keep their terms."}
 	p.Form, p.names, p.done = planFields(t), planFieldNames, noticeSaved
-	p.prepare = func(v *visit) error { return v.offerProducts(p.Form) }
+	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)
 		if err != nil {

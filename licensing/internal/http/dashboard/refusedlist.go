@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -46,11 +45,15 @@ func (r refusedLicenseRow) Path() string { return licensePath(r.License.ID) }
 // refusedPath returns the list of the licenses that were refused for a reason, as a
 // reference from dashboard/.
 func refusedPath(code license.VerdictCode, days int, open bool) string {
+	return "refusals?" + refusedQuery(code, days, open).Encode()
+}
+
+func refusedQuery(code license.VerdictCode, days int, open bool) url.Values {
 	q := url.Values{"reason": {string(code)}, "days": {strconv.Itoa(min(days, 90))}}
 	if open {
 		q.Set("open", "1")
 	}
-	return "refusals?" + q.Encode()
+	return q
 }
 
 // refusalPeriods are the periods of the page, in days.
@@ -95,8 +98,7 @@ func showRefusedLicenses(v *visit) error {
 		} else if err != nil {
 			return err
 		}
-		here, _ := url.ParseQuery(strings.TrimPrefix(refusedPath(code, body.Days, body.Open), "refusals?"))
-		body.pager = newPager(here, "cursor", cursor, found.NextCursor)
+		body.pager = newPager(refusedQuery(code, body.Days, body.Open), "cursor", cursor, found.NextCursor)
 		for _, l := range found.Data {
 			for _, r := range l.Refusals {
 				if r.Code == code {
