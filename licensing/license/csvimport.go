@@ -200,8 +200,11 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 }
 
 // csvTimes are the layouts of times in UTC, which spreadsheets write, beside
-// those of the API.
-var csvTimes = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
+// those of the API. csvTimeColumns are the columns that have them.
+var (
+	csvTimes       = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
+	csvTimeColumns = []string{"starts_at", "expires_at", "updates_until", "created_at"}
+)
 
 // rowOfCells returns the cells of a row as a line of an import. Cells of the wrong form
 // become values of the wrong type, which the checks of the import report.
@@ -215,6 +218,13 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 		if cell == "" {
 			continue
 		}
+		if slices.Contains(csvTimeColumns, name) {
+			for _, layout := range csvTimes {
+				if at, err := time.Parse(layout, cell); err == nil {
+					cell = at.Format(time.RFC3339)
+				}
+			}
+		}
 		switch name {
 		case "", errorColumn, "revision", "updated_at":
 		case "status":
@@ -225,13 +235,6 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 			}
 		case "status_reason":
 			row["state_reason"] = cell
-		case "starts_at", "expires_at", "updates_until", "created_at":
-			for _, layout := range csvTimes {
-				if at, err := time.Parse(layout, cell); err == nil {
-					cell = at.Format(time.RFC3339)
-				}
-			}
-			row[name] = cell
 		case "grace_seconds", "max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata":
 			if row[name] = cell; json.Valid([]byte(cell)) {
 				row[name] = json.RawMessage(cell)
@@ -261,12 +264,15 @@ func seen(first map[string]int, row ImportRow, number int) error {
 	return nil
 }
 
-// byColumn returns the errors of a row with the names of the columns.
+// byColumn returns the errors of a row as those of its columns.
 func byColumn(fields []FieldError) []FieldError {
 	fields = slices.Clone(fields)
 	for i, x := range fields {
 		if rest, ok := strings.CutPrefix(x.Field, "state"); ok {
 			fields[i].Field = "status" + rest
+		}
+		if x.Code == CodeInvalidFormat && slices.Contains(csvTimeColumns, x.Field) {
+			fields[i].Detail = `must be a date such as 2030-01-31 or a time such as 2030-01-31T12:00:00Z`
 		}
 	}
 	return fields

@@ -171,10 +171,10 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	var got []string
 	for _, r := range p.Results {
 		for _, x := range r.Errors {
-			got = append(got, fmt.Sprintf("%d %s %s", r.Line, x.Field, x.Code))
+			got = append(got, fmt.Sprintf("%d %s %s %s", r.Line, x.Field, x.Code, x.Detail))
 		}
 	}
-	for _, want := range []string{"2 expires_at", "2 max_activations", "2 metadata", "3 name", "3 status", "5 key taken"} {
+	for _, want := range []string{"2 expires_at invalid_format must be a date such as", "2 max_activations", "2 metadata", "3 name", "3 status", "5 key taken"} {
 		require.Contains(t, strings.Join(got, "\n")+"\n", want) // want
 	}
 	is.Equal(p.Results[2].Result, license.ImportCreated)
