@@ -108,7 +108,6 @@ type Auth struct {
 
 	cache    *tokenCache
 	failures *rate.Limiter // failed authentications of clients
-	purges   *pacer        // of expired tokens
 	groups   *issueGroups
 	clients  *clientCache
 }
@@ -129,7 +128,6 @@ func New(st store.Store, opts Options) *Auth {
 		opts:     opts,
 		cache:    newTokenCache(),
 		failures: rate.New(opts.Tokens.MaxFailures, time.Minute, opts.Tokens.MaxFailures),
-		purges:   &pacer{every: time.Second},
 		groups:   newIssueGroups(opts.Tokens.Max),
 		clients:  newClientCache(),
 	}

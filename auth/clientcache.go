@@ -15,9 +15,8 @@ type clientCache struct {
 }
 
 type cachedClient struct {
-	record  clientRecord
-	data    []byte // the stored record
-	counted bool   // this process has counted the client's tokens; see makeRoom
+	record clientRecord
+	data   []byte // the stored record
 }
 
 func newClientCache() *clientCache { return &clientCache{clients: map[string]cachedClient{}} }
@@ -49,22 +48,14 @@ func (v *verified) recall(c *clientCache) bool {
 	return true
 }
 
-// counted reports whether put was called for a client whose tokens were counted.
-func (c *clientCache) counted(id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.clients[id].counted
-}
-
 // put adds a client. If the cache is full, put empties it first.
-func (c *clientCache) put(v verified, counted bool) {
+func (c *clientCache) put(v verified) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, known := c.clients[v.ID]
-	if !known && len(c.clients) >= clientCacheSize {
+	if len(c.clients) >= clientCacheSize {
 		clear(c.clients)
 	}
-	c.clients[v.ID] = cachedClient{v.clientRecord, v.data, counted || old.counted}
+	c.clients[v.ID] = cachedClient{v.clientRecord, v.data}
 }
 
 // drop removes a client.

@@ -69,9 +69,9 @@ same time share an update, up to 16 of them. Each is verified for itself. Tokens
 that were issued in the same update may have 16 of their 43 random characters in
 common; the other 27 (160 bits) belong to the token alone.
 
-A client that has more than [TokenOptions.Max] tokens loses the oldest. Issuing
-a token removes a few expired ones, so the number of tokens stays bounded without
-[Auth.Purge].
+A client that has more than [TokenOptions.Max] tokens loses the oldest. Expired
+tokens take space until [Auth.Purge] removes them; Handler.Run of package licensing
+calls it.
 
 # Events
 

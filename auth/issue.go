@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// purgeBatch is the largest number of expired tokens that one issue removes.
-	purgeBatch = 10
 	// evictBatch is the largest number of tokens over the limit that one
 	// issue removes. More are over the limit only after it was lowered.
 	evictBatch = 100
@@ -70,32 +68,33 @@ func (a *Auth) lead(ctx context.Context, g *issueGroup) {
 // issueGroup stores the tokens of a group, which it closes when it has the write
 // lock.
 func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
-	var closed, purge, more, full bool
-	recount := !a.clients.counted(g.clientID)
+	full := false
 	err := a.st.Update(ctx, func(tx store.Tx) error {
-		if !closed {
-			if a.groups.expectsMore() {
-				runtime.Gosched()
-			}
-			a.groups.close(g)
-			closed, purge = true, a.purges.due(g.at)
+		if a.groups.expectsMore() {
+			runtime.Gosched()
 		}
+		a.groups.close(g)
 		entries, issued, err := g.entries(ctx, tx, a.opts.Tokens.TTL)
 		if err != nil {
 			return err
 		}
-		counts := tokenCounts{}
-		if purge {
-			if more, err = counts.purge(ctx, tx, g.at); err != nil {
-				return err
-			}
-		}
-		var cut []store.Entry
-		if cut, full, err = counts.makeRoom(ctx, tx, g.clientID, a.opts.Tokens.Max-issued, recount); err != nil {
+		before, err := readTokenCount(ctx, tx, g.clientID)
+		if err != nil {
 			return err
 		}
-		counts.change(g.clientID, issued)
-		if err := counts.put(ctx, tx, append(entries, cut...)...); err != nil {
+		count := before + issued
+		if over := min(count-a.opts.Tokens.Max, evictBatch); over > 0 {
+			full = true
+			removed, cut, err := removeOldest(ctx, tx, g.clientID, over)
+			if err != nil {
+				return err
+			}
+			if count -= removed; removed < over { // an earlier version has counted too many
+				count = issued
+			}
+			entries = append(entries, cut...)
+		}
+		if err := putTokens(ctx, tx, g.clientID, before, count, entries); err != nil {
 			return err
 		}
 		return g.noteUse(ctx, tx)
@@ -103,12 +102,9 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 	if full {
 		a.cache.flush()
 	}
-	if purge && (more || err != nil) {
-		a.purges.reset()
-	}
 	switch {
 	case err == nil:
-		a.clients.put(g.stored(), full)
+		a.clients.put(g.stored())
 	case errors.Is(err, errBadClient):
 		a.clients.drop(g.clientID)
 	}

@@ -90,7 +90,7 @@ func (g *issueGroup) entries(ctx context.Context, tx store.Tx, ttl time.Duration
 	if len(tokens) == 0 {
 		return nil, 0, g.members[0].err
 	}
-	entries = make([]store.Entry, 0, len(tokens)+2) // two more for makeRoom and the count
+	entries = make([]store.Entry, 0, len(tokens)+2) // two more for removeOldest and the count
 	for _, t := range tokens {
 		entry, err := t.entry()
 		if err != nil {

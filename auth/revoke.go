@@ -59,13 +59,11 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 		if err != nil {
 			return err
 		}
-		counts := tokenCounts{}
-		counts.change(clientID, -1)
 		if len(t.Digests) <= digestLen {
 			if err := tx.DeleteEntries(ctx, kindToken, t.Key); err != nil {
 				return err
 			}
-			return counts.put(ctx, tx)
+			return changeTokenCount(ctx, tx, clientID, -1)
 		}
 		i := t.find(raw)
 		t.Digests = t.Digests[:i] + t.Digests[i+digestLen:]
@@ -73,6 +71,6 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 		if err != nil {
 			return err
 		}
-		return counts.put(ctx, tx, e)
+		return changeTokenCount(ctx, tx, clientID, -1, e)
 	})
 }

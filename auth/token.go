@@ -88,12 +88,6 @@ func readTokens(e store.Entry) (t token, size int) {
 	return t, max(1, len(t.Digests)/digestLen)
 }
 
-// tokensIn returns how many tokens an entry has.
-func tokensIn(e store.Entry) int {
-	_, size := readTokens(e)
-	return size
-}
-
 // findToken returns the entry of a token, or errBadToken.
 func findToken(ctx context.Context, r store.Reader, raw string) (token, error) {
 	e, err := r.Entry(ctx, kindToken, tokenKey(raw))
