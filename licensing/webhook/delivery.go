@@ -83,7 +83,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	}
 	var recs []outbox.Delivery
 	var through string
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.store().View(ctx, func(r store.Reader) error {
 		rec, err := s.findWebhook(ctx, r, p.WebhookID)
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (f *fixture) webhook(t *testing.T, types ...string) (Webhook, string) {
 
 // signStored signs with the stored secrets of a webhook.
 func (s *Service) signStored(ctx context.Context, id, messageID string, at time.Time, body []byte) (string, error) {
-	rec, err := s.findWebhook(ctx, s.reader(), id)
+	rec, err := s.findWebhook(ctx, s.store(), id)
 	if err != nil {
 		return "", err
 	}
@@ -153,3 +153,15 @@ func (f *fixture) lastEvent(t *testing.T) (e store.Event, data EventData) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// reportOn records the result of a delivery attempt to a webhook.
+func (s *Service) reportOn(ctx context.Context, id string, got result) (w Webhook, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		rec, err := s.findWebhook(ctx, tx, id)
+		if err == nil {
+			w, err = s.report(ctx, tx, rec, got)
+		}
+		return err
+	})
+	return w, err
+}

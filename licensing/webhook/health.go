@@ -26,40 +26,31 @@ const (
 	failedEvery = time.Hour
 )
 
-// report records the result of a delivery attempt. A webhook that
-// answered 410, or to which every delivery has failed for five days, is
-// disabled, and a webhook.disabled event is appended.
-func (s *Service) report(ctx context.Context, id string, got result) (Webhook, error) {
-	return s.editWebhook(ctx, "report on", id, EventDisabled, func(tx *transaction, rec *webhookRecord) error {
-		was := rec.Status
-		if rec.note(got, tx.now); was == StatusActive && rec.Status != StatusActive {
-			return tx.checkCursor(ctx, *rec)
+// report records the result of a delivery attempt to a webhook that was read in the
+// same Update. A webhook that answered 410, or to which every delivery has failed for
+// five days, is disabled, and a webhook.disabled event is appended.
+func (s *Service) report(ctx context.Context, tx *transaction, rec webhookRecord, got result) (Webhook, error) {
+	return s.replace(ctx, tx, rec, EventDisabled, func(tx *transaction, next *webhookRecord) error {
+		if next.note(got, tx.now); rec.Status == StatusActive && next.Status != StatusActive {
+			return tx.checkCursor(ctx, *next)
 		}
 		return nil
 	})
 }
 
-// note records a result and reports whether the record has changed.
-func (rec *webhookRecord) note(got result, now time.Time) (changed bool) {
+// note records a result.
+func (rec *webhookRecord) note(got result, now time.Time) {
 	switch {
 	case rec.Status == StatusDisabled:
-		return false
 	case got == resultDelivered:
-		changed = !rec.FailingSince.IsZero()
 		rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
-		return changed
 	case got == resultGone:
 		rec.Status, rec.StatusReason = StatusDisabled, "the endpoint answered 410 Gone"
-		return true
 	case rec.FailingSince.IsZero() || now.Sub(rec.FailedAt) > failureGap || rec.FailedAt.After(now.Add(failedEvery)):
 		rec.FailingSince, rec.FailedAt = now, now
-		return true
 	case now.Sub(rec.FailingSince) >= failingFor:
 		rec.Status, rec.StatusReason = StatusDisabled, "every delivery failed for five days"
-		return true
 	case now.Sub(rec.FailedAt) >= failedEvery:
 		rec.FailedAt = now
-		return true
 	}
-	return false
 }

@@ -26,7 +26,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 	if err != nil {
 		return page, err
 	}
-	all, err := readAll(ctx, s.reader())
+	all, err := readAll(ctx, s.store())
 	if err != nil {
 		return page, fmt.Errorf("webhooks: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 
 // Troubled returns the webhooks that fail or are disabled, the longest first.
 func (s internals) Troubled(ctx context.Context) (list []Webhook, err error) {
-	all, err := readAll(ctx, s.reader())
+	all, err := readAll(ctx, s.store())
 	if err != nil {
 		return nil, fmt.Errorf("failing webhooks: %w", err)
 	}

@@ -93,7 +93,7 @@ func TestTroubledWebhooks(t *testing.T) {
 		return got
 	}
 	report := func(id string, got result) {
-		_, err := f.report(t.Context(), id, got)
+		_, err := f.reportOn(t.Context(), id, got)
 		is.NoErr(err)
 	}
 	is.Equal(len(troubled()), 0)

@@ -17,7 +17,7 @@ import (
 // sends now. The body is nil if the event is no longer stored. Delivery returns
 // [license.ErrNotFound] if the webhook or the delivery does not exist.
 func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d Delivery, payload json.RawMessage, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.store().View(ctx, func(r store.Reader) error {
 		hook, err := s.findWebhook(ctx, r, webhookID)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ const (
 // there is nothing to do, it does not take the write lock.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
 	for _, find := range []func(context.Context, store.Reader) (change, error){s.findLeft, s.findOld, s.findPurged} {
-		c, err := find(ctx, s.reader())
+		c, err := find(ctx, s.store())
 		if err == nil && c.n > 0 {
 			err = s.update(ctx, func(tx *transaction) error {
 				if c, err = find(ctx, tx); err != nil || c.n == 0 {

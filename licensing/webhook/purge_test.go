@@ -189,7 +189,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 			return err
 		}, 49 * time.Hour, false},
 		"disabled": {func(f *fixture, id string) error {
-			_, err := f.report(t.Context(), id, resultGone)
+			_, err := f.reportOn(t.Context(), id, resultGone)
 			return err
 		}, 49 * time.Hour, false},
 		"active": {func(*fixture, string) error { return nil }, 4 * day, true},

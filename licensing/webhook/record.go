@@ -98,31 +98,34 @@ func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply
 		if err != nil {
 			return err
 		}
-		before, next := rec.webhook(tx.now), rec
-		if err := apply(tx, &next); err != nil {
-			return err
-		}
-		if w = before; reflect.DeepEqual(rec, next) {
-			return nil
-		}
-		changes := diffWebhook(before, next.webhook(tx.now))
-		if !reflect.DeepEqual(rec.Secrets, next.Secrets) {
-			changes["secrets"] = license.FieldChange{From: before.Secrets, To: next.webhook(tx.now).Secrets}
-		}
-		if len(changes) > 0 {
-			next.UpdatedAt = tx.now
-		}
-		w = next.webhook(tx.now)
-		if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
-			return err
-		}
-		_, err = s.appendWebhook(ctx, tx, event, w, EventData{Changes: changes, Reason: next.StatusReason})
+		w, err = s.replace(ctx, tx, rec, event, apply)
 		return err
 	})
 	if err != nil {
 		return Webhook{}, fmt.Errorf("%s webhook: %w", verb, err)
 	}
 	return w, nil
+}
+
+// replace is editWebhook of a webhook that has been read, within an Update.
+func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecord, event string, apply func(*transaction, *webhookRecord) error) (Webhook, error) {
+	before, next := rec.webhook(tx.now), rec
+	if err := apply(tx, &next); err != nil || reflect.DeepEqual(rec, next) {
+		return before, err
+	}
+	changes := diffWebhook(before, next.webhook(tx.now))
+	if !reflect.DeepEqual(rec.Secrets, next.Secrets) {
+		changes["secrets"] = license.FieldChange{From: before.Secrets, To: next.webhook(tx.now).Secrets}
+	}
+	if len(changes) > 0 {
+		next.UpdatedAt = tx.now
+	}
+	w := next.webhook(tx.now)
+	if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
+		return w, err
+	}
+	_, err := s.appendWebhook(ctx, tx, event, w, EventData{Changes: changes, Reason: next.StatusReason})
+	return w, err
 }
 
 // appendWebhook adds an event about w to the feed.

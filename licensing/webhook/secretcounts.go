@@ -10,7 +10,7 @@ import (
 
 // SecretCounts counts the current secrets of all webhooks.
 func (s internals) SecretCounts(ctx context.Context) (seal.Counts, error) {
-	all, err := readAll(ctx, s.reader())
+	all, err := readAll(ctx, s.store())
 	if err != nil {
 		return seal.Counts{}, fmt.Errorf("count secrets: %w", err)
 	}

@@ -46,7 +46,6 @@ type Service struct {
 	inside
 	*common
 	rules *license.Service
-	tx    *transaction // set within an Update of this package
 }
 
 // common is what the Services of one handler have in common.
@@ -85,47 +84,17 @@ type transaction struct {
 	now time.Time
 }
 
-// within returns a Service whose calls are part of the Update of tx.
-func (s *Service) within(tx store.Tx) *Service {
-	in := *s
-	in.tx = &transaction{tx, s.now()}
-	return &in
-}
-
 // update runs fn in the current Update, or in a new one.
 func (s *Service) update(ctx context.Context, fn func(*transaction) error) error {
-	if s.tx != nil {
-		return fn(s.tx)
-	}
-	return inner.Of(s.rules).Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
+	return s.store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
 }
 
-// view runs fn on one snapshot: that of the current Update, or a new one.
-func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
-	if s.tx != nil {
-		return fn(s.tx)
-	}
-	return inner.Of(s.rules).Store().View(ctx, fn)
-}
-
-// reader is for a single read.
-func (s *Service) reader() store.Reader {
-	if s.tx != nil {
-		return s.tx
-	}
-	return inner.Of(s.rules).Store()
-}
-
-// store returns the store for code outside an Update.
+// store returns the store: inside license.Service.Atomically or Once, that of their
+// Update.
 func (s *Service) store() store.Store { return inner.Of(s.rules).Store() }
 
 // now returns the instant a call takes place at.
-func (s *Service) now() time.Time {
-	if s.tx != nil {
-		return s.tx.now
-	}
-	return inner.Of(s.rules).Now()
-}
+func (s *Service) now() time.Time { return inner.Of(s.rules).Now() }
 
 // covers reports whether all of these products exist for the caller. Nil means
 // all products.

@@ -190,10 +190,10 @@ func (b *batch) put(tx *transaction, rec webhookRecord, cursor hookCursor, answe
 // report stores what the outcomes say about the webhook, and returns its status.
 func (b *batch) report(tx *transaction, rec webhookRecord) (Status, error) {
 	got, any := resultOf(b.items)
-	if noted := rec; !any || !noted.note(got, tx.now) {
+	if !any {
 		return rec.Status, nil
 	}
-	w, err := b.asDelivery().within(tx.Tx).report(b.Work, rec.ID, got)
+	w, err := b.asDelivery().report(b.Work, tx, rec, got)
 	return w.Status, err
 }
 

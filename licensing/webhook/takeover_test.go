@@ -157,7 +157,7 @@ func TestTakeOverWithoutAnEvent(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)
 		active, disabled := b.hook(t, "active.example"), b.hook(t, "disabled.example")
-		_, err := b.Service.report(t.Context(), disabled.ID, resultGone)
+		_, err := b.Service.reportOn(t.Context(), disabled.ID, resultGone)
 		is.NoErr(err)
 		_, err = b.Test(t.Context(), active.ID)
 		is.NoErr(err)

@@ -81,7 +81,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 
 // Get returns the webhook with the given ID, or [license.ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
-	rec, err := s.findWebhook(ctx, s.reader(), id)
+	rec, err := s.findWebhook(ctx, s.store(), id)
 	return rec.webhook(s.now()), err
 }
 

@@ -160,7 +160,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 			is := is.New(t)
 			w, _ := f.webhook(t)
 			if test.gone {
-				_, err := f.report(t.Context(), w.ID, resultGone)
+				_, err := f.reportOn(t.Context(), w.ID, resultGone)
 				is.NoErr(err)
 			}
 			began := f.now
@@ -169,7 +169,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 				if test.success > 0 && f.now.Equal(began.Add(time.Duration(test.success)*day)) {
 					result = resultDelivered
 				}
-				_, err := f.report(t.Context(), w.ID, result)
+				_, err := f.reportOn(t.Context(), w.ID, result)
 				is.NoErr(err)
 			}
 			w, err := f.Get(t.Context(), w.ID)
@@ -216,7 +216,7 @@ func TestPausingADisabledWebhook(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)
-	w, err := f.report(t.Context(), w.ID, resultGone)
+	w, err := f.reportOn(t.Context(), w.ID, resultGone)
 	is.NoErr(err)
 	is.True(w.StatusReason != "")
 	w, err = f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
@@ -231,13 +231,13 @@ func TestActivatingAWebhookClearsItsFailures(t *testing.T) {
 	f := newFixture(t)
 	w, _ := f.webhook(t)
 	for began := f.now; f.now.Sub(began) <= failingFor; f.now = f.now.Add(day) {
-		_, err := f.report(t.Context(), w.ID, resultFailed)
+		_, err := f.reportOn(t.Context(), w.ID, resultFailed)
 		is.NoErr(err)
 	}
 	w, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
 	is.NoErr(err)
 	is.Equal(w.FailingSince, nil)
-	w, err = f.report(t.Context(), w.ID, resultFailed)
+	w, err = f.reportOn(t.Context(), w.ID, resultFailed)
 	is.NoErr(err)
 	is.Equal(w.Status, StatusActive)
 	is.Equal(*w.FailingSince, f.now)
