@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -110,11 +109,6 @@ func (s *Service) begin(ctx context.Context, at attempt) error {
 		}
 		if wait := place.wait(now, account.N >= maxFailures); wait > 0 {
 			return &ThrottledError{wait}
-		}
-		// Each attempt writes two entries and removes more expired ones, so
-		// their number is bounded without Purge.
-		if _, err := purge.Entries(ctx, tx, kindSignIn, now, 10); err != nil {
-			return err
 		}
 		account.N++
 		place.N++

@@ -325,18 +325,6 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 	is.Equal(signedIn, 1)
 }
 
-func TestAttemptsRemoveExpiredCounters(t *testing.T) {
-	is := is.New(t)
-	o := newOffice(t)
-	for i := range 5 {
-		is.NoErr(o.begin(t.Context(), newAttempt(fmt.Sprintf("unknown%d@example.com", i), place(i))))
-	}
-	is.Equal(o.attempts(t), 10)
-	o.now = o.now.Add(failuresKept)
-	is.NoErr(o.begin(t.Context(), newAttempt("unknown@example.com", place(1))))
-	is.Equal(o.attempts(t), 2) // without Purge
-}
-
 func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 	for _, tt := range []struct {
 		ahead time.Duration

@@ -31,29 +31,22 @@ func Expired(ctx context.Context, st store.Store, now time.Time, kinds ...string
 	err = st.Update(ctx, func(tx store.Tx) error {
 		more = false
 		for _, kind := range found {
-			n, err := Entries(ctx, tx, kind, now, Batch)
+			entries, err := tx.Entries(ctx, query(kind, now, Batch))
 			if err != nil {
 				return err
 			}
-			more = more || n == Batch
+			keys := make([]string, len(entries))
+			for i, e := range entries {
+				keys[i] = e.Key
+			}
+			if err := tx.DeleteEntries(ctx, kind, keys...); err != nil {
+				return err
+			}
+			more = more || len(entries) == Batch
 		}
 		return nil
 	})
 	return more, err
-}
-
-// Entries removes up to limit expired entries of a kind, in an update of the
-// caller, and returns their number.
-func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time, limit int) (int, error) {
-	entries, err := tx.Entries(ctx, query(kind, now, limit))
-	if err != nil || len(entries) == 0 {
-		return 0, err
-	}
-	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
-	}
-	return len(keys), tx.DeleteEntries(ctx, kind, keys...)
 }
 
 // query selects the entries that have expired by now, in whole milliseconds.

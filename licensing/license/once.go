@@ -16,10 +16,6 @@ import (
 // onceKind is the kind of entries that hold replies.
 const onceKind = "once"
 
-// oncePurge is how many expired replies each new reply removes: more than
-// one, so that they do not accumulate, and few enough to cost little.
-const oncePurge = 4
-
 // A onceReply is the data of an entry.
 type onceReply struct {
 	Fingerprint string   `json:"fingerprint"` // digest of the request
@@ -102,11 +98,8 @@ func (s *Service) purge(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// keep stores a reply and removes a few expired ones.
+// keep stores a reply.
 func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
-	if _, err := purge.Entries(ctx, s.tx, onceKind, s.tx.now, oncePurge); err != nil {
-		return fmt.Errorf("once: %w", err)
-	}
 	err := s.tx.PutEntries(ctx, store.Entry{
 		Kind:      onceKind,
 		Key:       s.onceKey(key),

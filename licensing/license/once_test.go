@@ -3,7 +3,6 @@ package license_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -101,21 +101,22 @@ func TestOnceUnderConcurrency(t *testing.T) {
 	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
 }
 
-func TestOncePurges(t *testing.T) {
+func TestExpiredRepliesArePurged(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options) { o.IdempotencyTTL = time.Minute })
-	for i := range 20 {
-		_, _, err := createOnce(t.Context(), f.Service, fmt.Sprint("old ", i), "")
+	create := func(key string) {
+		_, _, err := createOnce(t.Context(), f.Service, key, "")
 		is.NoErr(err)
 	}
+	create("old")
 	f.now = f.now.Add(time.Hour)
-	for i := range 5 {
-		_, _, err := createOnce(t.Context(), f.Service, fmt.Sprint("new ", i), "")
-		is.NoErr(err)
-	}
+	create("new")
+	_, err := inner.Of(f.Service).Background().Upkeep[0](t.Context())
+	is.NoErr(err)
 	kept, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "once"})
 	is.NoErr(err)
-	is.Equal(len(kept), 5)
+	is.Equal(len(kept), 1)
+	is.True(kept[0].ExpiresAt.After(f.now))
 }
 
 func TestAtomically(t *testing.T) {
