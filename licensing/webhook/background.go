@@ -13,11 +13,11 @@ import (
 // it sends events, and removes old deliveries.
 func (s internals) Background() feed.Background {
 	return feed.Background{
-		Tasks:   s.tasks,
-		Upkeep:  []func(context.Context) (bool, error){s.purge},
-		Needs:   s.needs,
-		Lag:     s.lag,
-		Stopped: s.sender.closeIdle,
+		Tasks:  s.tasks,
+		Upkeep: []func(context.Context) (bool, error){s.purge},
+		Needs:  s.needs,
+		Lag:    s.lag,
+		Drain:  func(context.Context) { s.sender.client.CloseIdleConnections() },
 	}
 }
 

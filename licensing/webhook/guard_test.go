@@ -73,7 +73,7 @@ func receiver(t *testing.T) (url string, port string, reached *atomic.Int64) {
 func post(t *testing.T, transport http.RoundTripper, url string) outcome {
 	t.Helper()
 	s := newSender(Options{Transport: transport}, time.Now)
-	defer s.closeIdle()
+	defer s.client.CloseIdleConnections()
 	return s.send(t.Context(), url, message{id: "evt_1", body: []byte("{}")}, time.Now(), "v1,x")
 }
 

@@ -56,8 +56,6 @@ func newTransport(g *guard, resolver *net.Resolver) *http.Transport {
 	}
 }
 
-func (s *sender) closeIdle() { s.client.CloseIdleConnections() }
-
 // send makes one Standard Webhooks request. Any 2xx is a success; a redirect is a
 // failure.
 func (s *sender) send(ctx context.Context, address string, m message, at time.Time, signature string) outcome {

@@ -35,7 +35,7 @@ func (b *bench) earlierCursors(t *testing.T, shared int64, cursors map[string]st
 				return err
 			}
 		}
-		return feed.WriteCursor(t.Context(), tx, sharedCursor, shared, b.now())
+		return putFeedCursor(t.Context(), tx, sharedCursor, shared, b.now())
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestTakeOverWithoutAnEvent(t *testing.T) {
 			if err := tx.DeleteEntries(t.Context(), cursorKind, active.ID, disabled.ID); err != nil {
 				return err
 			}
-			return feed.WriteCursor(t.Context(), tx, sharedCursor, 100, b.now())
+			return putFeedCursor(t.Context(), tx, sharedCursor, 100, b.now())
 		}))
 		defer b.run(t)()
 		time.Sleep(time.Minute)
@@ -218,7 +218,7 @@ func TestCursorsTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
 			if err := tx.DeleteEntries(t.Context(), cursorKind, active.ID, paused.ID); err != nil {
 				return err
 			}
-			return feed.WriteCursor(t.Context(), tx, sharedCursor, events[len(events)-1].Seq, b.now())
+			return putFeedCursor(t.Context(), tx, sharedCursor, events[len(events)-1].Seq, b.now())
 		}))
 		later := b.licenses(t, 2)
 		defer b.run(t)()

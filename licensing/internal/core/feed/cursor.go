@@ -45,11 +45,6 @@ func decimalSeq(e store.Entry) (int64, error) {
 	return seq, nil
 }
 
-// WriteCursor creates or moves a cursor.
-func WriteCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
-}
-
 // Newest returns the Seq of the newest event, or zero if there is none.
 func Newest(ctx context.Context, r store.Reader) (seq int64, err error) {
 	events, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})

@@ -47,8 +47,6 @@ type Background struct {
 
 	// Drain is called at the end of each call of Run, with its Work context.
 	Drain func(ctx context.Context)
-
-	Stopped func() // called at the end of each call of Run
 }
 
 // The intervals and time limits of background work.
@@ -144,9 +142,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, b := range e.Background {
 		if b.Drain != nil {
 			b.Drain(work)
-		}
-		if b.Stopped != nil {
-			b.Stopped()
 		}
 	}
 	return nil
