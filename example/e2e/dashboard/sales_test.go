@@ -57,6 +57,14 @@ func TestSales(t *testing.T) {
 			b.see("The license has been created.")
 			b.see("in 14 days")
 
+			for _, page := range []string{"plans", "plan/price_2"} {
+				b.open(page)
+				b.count(script, "main")
+			}
+			b.unfold("More")
+			b.ask(script, "Delete")
+			b.count(script, "dialog")
+
 			h.seedSales(t)
 			b.open("purchases")
 			b.see("There is no plan with its plan ID")
@@ -69,6 +77,17 @@ func TestSales(t *testing.T) {
 			is.New(t).Equal(b.policyErrors(), nil)
 		})
 	}
+}
+
+// count checks that an element, or the page without JavaScript, shows that the plan
+// price_2 has one license. Without JavaScript, a link counts it.
+func (b *browser) count(script bool, within string) {
+	b.t.Helper()
+	if !script {
+		b.press("Count the licenses with price_2")
+		within = "main"
+	}
+	b.wait(`document.querySelector('` + within + ` span[data-later="price_2"]')?.textContent === "1"`)
 }
 
 // TestSalePages checks the pages about plans and purchases as TestEveryPage does.

@@ -28,6 +28,7 @@ type formPage struct {
 	Danger         bool
 	Download       bool   // the answer is a file, so the page stays
 	Live           string // a text that a script replaces while the form is filled in
+	Licenses       *planUse
 
 	// Once marks a form that creates something: submitting it again has no
 	// effect. Then do runs in an Update.

@@ -118,12 +118,14 @@ func deletePlanForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	use, err := v.planUses()
 	if err != nil {
 		return nil, err
 	}
+	licenses := use(t.ID)
+	p.Licenses = &licenses
 	p.Text = []string{
-		"The number of licenses with this plan: " + (matchCount{counts.ByPlan[t.ID], counts.AtLeast}).number() + ". They keep their terms, and so do their purchases.",
+		"Licenses with this plan keep their terms, and so do their purchases.",
 		"New purchases of the plan wait until there is a plan with this ID again.",
 	}
 	p.Danger, p.done = true, "The plan has been deleted."

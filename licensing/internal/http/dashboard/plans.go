@@ -16,7 +16,7 @@ type planRow struct {
 	license.Plan
 	Path, ProductLink string // references from dashboard/
 	Lasts, Seats      string
-	Licenses          string // how many have it; set on the list
+	Licenses          planUse
 }
 
 func row(t license.Plan) planRow {
@@ -31,7 +31,32 @@ func row(t license.Plan) planRow {
 	case updates:
 		lasts += " of updates"
 	}
-	return planRow{t, planPath(t.ID), products.namePath(t.ProductID), lasts, seats, ""}
+	return planRow{Plan: t, Path: planPath(t.ID), ProductLink: products.namePath(t.ProductID), Lasts: lasts, Seats: seats}
+}
+
+// A planUse is the number of licenses that have a plan, or a link that counts them.
+// Counting reads all licenses, so a page does it only if its query asks for it. A
+// script replaces the link by the number.
+type planUse struct {
+	ID     string // of the plan
+	Number string // empty: not counted
+	Count  string // the query of the same page with the number
+}
+
+// planUses returns a function that returns the use of a plan.
+func (v *visit) planUses() (func(id string) planUse, error) {
+	q := v.r.URL.Query()
+	if q.Get("count") == "" {
+		to := url.Values{"count": {"1"}}
+		if after := q.Get("after"); after != "" {
+			to.Set("after", after)
+		}
+		return func(id string) planUse { return planUse{ID: id, Count: "?" + to.Encode()} }, nil
+	}
+	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	return func(id string) planUse {
+		return planUse{ID: id, Number: matchCount{counts.ByPlan[id], counts.AtLeast}.number()}
+	}, err
 }
 
 func showPlans(v *visit) error {
@@ -45,13 +70,13 @@ func showPlans(v *visit) error {
 		pager
 	}
 	body.pager = newPager(nil, "after", after, list.NextCursor)
-	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	use, err := v.planUses()
 	if err != nil {
 		return err
 	}
 	for _, t := range list.Data {
 		r := row(t)
-		r.Licenses = matchCount{counts.ByPlan[t.ID], counts.AtLeast}.number()
+		r.Licenses = use(t.ID)
 		body.Rows = append(body.Rows, r)
 	}
 	return v.render(http.StatusOK, "plans", page{Title: "Plans", Section: "plans", Body: body})
@@ -62,15 +87,16 @@ func showPlan(v *visit) error {
 	if err != nil {
 		return err
 	}
-	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	use, err := v.planUses()
 	if err != nil {
 		return err
 	}
+	r := row(t)
+	r.Licenses = use(t.ID)
 	return v.render(http.StatusOK, "plan", page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
 		Entitlements []pair
-		Used         string // the number of licenses
 		All, New     string // the licenses, and the form for one, as references from dashboard/
-	}{row(t), entitlementPairs(t.Entitlements), matchCount{counts.ByPlan[t.ID], counts.AtLeast}.text("license"),
+	}{r, entitlementPairs(t.Entitlements),
 		"licenses?" + url.Values{"q": {t.ID}}.Encode(), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
 }

@@ -49,12 +49,15 @@ func TestPlans(t *testing.T) {
 	s.plan(license.PutPlanParams{ID: "price_12"})
 	_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
 	is.NoErr(err)
+	require.Contains(t, v.get("plan/price_1?count=1").body, `<span data-later="price_1">2</span>`)
 	page := v.get("plan/price_1").body
-	for _, text := range []string{"2 licenses", "1 year of updates", "14 days", "7 days", "export"} {
+	for _, text := range []string{`<a data-later="price_1" href="?count=1">`, "1 year of updates", "14 days", "7 days", "export"} {
 		require.Contains(t, page, text)
 	}
-	require.Contains(t, v.get("plan/price_1/delete").body, "licenses with this plan: 2.")
-	require.Contains(t, v.get("plans").body, "Atlas yearly", `<td role="cell" data-label="Licenses">2</td>`, `<td role="cell" data-label="Licenses">1</td>`)
+	require.Contains(t, v.get("plan/price_1/delete?count=1").body, `Licenses with this plan: <span data-later="price_1">2</span>`)
+	require.Contains(t, v.get("plan/price_1/delete").body, `<a data-later="price_1" href="?count=1">`)
+	require.Contains(t, v.get("plans").body, "Atlas yearly", `<a data-later="price_1" href="?count=1">`, `<a data-later="price_12" href="?count=1">`)
+	require.Contains(t, v.get("plans?count=1").body, `<span data-later="price_1">2</span>`, `<span data-later="price_12">1</span>`)
 	require.Contains(t, v.get("audit").body, `plan/price_1">Atlas yearly</a>`)
 
 	// Nothing changes when nothing was edited, and the plan of another operator is kept.

@@ -13,6 +13,7 @@ import (
 var parameterValues = map[string]func(value string) bool{
 	"all":     func(value string) bool { return value == "1" },
 	"back":    func(value string) bool { return value == "1" },
+	"count":   func(value string) bool { return value == "1" },
 	"of":      func(value string) bool { return value == "selected" },
 	"expires": func(value string) bool { return windowLabel(value) != "" },
 	"sort":    func(value string) bool { return sortLabels[value] != "" },

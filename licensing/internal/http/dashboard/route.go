@@ -59,11 +59,11 @@ func init() {
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: releaseForm},
 		{path: "licenses/{id}/{move}", access: byMove, form: moveForm},
 
-		{method: get, path: "plans", query: "after", handle: showPlans},
+		{method: get, path: "plans", query: "after count", handle: showPlans},
 		{path: "plans/new", access: admins, form: newPlanForm},
-		{method: get, path: "plan/{id}", handle: showPlan},
+		{method: get, path: "plan/{id}", query: "count", handle: showPlan},
 		{path: "plan/{id}/edit", access: admins, form: editPlanForm},
-		{path: "plan/{id}/delete", access: admins, form: deletePlanForm},
+		{path: "plan/{id}/delete", query: "count", access: admins, form: deletePlanForm},
 
 		{method: get, path: "purchases", query: "reference", handle: showPurchases},
 		{method: get, path: "purchase/{reference}", handle: showPurchase},

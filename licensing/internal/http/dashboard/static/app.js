@@ -4,6 +4,11 @@ document.documentElement.classList.add("js");
 
 addEventListener("DOMContentLoaded", () => {
   const all = (selector) => document.querySelectorAll(selector);
+  // The page at an address, and the answer that has it.
+  const load = async (address) => {
+    const answer = await fetch(address);
+    return [new DOMParser().parseFromString(await answer.text(), "text/html"), answer];
+  };
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
   // Without Options.PublicURL, example commands show the address of this page.
@@ -117,14 +122,24 @@ addEventListener("DOMContentLoaded", () => {
     if (live) form.addEventListener("input", async () => {
       const mine = last = {}, query = new URLSearchParams(new FormData(form));
       try {
-        const answer = await fetch(form.action.split("?")[0] + "?" + query);
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const [page] = await load(form.action.split("?")[0] + "?" + query);
         if (last === mine) live.textContent = page.querySelector("[data-live]").textContent;
       } catch { } // the text stays
     });
     depends();
   };
   for (const form of all("form[method=post]")) prepare(form);
+
+  // A number that takes long to count is a link to the page that has it.
+  const count = async (root) => {
+    const links = root.querySelectorAll("a[data-later]");
+    if (!links.length) return;
+    try {
+      const [page] = await load(links[0].href);
+      for (const a of links) a.replaceWith(page.querySelector(`span[data-later="${CSS.escape(a.dataset.later)}"]`) ?? a);
+    } catch { } // the links stay
+  };
+  count(document);
 
   // Filters and files apply on change; the button is for pages without a script.
   for (const form of all("form.filters, form:has(#file)")) {
@@ -152,8 +167,7 @@ addEventListener("DOMContentLoaded", () => {
       if (text.length < 2) { list.hidden = true; return; }
       wait = setTimeout(async () => {
         try {
-          const answer = await fetch(`${find.form.action}?${new URLSearchParams({ q: text })}`);
-          const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+          const [page, answer] = await load(`${find.form.action}?${new URLSearchParams({ q: text })}`);
           if (last !== mine) return;
           const links = answer.redirected ? [] : [...page.querySelectorAll("main tbody th a, main .found a")].slice(0, 8);
           const found = links.map((a) => item(new URL(a.getAttribute("href"), answer.url), a));
@@ -186,8 +200,7 @@ addEventListener("DOMContentLoaded", () => {
       event.preventDefault();
       closeMenus();
       try {
-        const answer = await fetch(link.href);
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const [page, answer] = await load(link.href);
         const form = page.querySelector("main form[method=post]");
         if (!answer.ok || answer.redirected || !form) throw new Error(answer.status);
         const dialog = document.createElement("dialog");
@@ -202,6 +215,7 @@ addEventListener("DOMContentLoaded", () => {
         });
         document.body.append(dialog);
         prepare(form);
+        count(dialog);
         dialog.showModal();
         dialog.querySelector("input")?.focus();
       } catch { location = link.href; }
