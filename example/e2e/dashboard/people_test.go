@@ -40,7 +40,7 @@ func (b *browser) preview(text string) {
 	ctx, cancel := b.step()
 	defer cancel()
 	choose := chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path})
-	if eval[bool](b, `document.documentElement.classList.contains("js")`) {
+	if eval[bool](b, `matchMedia("(scripting: enabled)").matches`) {
 		_, err := chromedp.RunResponse(ctx, choose)
 		b.do("choose a file", err)
 		return

@@ -1,6 +1,5 @@
 // Progressive enhancement. Every page works without this file.
 "use strict";
-document.documentElement.classList.add("js");
 
 addEventListener("DOMContentLoaded", () => {
   const all = (selector) => document.querySelectorAll(selector);
@@ -36,15 +35,11 @@ addEventListener("DOMContentLoaded", () => {
   // Buttons copy the text of another element.
   const live = document.getElementById("live");
   const copy = async (source) => {
-    const text = source.value ?? source.textContent.trim();
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(source.textContent.trim());
       return true;
     } catch { // no clipboard API on plain HTTP: select the text and use execCommand
-      const range = document.createRange();
-      range.selectNodeContents(source);
-      getSelection().removeAllRanges();
-      getSelection().addRange(range);
+      getSelection().selectAllChildren(source);
       return document.execCommand("copy");
     }
   };
@@ -72,19 +67,13 @@ addEventListener("DOMContentLoaded", () => {
 
   // The checkbox in a table head selects all rows. A label shows their number.
   for (const label of all("[data-count]")) {
-    const boxes = all(`input[name="${label.dataset.count}"]`);
     const every = document.querySelector("[data-every]"); // all licenses that match
-    const update = () => { label.textContent = `${every?.checked ? every.dataset.every : [...boxes].filter((box) => box.checked).length} selected`; };
-    every?.addEventListener("change", update);
-    for (const box of boxes) box.addEventListener("change", update);
+    const update = () => { label.textContent = `${every?.checked ? every.dataset.every : all("[name=id]:checked").length} selected`; };
     for (const box of all("[data-all]")) {
       box.parentElement.hidden = false;
-      box.addEventListener("change", () => {
-        for (const e of boxes) e.checked = box.checked;
-        update();
-      });
+      box.addEventListener("change", () => { for (const e of all("[name=id]")) e.checked = box.checked; });
     }
-    addEventListener("pageshow", update);
+    for (const event of ["change", "pageshow"]) addEventListener(event, update);
     update();
   }
 
@@ -133,11 +122,8 @@ addEventListener("DOMContentLoaded", () => {
   // A number that takes long to count is a link to the page that has it.
   const count = async (root) => {
     const links = root.querySelectorAll("a[data-later]");
-    if (!links.length) return;
-    try {
-      const [page] = await load(links[0].href);
-      for (const a of links) a.replaceWith(page.querySelector(`span[data-later="${CSS.escape(a.dataset.later)}"]`) ?? a);
-    } catch { } // the links stay
+    const [page] = links.length ? await load(links[0].href).catch(() => []) : [];
+    for (const a of links) a.replaceWith(page?.querySelector(`span[data-later="${CSS.escape(a.dataset.later)}"]`) ?? a);
   };
   count(document);
 
