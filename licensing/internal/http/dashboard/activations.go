@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -16,11 +17,10 @@ import (
 // activationsPerPage is the number on a page of the list of activations.
 const activationsPerPage = 50
 
-// activationRow is an activation with its times formatted for a page.
+// activationRow is an activation as pages show it.
 type activationRow struct {
 	license.Activation
-	Since, LastSeen, LeaseEnds, Ended *moment
-	Files                             *moment // until when it may run from a license file; nil: it may not
+	Files *time.Time // until when it may run from a license file; nil: it may not
 }
 
 // Label returns the name of the activation, or its fingerprint if it has none.
@@ -115,9 +115,9 @@ func showActivations(v *visit) error {
 	}
 	body.pager = newPager(filter, "cursor", q.Get("cursor"), result.NextCursor)
 	for _, a := range result.Data {
-		row := activationRow{Activation: a, Since: v.moment(a.CreatedAt), LastSeen: v.moment(a.LastSeenAt), LeaseEnds: v.momentOf(a.LeaseEndsAt), Ended: v.momentOf(a.EndedAt)}
+		row := activationRow{Activation: a}
 		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {
-			row.Files, body.Files = v.moment(*a.HeldUntil), true
+			row.Files, body.Files = a.HeldUntil, true
 		}
 		body.Rows = append(body.Rows, row)
 		body.Metadata = body.Metadata || len(a.Metadata) > 0

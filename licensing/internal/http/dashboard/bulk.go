@@ -74,7 +74,7 @@ type selectedRow struct {
 	ID, Name, Problem string
 	Value             string // what the form sends for the license; empty: nothing
 	Status            license.Status
-	Expires           *moment
+	ExpiresAt         *time.Time
 }
 
 // bulkMove returns the move in the path.
@@ -248,7 +248,7 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 	for _, id := range c.ids {
 		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
 		if l, ok := found[id]; ok {
-			row = v.selectedRow(l)
+			row = newSelectedRow(l)
 			switch {
 			case !slices.Contains(m.from, l.Status):
 				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
@@ -300,9 +300,9 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 // licenses returns "1 license", "2 licenses", "1,000 licenses".
 func licenses(n int) string { return matchCount{n: int64(n)}.text("license") }
 
-// selectedRow returns the row of a license.
-func (v *visit) selectedRow(l license.License) selectedRow {
-	return selectedRow{ID: l.ID, Name: l.Name, Status: l.Status, Expires: v.momentOf(l.ExpiresAt)}
+// newSelectedRow returns the row of a license.
+func newSelectedRow(l license.License) selectedRow {
+	return selectedRow{ID: l.ID, Name: l.Name, Status: l.Status, ExpiresAt: l.ExpiresAt}
 }
 
 func sortProblemsFirst(rows []selectedRow) {

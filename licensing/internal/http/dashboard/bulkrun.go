@@ -139,10 +139,10 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			row := failedRows([]string{value}, "This license no longer exists.")[0]
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
-				row = v.selectedRow(before)
+				row = newSelectedRow(before)
 				var l license.License
 				if l, err = do(s, ctx, value); err == nil {
-					row = v.selectedRow(l)
+					row = newSelectedRow(l)
 				}
 			}
 			refused, isMove := errors.AsType[*license.MoveError](err)

@@ -16,19 +16,18 @@ const namesPerPage = 50
 // A directory is the list of all customers or of all products.
 type directory struct {
 	title, path string
-	one         string // the singular noun
+	one         string // the singular noun, which is also the filter of the license list
 	empty       string // the text of an empty list
 	list        func(*license.Service, context.Context, license.NamesParams) (license.Page[license.NameCount], error)
-	filter      string // the name of the filter in the license list
 }
 
 var (
 	customers = directory{
-		title: "Customers", path: "customers", one: "customer", filter: "customer", list: (*license.Service).Customers,
+		title: "Customers", path: "customers", one: "customer", list: (*license.Service).Customers,
 		empty: "A customer appears here when you create a license with its customer ID.",
 	}
 	products = directory{
-		title: "Products", path: "products", one: "product", filter: "product", list: (*license.Service).Products,
+		title: "Products", path: "products", one: "product", list: (*license.Service).Products,
 		empty: "A product appears here when you create a license with its product ID.",
 	}
 )
@@ -44,7 +43,7 @@ type nameList struct {
 
 // nameRow is a customer or a product with the number of its licenses.
 type nameRow struct {
-	Name, Count, Link, New     string
+	Name, Count                string
 	Person                     person // of a customer
 	Active, Expired, Suspended string
 }
@@ -99,8 +98,7 @@ func (d directory) show(v *visit) error {
 	}
 	body.pager = newPager(filter, "after", q.Get("after"), list.NextCursor)
 	for _, x := range list.Data {
-		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
-		row := nameRow{Name: x.Name, Count: thousands(x.N), Link: d.namePath(x.Name), New: "licenses/new" + query}
+		row := nameRow{Name: x.Name, Count: thousands(x.N)}
 		if err := d.describe(v, &row); err != nil {
 			return err
 		}

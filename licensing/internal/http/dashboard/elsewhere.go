@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/url"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -21,9 +22,9 @@ type elsewhere struct {
 	AllKeys  string       // the list of all of them, as a reference from dashboard/
 	MoreKeys bool         // it has more, or the search in keys did not reach its end
 
-	Activations []foundActivation // with a fingerprint that begins with the text
-	Next        string            // more of them, as a reference from dashboard/; empty: there are none
-	Refused     []foundRefusal    // refused calls with such a fingerprint
+	Activations []licenseSeat  // with a fingerprint that begins with the text
+	Next        string         // more of them, as a reference from dashboard/; empty: there are none
+	Refused     []foundRefusal // refused calls with such a fingerprint
 	MoreRefused bool
 }
 
@@ -32,31 +33,12 @@ func (e elsewhere) None() bool {
 	return len(e.Keys) == 0 && !e.MoreKeys && len(e.Activations) == 0 && e.Next == "" && len(e.Refused) == 0 && !e.MoreRefused
 }
 
-// A foundActivation is an activation and its license.
-type foundActivation struct {
-	activationRow
-	License license.License
-}
-
-// Path returns the activation in the list of its license, as a reference from
-// dashboard/.
-func (f foundActivation) Path() string {
-	path := activationsPath(f.License.ID)
-	if f.Status != license.ActivationLive {
-		path += "?ended=1"
-	}
-	return path + "#" + f.ID
-}
-
 // A foundRefusal is the last refusal of a fingerprint by a license.
 type foundRefusal struct {
 	Fingerprint, Reason, Action string
-	At                          *moment
+	At                          time.Time
 	License                     license.License
 }
-
-// Path returns the refusals of the license, as a reference from dashboard/.
-func (f foundRefusal) Path() string { return licensePath(f.License.ID) + "/refusals" }
 
 // addKeys adds licenses by a part of their key, for a filter whose search result is
 // the page. Keys are searched only for operators who may see them, and only if the
@@ -99,7 +81,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 		return err
 	}
 	for _, x := range found.Data {
-		e.Activations = append(e.Activations, foundActivation{activationRow{Activation: x.Activation, LastSeen: v.moment(x.Activation.LastSeenAt)}, x.License})
+		e.Activations = append(e.Activations, licenseSeat{activationRow{Activation: x.Activation}, x.License})
 	}
 	if found.HasMore {
 		e.Next = "search?" + url.Values{"q": {text}, "activations": {found.NextCursor}}.Encode()
@@ -113,7 +95,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	}
 	e.MoreRefused = more
 	for _, x := range refused {
-		e.Refused = append(e.Refused, foundRefusal{x.Fingerprint, refusalReason(x.Code), sentenceCase(x.Action), v.moment(x.At), x.License})
+		e.Refused = append(e.Refused, foundRefusal{x.Fingerprint, refusalReason(x.Code), sentenceCase(x.Action), x.At, x.License})
 	}
 	return nil
 }

@@ -47,7 +47,6 @@ type importPage struct {
 type previewRow struct {
 	Line            int
 	Row             license.ImportRow
-	Expires         *moment
 	Refused, Exists bool
 }
 
@@ -146,7 +145,7 @@ func (v *visit) previewPage(results []license.ImportResult, rows []license.Impor
 	body.take(results)
 	for i, result := range results[:min(len(results), rowsPreviewed)] {
 		row := rows[i]
-		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result == license.ImportRefused, result.Result == license.ImportExists})
+		body.Rows = append(body.Rows, previewRow{result.Line, row, result.Result == license.ImportRefused, result.Result == license.ImportExists})
 	}
 	return body
 }

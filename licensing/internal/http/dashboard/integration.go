@@ -63,7 +63,7 @@ func (v *visit) integrations(product string) (list []integration, more bool, err
 	}
 	more = more || hooks.HasMore
 	for _, w := range hooks.Data {
-		i := integration{Name: v.webhookRow(w).Host(), Path: webhookPath(w.ID), Kind: "Webhook"}
+		i := integration{Name: webhookRow{w}.Host(), Path: webhookPath(w.ID), Kind: "Webhook"}
 		if w.Status != webhook.StatusActive {
 			i.State = string(w.Status)
 		}

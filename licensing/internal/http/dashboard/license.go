@@ -19,7 +19,7 @@ type licensePage struct {
 	Seats        seatMeter
 	SeatsText    string
 	Files        time.Time // when its license files end; zero: there are none
-	Plan         planLink
+	Plan         string    // the name of its plan; empty: it has none, or the plan was deleted
 	Entitlements []pair
 	Metadata     []pair
 	Purchases    []purchaseRow
@@ -57,7 +57,7 @@ func showLicense(v *visit) error {
 	if body.Files, err = inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID); err != nil {
 		return err
 	}
-	if body.Plan, err = v.planLink(l.PlanID); err != nil {
+	if body.Plan, err = v.planName(l.PlanID); err != nil {
 		return err
 	}
 	if body.Purchases, err = v.purchasesOf(l.ID); err != nil {

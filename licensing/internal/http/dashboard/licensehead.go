@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,15 +14,10 @@ type licenseHead struct {
 	Tab       string     // the current tab, as the last segment of its path; empty: Overview
 	Main      []moveLink // buttons
 	More      []moveLink // items of the menu
-	Customer  string     // references from dashboard/
-	Product   string
 	Renewable bool
 	Used      string // the numbers on tabs
 	Refused   string
 }
-
-// Duplicate returns the query of the form for a copy of the license.
-func (h licenseHead) Duplicate() string { return "?" + url.Values{"from": {h.License.ID}}.Encode() }
 
 func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) {
 	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
@@ -38,7 +32,7 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 	for _, r := range refusals.Data {
 		refused += r.Count
 	}
-	h := licenseHead{License: l, Tab: tab, Customer: customers.namePath(l.CustomerID), Product: products.namePath(l.ProductID), Renewable: renewable(l)}
+	h := licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
 	for _, m := range movesFrom(l.Status) {
 		switch {
 		case !v.may(accessOfMove(m.Name)):

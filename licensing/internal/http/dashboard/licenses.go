@@ -112,14 +112,9 @@ type licenseList struct {
 
 type licenseRow struct {
 	License license.License
-	Expires *moment
 	Seats   seatMeter
 	Match   string // where a search has found the license, if not in its name
 }
-
-// CustomerLink and ProductLink are references from dashboard/.
-func (r licenseRow) CustomerLink() string { return customers.namePath(r.License.CustomerID) }
-func (r licenseRow) ProductLink() string  { return products.namePath(r.License.ProductID) }
 
 func showLicenses(v *visit) error {
 	q := v.r.URL.Query()
@@ -208,7 +203,7 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 	}
 	for _, l := range list {
 		n, stored := seats[l.ID]
-		rows = append(rows, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt), Seats: listedSeats(l, n, stored)})
+		rows = append(rows, licenseRow{License: l, Seats: listedSeats(l, n, stored)})
 	}
 	return rows, nil
 }

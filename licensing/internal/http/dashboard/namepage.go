@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -17,23 +18,20 @@ const (
 // namePage is the body of the page of one customer or one product.
 type namePage struct {
 	ID       string
-	Customer bool // the page of a customer, not of a product
+	One      string // "customer" or "product"
+	Customer bool
 	Person   person
-	LastSeen *moment // of the activations in Seats; nil: none
+	LastSeen *time.Time // of the activations in Seats; nil: none
 	List     string
 	Title    string // of the list: "Customers" or "Products"
 	Total    string
 	Statuses []statusCount
 	Rows     []licenseRow
-	Keep     string // the query that makes the pages of a license link back to All
-	All      string // the list of all licenses, as a reference from dashboard/
-	New      string // the form for a license, as a reference from dashboard/
-	Erase    string // the confirmation of the erasure, as a reference from dashboard/
-	Seats    []nameSeat
+	Keep     string // the query that makes the pages of a license link back to the list of all
+	Seats    []licenseSeat
 	SeatNote string // which activations Seats has; empty: all that are active
 	Events   []auditRow
-	Partial  bool   // only the newest events were searched
-	Audit    string // the audit log with more events, as a reference from dashboard/
+	Partial  bool // only the newest events were searched
 
 	Integrations []integration // of a product
 	MoreOf       bool          // there may be more of them
@@ -70,10 +68,9 @@ func (d directory) showOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	filter := url.Values{d.filter: {id}}.Encode()
 	body := namePage{
-		ID: id, Customer: d.one == "customer", List: d.path, Title: d.title, Keep: "?" + url.Values{"list": {filter}}.Encode(),
-		All: "licenses?" + filter, New: "licenses/new?" + filter,
+		ID: id, One: d.one, Customer: d.one == "customer", List: d.path, Title: d.title,
+		Keep: "?" + url.Values{"list": {url.Values{d.one: {id}}.Encode()}}.Encode(),
 	}
 	body.Total = thousands(counts.Total)
 	for _, s := range statusOrder {
@@ -86,7 +83,7 @@ func (d directory) showOne(v *visit) error {
 		return err
 	}
 	if len(body.Seats) > 0 {
-		body.LastSeen = body.Seats[0].LastSeen
+		body.LastSeen = &body.Seats[0].LastSeenAt
 	}
 	if body.Customer {
 		body.Person = v.person(licenses.Data)
@@ -95,8 +92,6 @@ func (d directory) showOne(v *visit) error {
 	from := v.licenses
 	if body.Customer {
 		events.CustomerID = id
-		body.Audit = "audit?" + url.Values{"customer": {id}}.Encode()
-		body.Erase = "customer/erase?" + url.Values{"id": {id}}.Encode()
 	} else {
 		from = from.As(license.Caller{Products: []string{id}})
 		if body.Integrations, body.MoreOf, err = v.integrations(id); err != nil {

@@ -14,20 +14,17 @@ const (
 	seatsRead  = 200
 )
 
-// A nameSeat is an active activation of a license of a customer or a product.
-type nameSeat struct {
+// A licenseSeat is an activation and its license.
+type licenseSeat struct {
 	activationRow
 	License license.License
 }
-
-// Path returns the activations of the license, as a reference from dashboard/.
-func (s nameSeat) Path() string { return activationsPath(s.License.ID) }
 
 // seatsOf returns the active activations of some licenses that were seen last. It
 // reads at most seatsRead activations, of one license after the other. The note
 // says what is left out; it is empty if nothing is. More says that there are other
 // licenses.
-func (v *visit) seatsOf(licenses []license.License, more bool) (seats []nameSeat, note string, err error) {
+func (v *visit) seatsOf(licenses []license.License, more bool) (seats []licenseSeat, note string, err error) {
 	of := ""
 	if more {
 		of = fmt.Sprintf(" of the %d newest licenses", len(licenses))
@@ -42,13 +39,13 @@ func (v *visit) seatsOf(licenses []license.License, more bool) (seats []nameSeat
 			return nil, "", err
 		}
 		for _, a := range page.Data {
-			seats = append(seats, nameSeat{activationRow{Activation: a, LastSeen: v.moment(a.LastSeenAt)}, l})
+			seats = append(seats, licenseSeat{activationRow{Activation: a}, l})
 		}
 		if rest = page.HasMore; rest {
 			break
 		}
 	}
-	slices.SortStableFunc(seats, func(a, b nameSeat) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
+	slices.SortStableFunc(seats, func(a, b licenseSeat) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
 	n := len(seats)
 	switch {
 	case rest:

@@ -21,9 +21,9 @@ type overview struct {
 	Charts    []chart
 	Rankings  []ranking
 	Attention []attentionItem
-	Expiring  []licenseRow // licenses that expire next
-	Steps     []step       // setup steps; empty if each is done
-	Open      int          // how many of them are not done
+	Expiring  []license.License // that expire next
+	Steps     []step            // setup steps; empty if each is done
+	Open      int               // how many of them are not done
 }
 
 // A period is an option of the time that the charts cover.
@@ -130,9 +130,7 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range soon.Data {
-		body.Expiring = append(body.Expiring, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt)})
-	}
+	body.Expiring = soon.Data
 	if body.Attention, err = v.attention(o); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func pageTemplates() map[string]func() *template.Template {
 		return template.Must(template.New("layout.html").Funcs(template.FuncMap{
 			"inc":       func(i int) int { return i + 1 },
 			"breakable": breakable,
+			"path":      url.PathEscape,
 			"number":    thousands,
 			"keyEnd":    keyEndOf,
 			"sentence":  sentence,
@@ -105,15 +106,17 @@ func newPager(filter url.Values, name, cursor, next string) (p pager) {
 	return p
 }
 
-// A licenseTable is a table of licenses that links to their pages.
+// A licenseTable is a table of licenses that links to their pages, with the query
+// Keep.
 type licenseTable struct {
-	Root, Keep string
-	Rows       []licenseRow
+	page
+	Keep string
+	Rows []licenseRow
 }
 
 // Table returns a table of licenses, whose pages get the query keep.
 func (p page) Table(rows []licenseRow, keep string) licenseTable {
-	return licenseTable{p.Root, keep, rows}
+	return licenseTable{p, keep, rows}
 }
 
 // render writes a page. It executes the template before it writes, so that the

@@ -14,9 +14,8 @@ func planPath(id string) string { return "plan/" + url.PathEscape(id) }
 // planRow is a plan formatted for a page.
 type planRow struct {
 	license.Plan
-	Path, ProductLink string // references from dashboard/
-	Lasts, Seats      string
-	Licenses          planUse
+	Lasts, Seats string
+	Licenses     planUse
 }
 
 func row(t license.Plan) planRow {
@@ -31,7 +30,7 @@ func row(t license.Plan) planRow {
 	case updates:
 		lasts += " of updates"
 	}
-	return planRow{Plan: t, Path: planPath(t.ID), ProductLink: products.namePath(t.ProductID), Lasts: lasts, Seats: seats}
+	return planRow{Plan: t, Lasts: lasts, Seats: seats}
 }
 
 // A planUse is the number of licenses that have a plan, or a link that counts them.
@@ -96,7 +95,5 @@ func showPlan(v *visit) error {
 	return v.render(http.StatusOK, "plan", page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
 		Entitlements []pair
-		All, New     string // the licenses, and the form for one, as references from dashboard/
-	}{r, entitlementPairs(t.Entitlements),
-		"licenses?" + url.Values{"q": {t.ID}}.Encode(), "licenses/new?" + url.Values{"plan": {t.ID}}.Encode()}})
+	}{r, entitlementPairs(t.Entitlements)}})
 }

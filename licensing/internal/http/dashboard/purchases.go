@@ -32,20 +32,13 @@ var waitingTexts = map[license.Waiting]string{
 // purchaseRow is a purchase formatted for a page.
 type purchaseRow struct {
 	license.Fulfillment
-	Path     string // a reference from dashboard/
-	Customer string // a reference from dashboard/; empty: unknown
-	Product  string // a reference from dashboard/
-	Plan     string // the ID; empty: unknown
-	State    license.PurchaseState
-	Waits    string
-	Changed  *moment
+	Plan  string // the ID; empty: unknown
+	State license.PurchaseState
+	Waits string
 }
 
-func (v *visit) purchaseRow(f license.Fulfillment) purchaseRow {
-	r := purchaseRow{Fulfillment: f, Path: purchasePath(f.Reference), Product: products.namePath(f.ProductID), Waits: waitingTexts[f.Waiting], Changed: v.moment(f.UpdatedAt)}
-	if f.CustomerID != "" {
-		r.Customer = customers.namePath(f.CustomerID)
-	}
+func newPurchaseRow(f license.Fulfillment) purchaseRow {
+	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
 	r.State, _ = f.Fields["state"].Value.(license.PurchaseState)
 	if f.EndedAt != nil {
@@ -76,7 +69,7 @@ func showPurchases(v *visit) error {
 		return err
 	}
 	for _, f := range list {
-		body.Rows = append(body.Rows, v.purchaseRow(f))
+		body.Rows = append(body.Rows, newPurchaseRow(f))
 	}
 	body.Full = len(list) >= purchasesListed
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
@@ -85,8 +78,8 @@ func showPurchases(v *visit) error {
 // A storedField is a stored field of a purchase with the At of the event that set it.
 type storedField struct {
 	Name, Value string
-	Moment      *moment // instead of Value
-	At          *moment
+	Moment      *time.Time // instead of Value
+	At          time.Time
 }
 
 func showPurchase(v *visit) error {
@@ -98,12 +91,12 @@ func showPurchase(v *visit) error {
 		purchaseRow
 		Fields []storedField
 		Trial  bool
-	}{purchaseRow: v.purchaseRow(f), Trial: inner.Of(v.licenses).TrialOf(f.Reference) != ""}
+	}{purchaseRow: newPurchaseRow(f), Trial: inner.Of(v.licenses).TrialOf(f.Reference) != ""}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
-		field := storedField{Name: storedFieldName(name), At: v.moment(f.Fields[name].At)}
+		field := storedField{Name: storedFieldName(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {
 		case *time.Time:
-			if field.Moment = v.momentOf(value); value == nil {
+			if field.Moment = value; value == nil {
 				field.Value = "never"
 			}
 		case license.PurchaseState:
@@ -187,24 +180,19 @@ func (v *visit) purchaseFormPage(reference, title, action string, text ...string
 func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
 	list, err := v.licenses.ListFulfillments(v.r.Context(), license.ListFulfillmentsParams{LicenseID: licenseID})
 	for _, f := range list {
-		rows = append(rows, v.purchaseRow(f))
+		rows = append(rows, newPurchaseRow(f))
 	}
 	return rows, err
 }
 
-// A planLink is the plan of a license.
-type planLink struct {
-	Name string // empty: no plan
-	Path string // as a reference from dashboard/; empty: the plan was deleted
-}
-
-func (v *visit) planLink(id string) (planLink, error) {
+// planName returns the name of a plan, or "" if there is no such plan.
+func (v *visit) planName(id string) (string, error) {
 	if id == "" {
-		return planLink{}, nil
+		return "", nil
 	}
 	t, err := v.licenses.GetPlan(v.r.Context(), id)
 	if errors.Is(err, license.ErrNotFound) {
-		return planLink{Name: id}, nil
+		err = nil
 	}
-	return planLink{t.Name, planPath(t.ID)}, err
+	return t.Name, err
 }

@@ -17,7 +17,7 @@ type refusalRow struct {
 	Code     license.VerdictCode
 	Reason   string
 	Times    string
-	Last     *moment
+	Last     time.Time
 	Text     string // what is wrong now, or that it is resolved
 	Applies  bool   // the next request is refused for this reason, too
 	Resolved bool
@@ -39,9 +39,8 @@ type refusedRow struct {
 	Action      string
 	Fingerprint string
 	Address     string
-	At          *moment
+	At          time.Time
 	Asked       asked
-	at          time.Time
 }
 
 // asked says what a refused request asked for and what the license has.
@@ -117,14 +116,14 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 	days := map[string]*day{}
 	for _, r := range list.Data {
 		row := resolveRefusal(r.Code, l, inner.Of(v.licenses).RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
-		row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
+		row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count)+" times", r.LastAt
 		if r.Count == 1 {
 			row.Times = "Once"
 		}
 		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
-			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), askedText(r.Code, c.Asked, l), c.At})
+			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, c.At, askedText(r.Code, c.Asked, l)})
 		}
 		for _, d := range r.Days {
 			if days[d.Date] == nil {
@@ -142,7 +141,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 		p.Days = append(p.Days, refusalDay{at.Format("2 Jan 2006"), days[date].reasons, thousands(days[date].total)})
 	}
 	p.Rows, p.Apply = append(rows[true], rows[false]...), len(rows[true]) > 0
-	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.at.Compare(a.at) })
+	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.At.Compare(a.At) })
 	return p, nil
 }
 

@@ -39,9 +39,6 @@ type refusedLicenseRow struct {
 	Call *refusedRow // the last one; nil: it is not kept
 }
 
-// Path returns the page of the license, as a reference from dashboard/.
-func (r refusedLicenseRow) Path() string { return licensePath(r.License.ID) }
-
 // refusedPath returns the list of the licenses that were refused for a reason, as a
 // reference from dashboard/.
 func refusedPath(code license.VerdictCode, days int, open bool) string {
@@ -114,10 +111,10 @@ func showRefusedLicenses(v *visit) error {
 func (v *visit) refusedLicenseRow(l license.License, used int, r license.Refusal, applies bool) refusedLicenseRow {
 	seats := newSeatMeter(l, used)
 	row := refusedLicenseRow{
-		licenseRow: licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt), Seats: seats},
+		licenseRow: licenseRow{License: l, Seats: seats},
 		refusalRow: resolveRefusal(r.Code, l, applies, fmt.Sprintf("All seats are used: %s", seats.Text)),
 	}
-	row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count), v.moment(r.LastAt)
+	row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count), r.LastAt
 	row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 	if len(r.Recent) > 0 {
 		c := r.Recent[0]

@@ -40,10 +40,9 @@ func (p searchPage) None() bool {
 
 // foundNames are some of the customers or products that a search found.
 type foundNames struct {
-	Title, Path string
-	Rows        []nameRow
-	All         string // the list of all that were found, as a reference from dashboard/
-	More        bool
+	Title, Path, One string
+	Rows             []nameRow
+	More             bool
 }
 
 // showSearch shows what the search in the top bar has found. The ID or the key of
@@ -99,9 +98,9 @@ func showSearch(v *visit) error {
 		if err != nil {
 			return err
 		}
-		found := foundNames{Title: d.title, Path: d.path, All: d.path + "?" + url.Values{"q": {text}}.Encode(), More: names.HasMore}
+		found := foundNames{Title: d.title, Path: d.path, One: d.one, More: names.HasMore}
 		for _, n := range names.Data {
-			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license"), Link: d.namePath(n.Name)})
+			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license")})
 		}
 		body.Names = append(body.Names, found)
 	}

@@ -9,7 +9,7 @@ import (
 
 func (v *visit) webhook() (webhookRow, error) {
 	w, err := v.webhooks.Get(v.r.Context(), v.r.PathValue("id"))
-	return v.webhookRow(w), err
+	return webhookRow{w}, err
 }
 
 // webhookFormPage returns a page with a form about the webhook of the path.

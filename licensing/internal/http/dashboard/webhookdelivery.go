@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -24,17 +23,9 @@ type deliveryBody struct {
 	Result  string
 	Note    string // the CSS class of the result
 	Stalled string
-	Sent    int64        // the timestamp of the last request; 0: none
-	Tries   []attemptRow // newest first
-	Payload string       // indented JSON; empty if the event is no longer stored
-}
-
-// attemptRow is an attempt with its time formatted for a page.
-type attemptRow struct {
-	webhook.Attempt
-	Number  int
-	Time    *moment
-	Outcome string
+	Sent    int64             // the timestamp of the last request; 0: none
+	Tries   []webhook.Attempt // newest first
+	Payload string            // indented JSON; empty if the event is no longer stored
 }
 
 func showDelivery(v *visit) error {
@@ -46,8 +37,8 @@ func showDelivery(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := deliveryBody{deliveryRow: v.deliveryRow(d), Host: w.Host(), Self: deliveryPath(w.ID, d.ID)}
-	body.Result, body.Note = body.result(w.Webhook)
+	body := deliveryBody{deliveryRow: newDeliveryRow(d), Host: w.Host(), Self: deliveryPath(w.ID, d.ID)}
+	body.Result, body.Note = v.result(body.deliveryRow, w.Webhook)
 	if d.Status == webhook.DeliveryPending {
 		backlog, err := v.h.opts.Backlog(v.r.Context())
 		if err != nil {
@@ -58,13 +49,7 @@ func showDelivery(v *visit) error {
 	if n := len(d.Attempts); n > 0 {
 		body.Sent = d.Attempts[n-1].At.Unix()
 	}
-	for i, a := range d.Attempts {
-		row := attemptRow{Attempt: a, Number: i + 1, Time: v.moment(a.At), Outcome: "No response"}
-		if a.StatusCode != 0 {
-			row.Outcome = strconv.Itoa(a.StatusCode)
-		}
-		body.Tries = append(body.Tries, row)
-	}
+	body.Tries = slices.Clone(d.Attempts)
 	slices.Reverse(body.Tries)
 	if payload != nil {
 		var text bytes.Buffer
@@ -77,7 +62,7 @@ func showDelivery(v *visit) error {
 }
 
 // result describes the status of the delivery, with the CSS class of the note.
-func (r deliveryRow) result(w webhook.Webhook) (text, class string) {
+func (v *visit) result(r deliveryRow, w webhook.Webhook) (text, class string) {
 	switch {
 	case r.Status == webhook.DeliverySucceeded:
 		return "The delivery succeeded. " + r.Last + ".", "good"
@@ -91,8 +76,8 @@ func (r deliveryRow) result(w webhook.Webhook) (text, class string) {
 		return "The delivery is pending again. Refresh this page to see the result.", ""
 	}
 	text = "The last attempt failed. " + r.Last + "."
-	if r.NextAttempt != nil {
-		text += " Next attempt: " + r.NextAttempt.Relative + "."
+	if next := v.momentOf(r.NextAttemptAt); next != nil {
+		text += " Next attempt: " + next.Relative + "."
 	}
 	return text, "warn"
 }

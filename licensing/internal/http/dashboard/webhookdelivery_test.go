@@ -122,7 +122,7 @@ func TestDeliveryPage(t *testing.T) {
 	s.run(t, s.attempted(w, 1))
 	a = v.get(at)
 	require.Contains(t, a.body, "The last attempt failed. Status 400 after ", "answered 400", "unknown &lt;b&gt;event&lt;/b&gt;", "Next attempt: in ")
-	require.Contains(t, a.body, "Response body<span class=\"vh\"> of attempt 1</span>")
+	require.Contains(t, a.body, "Response body<span class=\"vh\"> of the attempt on ")
 
 	receiver.answer(http.StatusOK, "accepted")
 	stop := s.start()

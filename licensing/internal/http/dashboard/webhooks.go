@@ -17,11 +17,8 @@ import (
 // webhookPath returns the page of a webhook, as a reference from dashboard/.
 func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
 
-// webhookRow is a webhook with its times formatted for a page.
-type webhookRow struct {
-	webhook.Webhook
-	Created, Failing *moment
-}
+// webhookRow is a webhook as pages show it.
+type webhookRow struct{ webhook.Webhook }
 
 // State returns the status of the webhook, or "failing" if it is active and its
 // deliveries fail.
@@ -51,10 +48,6 @@ type ratedWebhook struct {
 	Rate successRate
 }
 
-func (v *visit) webhookRow(w webhook.Webhook) webhookRow {
-	return webhookRow{w, v.moment(w.CreatedAt), v.momentOf(w.FailingSince)}
-}
-
 // webhooksPage is the number of webhooks on a page. The success rate of each
 // costs a read of rateOf deliveries.
 const webhooksPage = 50
@@ -81,7 +74,7 @@ func showWebhooks(v *visit) error {
 		if err != nil {
 			return err
 		}
-		body.Rows = append(body.Rows, ratedWebhook{v.webhookRow(w), rate})
+		body.Rows = append(body.Rows, ratedWebhook{webhookRow{w}, rate})
 	}
 	if len(hooks.Data) > 0 {
 		backlog, err := v.h.opts.Backlog(ctx)
@@ -189,12 +182,11 @@ type webhookBody struct {
 	pager
 }
 
-// deliveryRow is a delivery with its times formatted for a page.
+// deliveryRow is a delivery as pages show it.
 type deliveryRow struct {
 	webhook.Delivery
-	Created, NextAttempt *moment
-	Last                 string // the result of the last attempt
-	Error                string
+	Last  string // the result of the last attempt
+	Error string
 }
 
 // Pill returns the CSS class of the status.
@@ -202,8 +194,8 @@ func (r deliveryRow) Pill() string {
 	return map[webhook.DeliveryStatus]string{webhook.DeliverySucceeded: "active", webhook.DeliveryFailed: "revoked", webhook.DeliveryPending: "scheduled"}[r.Status]
 }
 
-func (v *visit) deliveryRow(d webhook.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "No attempts yet"}
+func newDeliveryRow(d webhook.Delivery) deliveryRow {
+	row := deliveryRow{Delivery: d, Last: "No attempts yet"}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
 		row.Last, row.Error = "No response", last.Error
@@ -240,7 +232,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{webhookRow: v.webhookRow(w), Stalled: stalledNotice(backlog), Rate: rate, RateOf: rateOf, Filtered: p.Status != ""}
+	body := webhookBody{webhookRow: webhookRow{w}, Stalled: stalledNotice(backlog), Rate: rate, RateOf: rateOf, Filtered: p.Status != ""}
 	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
@@ -255,7 +247,7 @@ func showWebhook(v *visit) error {
 		}
 	}
 	for _, d := range result.Data {
-		body.Deliveries = append(body.Deliveries, v.deliveryRow(d))
+		body.Deliveries = append(body.Deliveries, newDeliveryRow(d))
 	}
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})
 }
