@@ -170,20 +170,6 @@ func describeTerm(d license.Duration) string {
 	return strings.Join(parts, " ")
 }
 
-// amount returns the value of a field with a unit for parseSeconds or parseTerm.
-// The field also accepts text with units, such as "1d 12h".
-func (x *field) amount() string {
-	value := strings.TrimSpace(x.Value)
-	if strings.Trim(value, "0123456789") == "" && value != "" {
-		for _, u := range x.Units {
-			if u.Chosen {
-				return value + u.Value
-			}
-		}
-	}
-	return value
-}
-
 // describeSeconds formats a duration in words: "14 days", "1 day 12 hours".
 func describeSeconds(n int64) string {
 	var parts []string

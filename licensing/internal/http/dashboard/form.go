@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -33,6 +32,8 @@ type field struct {
 	One          string    // what a row has, in the singular
 	Must, Wrong  string    // the text that must be typed, and the error if another is
 	When         string    // "name=value": with a script, the field appears when that option is chosen
+	More         bool      // the page shows the field on request
+	Title        string    // a heading above the field
 
 	errors int // the number of errors in Error
 }
@@ -55,55 +56,34 @@ func (f *field) Control() string {
 	return "f-" + f.Name
 }
 
-// A form has fields in groups, and an error that belongs to no field.
+// A form has fields, and an error that belongs to no field.
 type form struct {
-	Groups  []group
+	Fields  []*field
 	Problem string // the error that belongs to no field
 	Once    string // the token that makes a repeated submission harmless
 	Hidden  map[string]string
 	added   string // the field that got blank rows
 }
 
-// A group is a set of related fields.
-type group struct {
-	Title, Text string
-	Fields      []*field
-	More        bool // the page shows the group on request
+// Common returns the fields that the page always shows.
+func (f *form) Common() []*field {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(x *field) bool { return x.More })
 }
 
-// Common returns the groups that the page always shows.
-func (f *form) Common() []group {
-	return slices.DeleteFunc(slices.Clone(f.Groups), func(g group) bool { return g.More })
+// More returns the fields that the page shows on request.
+func (f *form) More() []*field {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(x *field) bool { return !x.More })
 }
 
-// More returns the groups that the page shows on request.
-func (f *form) More() []group {
-	return slices.DeleteFunc(slices.Clone(f.Groups), func(g group) bool { return !g.More })
-}
-
-// OpenMore reports whether one of the groups in More has an error, or blank rows
-// were just added to one.
+// OpenMore reports whether one of the fields in More has an error or just got blank
+// rows.
 func (f *form) OpenMore() bool {
-	for _, g := range f.More() {
-		for _, x := range g.Fields {
-			if x.Error != "" || f.added == x.Name {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.More(), func(x *field) bool { return x.Error != "" || f.added == x.Name })
 }
 
 // Invalid returns the fields that have errors.
-func (f *form) Invalid() (list []*field) {
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			if x.Error != "" {
-				list = append(list, x)
-			}
-		}
-	}
-	return list
+func (f *form) Invalid() []*field {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(x *field) bool { return x.Error == "" })
 }
 
 // HasErrors reports whether the form has any error.
@@ -111,15 +91,16 @@ func (f *form) HasErrors() bool { return f.Problem != "" || len(f.Invalid()) > 0
 
 // Field returns the field with the given name, or nil.
 func (f *form) Field(name string) *field {
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			if x.Name == name {
-				return x
-			}
+	for _, x := range f.Fields {
+		if x.Name == name {
+			return x
 		}
 	}
 	return nil
 }
+
+// insert adds a field before the one with an index.
+func (f *form) insert(i int, x *field) { f.Fields = slices.Insert(f.Fields, i, x) }
 
 // fill sets the values from the submitted form, except passwords, which no page
 // repeats.
@@ -130,21 +111,19 @@ func (f *form) fill(v *visit) {
 
 // fillFrom sets the values of the fields.
 func (f *form) fillFrom(sent url.Values) {
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			if x.Type == "pairs" {
-				x.fillPairs(sent)
-			}
-			if x.Options == nil && x.Choices == nil && x.Type != "password" {
-				x.Value = strings.ReplaceAll(sent.Get(x.Name), "\r\n", "\n")
-			}
-			chosen := sent[x.Name]
-			for _, c := range x.Choices {
-				choose(c.Options, chosen)
-			}
-			choose(x.Units, sent[x.Name+"_unit"])
-			choose(x.Options, chosen)
+	for _, x := range f.Fields {
+		if x.Type == "pairs" {
+			x.fillPairs(sent)
 		}
+		if x.Options == nil && x.Choices == nil && x.Type != "password" {
+			x.Value = strings.ReplaceAll(sent.Get(x.Name), "\r\n", "\n")
+		}
+		chosen := sent[x.Name]
+		for _, c := range x.Choices {
+			choose(c.Options, chosen)
+		}
+		choose(x.Units, sent[x.Name+"_unit"])
+		choose(x.Options, chosen)
 	}
 }
 
@@ -194,30 +173,13 @@ func (f *form) addError(name, detail string) bool {
 	return true
 }
 
-// fieldErrors returns the errors of the form, so that the license service can
-// report them together with its own.
-func (f *form) fieldErrors() (list []license.FieldError) {
-	for _, x := range f.Invalid() {
-		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
-	}
-	return list
-}
-
-// invalid returns an *license.InvalidError with the errors of a form and what the
-// rules find in the parameters that were read from it, or nil if the form has no
-// errors.
-func (v *visit) invalid(errs []license.FieldError, params any) error {
-	if len(errs) == 0 {
+// check returns an error if a form has errors: what the rules find in the parameters
+// that were read from it, so that the page shows all errors together.
+func (v *visit) check(f *form, params any) error {
+	if !f.HasErrors() {
 		return nil
 	}
-	return &license.InvalidError{Fields: input.Merge(errs, inner.Of(v.licenses).Faults(params))}
-}
-
-// takeFieldErrors is fieldErrors, and removes the errors from the form.
-func (f *form) takeFieldErrors() []license.FieldError {
-	list := f.fieldErrors()
-	f.clearErrors()
-	return list
+	return &license.InvalidError{Fields: inner.Of(v.licenses).Faults(params)}
 }
 
 // takeErrors adds the field errors of err to the form. It returns false if err

@@ -28,25 +28,25 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
 	edit := fields(v.get("licenses/" + l.ID + "/edit"))
 	edit.Set("name", "")
-	edit.Set("lease", "a while")
+	edit.Set("lease_seconds", "a while")
 	setPairs(edit, "metadata", "a", `"x`, "b", "1", "", "c")
 	for name, tt := range map[string]struct {
 		answer reply
 		says   []string
 	}{
 		"new license": {
-			v.post("licenses/new", "name", "", "product_id", "atlas", "grace", "a while", "starts_at", "soon", "expires_at", "2026-01-01",
+			v.post("licenses/new", "name", "", "product_id", "atlas", "grace_seconds", "a while", "starts_at", "soon", "expires_at", "2026-01-01",
 				"entitlements_name", "a", "entitlements_value", `"x`, "entitlements_name", "b", "entitlements_value", "", "entitlements_name", "", "entitlements_value", "3",
 				"entitlements_name", strings.Repeat("x", 300), "entitlements_value", strings.Repeat("y", 999),
 				"metadata_name", "a", "metadata_value", "1", "metadata_name", "b", "metadata_value", "2", "metadata_name", "a", "metadata_value", "3"),
 			[]string{
-				`f-name-error">Enter a value.`, `f-customer_id-error">Enter a value.`, `f-grace-error">Enter a whole number`, `f-starts_at-error">Enter a date`,
+				`f-name-error">Enter a value.`, `f-customer_id-error">Enter a value.`, `f-grace_seconds-error">Enter a whole number`, `f-starts_at-error">Enter a date`,
 				`f-entitlements-error">Row 1: the quotation marks are not balanced.`, `Row 3: enter a name, or clear the value.`, `Each name must be`, `f-metadata-error">Row 3: the name is used twice.`,
 			},
 		},
 		"edited license": {
 			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
-			[]string{`f-name-error">Enter a value.`, `f-lease-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
+			[]string{`f-name-error">Enter a value.`, `f-lease_seconds-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
 		},
 		"credential": {
 			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),

@@ -161,10 +161,8 @@ func (f *form) digest() string {
 		Pairs   []pairRow
 	}
 	var all []state
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			all = append(all, state{x.Value, x.Options, x.Choices, x.Units, x.Pairs})
-		}
+	for _, x := range f.Fields {
+		all = append(all, state{x.Value, x.Options, x.Choices, x.Units, x.Pairs})
 	}
 	text, _ := json.Marshal(all) // strings always encode
 	sum := sha256.Sum256(text)
@@ -179,11 +177,10 @@ func (f *form) hide(name, value string) {
 	f.Hidden[name] = value
 }
 
-// add appends a field to the first group of the form.
-func (f *form) add(x *field) { f.Groups[0].Fields = append(f.Groups[0].Fields, x) }
+// add appends a field to the form.
+func (f *form) add(x *field) { f.Fields = append(f.Fields, x) }
 
-// newForm returns a form with one group of fields.
-func newForm(fields ...*field) *form { return &form{Groups: []group{{Fields: fields}}} }
+func newForm(fields ...*field) *form { return &form{Fields: fields} }
 
 // typedField returns the field in which the operator types a text to confirm a
 // change, for which a mistake costs much.
@@ -194,12 +191,10 @@ func typedField(name, label, text, wrong string) *field {
 // confirmed reports whether the operator typed what the form asks for. If not, it
 // adds an error to the form.
 func (f *form) confirmed() bool {
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			if typed := strings.TrimSpace(x.Value); x.Must != "" && typed != x.Must && strings.ToUpper(typed) != x.Must {
-				f.addError(x.Name, x.Wrong)
-				return false
-			}
+	for _, x := range f.Fields {
+		if typed := strings.TrimSpace(x.Value); x.Must != "" && typed != x.Must && strings.ToUpper(typed) != x.Must {
+			f.addError(x.Name, x.Wrong)
+			return false
 		}
 	}
 	return true

@@ -69,7 +69,7 @@ func TestCreateLicense(t *testing.T) {
 	form := fields(v.get("licenses/new"))
 	for name, value := range map[string]string{
 		"term": "date", "name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
-		"grace": "1d 12h", "max_activations": "25", "lease": "15min",
+		"grace_seconds": "1d 12h", "max_activations": "25", "lease_seconds": "15min",
 	} {
 		form.Set(name, value)
 	}
@@ -114,14 +114,14 @@ func TestCreateLicenseErrors(t *testing.T) {
 		{"customer_id", "lic_x", ""},
 		{"starts_at", "tomorrow", "Enter a date"},
 		{"expires_at", "2026-13-01", "Enter a date"},
-		{"grace", "a while", "Enter a whole number and select its unit"},
-		{"grace", "-1d", "Enter a whole number and select its unit"},
-		{"grace", "14", "Enter a whole number and select its unit"},
-		{"grace", "18m", "The unit m is ambiguous"},
-		{"lease", "1mo", "Months and years are not allowed"},
+		{"grace_seconds", "a while", "Enter a whole number and select its unit"},
+		{"grace_seconds", "-1d", "Enter a whole number and select its unit"},
+		{"grace_seconds", "14", "Enter a whole number and select its unit"},
+		{"grace_seconds", "18m", "The unit m is ambiguous"},
+		{"lease_seconds", "1mo", "Months and years are not allowed"},
 		{"max_activations", "many", "Enter a whole number"},
 		{"max_activations", "-1", ""},
-		{"lease", "0", ""},
+		{"lease_seconds", "0", ""},
 		{"key", "short", ""},
 		{"key", l.Key, "Is the key of another license."},
 	} {
@@ -188,8 +188,8 @@ func TestDuplicateLicense(t *testing.T) {
 		Entitlements: map[string]any{"export": true}, Metadata: map[string]string{"order": "7"},
 	})
 	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
-	is.Equal(fields(form).Get("grace")+fields(form).Get("grace_unit"), "36h")
-	is.Equal(fields(form).Get("lease")+fields(form).Get("lease_unit"), "90s")
+	is.Equal(fields(form).Get("grace_seconds")+fields(form).Get("grace_seconds_unit"), "36h")
+	is.Equal(fields(form).Get("lease_seconds")+fields(form).Get("lease_seconds_unit"), "90s")
 	require.Contains(t, form.body, `<option value="atlas-pro"></option>`, `<option value="ada"></option>`) // known IDs are offered
 	require.NotContains(t, form.body, l.Key)
 	a := v.post("licenses/new", flat(fields(form))...)

@@ -31,9 +31,6 @@ func (v *visit) offerNames(f *form) error {
 	return nil
 }
 
-// licenseFieldNames are the names of license fields in the form.
-var licenseFieldNames = map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}
-
 // offeredPlans is the maximum number of plans that the form for a license offers.
 const offeredPlans = 200
 
@@ -48,14 +45,14 @@ func (v *visit) addPlans(f *form) error {
 	for _, t := range plans.Data {
 		plan.Known = append(plan.Known, t.ID)
 	}
-	f.Groups[0].Fields = slices.Insert(f.Groups[0].Fields, 1, plan)
+	f.insert(1, plan)
 	f.Field("product_id").Hint = "Your ID for the product. Leave blank for that of the plan."
 	f.Field("product_id").Required = false
 	f.Field("max_activations").Hint = "Leave blank for that of the plan, or for unlimited without a plan."
-	if x := f.Field("grace"); x.Value == "0" {
+	if x := f.Field("grace_seconds"); x.Value == "0" {
 		x.Value, x.Hint = "", "How long the license stays valid after it expires. Leave blank for that of the plan. Enter 0 for none."
 	}
-	f.Field("lease").Hint += " A plan fills it in."
+	f.Field("lease_seconds").Hint += " A plan fills it in."
 	term := f.Field("term")
 	inPlan := option{Value: termOfPlan, Label: "Duration of the plan", Hint: "Without a plan, or if it has none: no expiry."}
 	for i := range term.Options {
@@ -88,8 +85,7 @@ func (v *visit) confirmProduct(f *form, before string) error {
 	create := &field{Name: "new_product", Label: "New product", Type: "checkbox", Options: []option{
 		{Value: x.Value, Label: "Create the product “" + x.Value + "”", Chosen: v.sent("new_product") == x.Value},
 	}}
-	fields := f.Groups[0].Fields
-	f.Groups[0].Fields = slices.Insert(fields, slices.Index(fields, x)+1, create)
+	f.insert(slices.Index(f.Fields, x)+1, create)
 	if !create.Options[0].Chosen {
 		f.addError("new_product", "No license has this product yet. Correct its ID, or select this to create it.")
 	}
@@ -107,7 +103,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	}
 	p := &formPage{
 		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
-		Form: createForm(l), Action: "Create license", done: "The license has been created.", names: licenseFieldNames,
+		Form: createForm(l), Action: "Create license", done: "The license has been created.",
 	}
 	if err := v.addPlans(p.Form); err != nil {
 		return nil, err
@@ -117,13 +113,11 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	}
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(*visit) (string, error) { // CreateOnce, because the hook of the host runs outside of the Update
-		in := p.Form.readLicense(v.h.opts.Now())
-		params := p.Form.createParams(in)
+		params := p.Form.createParams(v.h.opts.Now())
 		if err := v.confirmProduct(p.Form, ""); err != nil {
 			return "", err
 		}
-		in.errors = append(in.errors, p.Form.takeFieldErrors()...)
-		if err := v.invalid(in.errors, &params); err != nil {
+		if err := v.check(p.Form, &params); err != nil {
 			return "", err
 		}
 		ref, repeated, err := inner.Of(v.licenses).CreateOnce(ctx, p.Form.mark(), "", params,
@@ -145,17 +139,15 @@ func editLicenseForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := v.licenseFormPage(l, "Edit", "Edit license")
-	p.Form, p.Action, p.done, p.names = licenseForm(l), "Save changes", noticeSaved, licenseFieldNames
+	p.Form, p.Action, p.done = licenseForm(l), "Save changes", noticeSaved
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
-		in := p.Form.readLicense(v.h.opts.Now())
-		params := p.Form.updateParams(in, l)
+		params := p.Form.updateParams(l)
 		if err := tx.confirmProduct(p.Form, l.ProductID); err != nil {
 			return "", err
 		}
-		in.errors = append(in.errors, p.Form.takeFieldErrors()...)
-		if err := v.invalid(in.errors, &params); err != nil {
+		if err := v.check(p.Form, &params); err != nil {
 			return "", err
 		}
 		after, err := tx.licenses.Update(tx.r.Context(), params)

@@ -67,11 +67,10 @@ func (v *visit) fileFields(l license.License) (*form, error) {
 // field that is wrong or contradicts the choice.
 func (f *form) readFile(l license.License) license.IssueFileParams {
 	p := license.IssueFileParams{LicenseID: l.ID}
-	var err error
-	if x := f.Field("lifetime"); x != nil {
-		if p.Lifetime, err = parseTerm(x.amount()); err != nil {
-			f.addError("lifetime", err.Error())
-		}
+	if f.Field("lifetime") != nil {
+		var err error
+		p.Lifetime, err = parseTerm(f.amount("lifetime"))
+		f.note("lifetime", err)
 	}
 	chosen := f.Field("for").chosen()
 	switch chosen {

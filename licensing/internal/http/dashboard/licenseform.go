@@ -1,11 +1,8 @@
 package dashboard
 
 import (
-	"errors"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -19,40 +16,25 @@ func licenseForm(l license.License) *form {
 		}
 		return strconv.FormatInt(*n, 10)
 	}
-	return &form{Groups: []group{
-		{Fields: []*field{
-			{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
-			{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
-			{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
-			{Name: "expires_at", Label: "Expires", Hint: "In UTC. Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
-			{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations), Half: true},
-		}},
-		{Title: "Validity", More: true, Fields: []*field{
-			{Name: "starts_at", Label: "Starts", Hint: "In UTC. Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
-			{Name: "updates_until", Label: "Updates until", Hint: "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", Type: "datetime-local", Value: formatTime(l.UpdatesUntil), Half: true},
-			amountField("grace", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds),
-		}},
-		{Title: "Activations", More: true, Fields: []*field{
-			amountField("lease", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds),
-		}},
-		{Title: "Details", More: true, Fields: []*field{
-			pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement),
-			pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, formatMetadata),
-		}},
-	}}
+	return newForm(
+		&field{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
+		&field{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
+		&field{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
+		&field{Name: "expires_at", Label: "Expires", Hint: "In UTC. Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
+		&field{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations), Half: true},
+		&field{Title: "Validity", More: true, Name: "starts_at", Label: "Starts", Hint: "In UTC. Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
+		&field{More: true, Name: "updates_until", Label: "Updates until", Hint: "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", Type: "datetime-local", Value: formatTime(l.UpdatesUntil), Half: true},
+		amountField("grace_seconds", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds).inMore(""),
+		amountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds).inMore("Activations"),
+		pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement).inMore("Details"),
+		pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, formatMetadata).inMore(""),
+	)
 }
 
-// licenseInput has the values of a license form.
-type licenseInput struct {
-	startsAt, expiresAt          *time.Time
-	updatesUntil                 *time.Time
-	grace                        int64
-	maxActivations, leaseSeconds *int64
-	offlineSeconds               *int64 // of a plan
-	entitlements                 map[string]any
-	metadata                     map[string]string
-	explicit                     []string             // what a plan does not fill in although it is zero or nil
-	errors                       []license.FieldError // parse errors, for the license service to report with its own
+// inMore makes the page show a field on request, below a heading.
+func (x *field) inMore(title string) *field {
+	x.More, x.Title = true, title
+	return x
 }
 
 // expiryTerms are the shortcuts for the expiry of a new license.
@@ -76,122 +58,47 @@ func createForm(l license.License) *form {
 		chosen := t.value == "never" && l.ExpiresAt == nil || t.value == customDate && l.ExpiresAt != nil
 		term.Options = append(term.Options, option{Value: t.value, Label: t.label, Chosen: chosen})
 	}
-	f.Groups[3].Fields = append(f.Groups[3].Fields, &field{
+	f.add((&field{
 		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",
 		Type: "text", Mono: true, MaxLength: 1024,
-	})
+	}).inMore(""))
 	expires := f.Field("expires_at")
 	expires.Label, expires.Hint, expires.When, expires.Half = "Custom date", "In UTC. Only if “Custom date” is selected.", "term="+customDate, false
-	f.Groups[0].Fields = slices.Insert(f.Groups[0].Fields, 3, term)
+	f.insert(3, term)
 	return f
 }
 
-// readTerm sets the expiry from the shortcut. Without one, the date counts.
-func (f *form) readTerm(in *licenseInput, now time.Time, dated bool) {
-	wrong := func(detail string) {
-		in.errors = append(in.errors, license.FieldError{Field: "term", Code: license.CodeInvalidFormat, Detail: detail})
+// createParams reads the fields of a new license.
+func (f *form) createParams(now time.Time) license.CreateParams {
+	p := license.CreateParams{
+		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value, Key: f.text("key"),
+		StartsAt: f.time("starts_at"), ExpiresAt: f.time("expires_at"), UpdatesUntil: f.time("updates_until"),
+		GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"), LeaseSeconds: f.seconds("lease_seconds"),
+		Entitlements: readPairs(f, "entitlements", parseEntitlement), Metadata: readPairs(f, "metadata", parseMetadata),
 	}
 	term := f.Field("term").chosen()
-	if term == termOfPlan && dated {
-		wrong("a date is entered below: select “Custom date” or clear that field")
+	switch dated := p.ExpiresAt != nil; {
+	case term == customDate && !dated:
+		f.addError("expires_at", "enter a date or select another option")
+	case term != customDate && term != "" && dated:
+		f.addError("term", "a date is entered below: select “Custom date” or clear that field")
 	}
 	for _, t := range expiryTerms {
-		switch {
-		case term != t.value:
-		case t.value == customDate:
-			if !dated {
-				in.errors = append(in.errors, license.FieldError{Field: "expires_at", Code: license.CodeRequired, Detail: "enter a date or select another option"})
-			}
-		case dated:
-			wrong("a date is entered below: select “Custom date” or clear that field")
-		case t.value == "never":
-			in.explicit = append(in.explicit, "expires_at")
-		default:
+		if term == t.value && (t.years > 0 || t.days > 0) {
 			start := now.UTC()
-			if in.startsAt != nil {
-				start = *in.startsAt
+			if p.StartsAt != nil {
+				start = *p.StartsAt
 			}
 			end := start.AddDate(t.years, 0, t.days)
-			in.expiresAt = &end
+			p.ExpiresAt = &end
 		}
 	}
-}
-
-// readLicense parses the values of the form for a license, or of that for a plan,
-// which has some of its fields.
-func (f *form) readLicense(now time.Time) (in licenseInput) {
-	value := func(name string) string {
-		if x := f.Field(name); x != nil {
-			return strings.TrimSpace(x.Value)
+	if f.Field("plan_id") != nil {
+		p.PlanID = f.text("plan_id")
+		if term == "never" {
+			p.Explicit = append(p.Explicit, "expires_at")
 		}
-		return ""
-	}
-	note := func(name string, errs ...error) {
-		for _, err := range errs {
-			if err != nil {
-				in.errors = append(in.errors, license.FieldError{Field: name, Code: license.CodeInvalidFormat, Detail: err.Error()})
-			}
-		}
-	}
-	var err error
-	when := func(name string) *time.Time {
-		if value(name) == "" {
-			return nil
-		}
-		t, err := parseTime(value(name))
-		note(name, err)
-		return &t
-	}
-	in.startsAt, in.expiresAt = when("starts_at"), when("expires_at")
-	in.updatesUntil = when("updates_until")
-	if x := f.Field("term"); x != nil {
-		f.readTerm(&in, now, value("expires_at") != "")
-	}
-	if s := f.Field("grace").amount(); s != "" {
-		in.grace, err = parseSeconds(s)
-		note("grace_seconds", err)
-	}
-	if s := value("max_activations"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			err = errors.New("enter a whole number or leave blank")
-		}
-		note("max_activations", err)
-		in.maxActivations = &n
-	}
-	if s := f.Field("lease").amount(); s != "" {
-		n, err := parseSeconds(s)
-		note("lease_seconds", err)
-		in.leaseSeconds = &n
-	}
-	if x := f.Field("offline"); x != nil && x.amount() != "" {
-		n, err := parseSeconds(x.amount())
-		note("offline_seconds", err)
-		in.offlineSeconds = &n
-	}
-	// The slash marks an error of one row, so that errors of other rows are
-	// kept.
-	var wrong []error
-	in.entitlements, wrong = parsePairs(f.Field("entitlements"), parseEntitlement)
-	note("entitlements/", wrong...)
-	if x := f.Field("metadata"); x != nil {
-		in.metadata, wrong = parsePairs(x, parseMetadata)
-		note("metadata/", wrong...)
-	}
-	return in
-}
-
-// createParams returns the fields of a new license.
-func (f *form) createParams(in licenseInput) license.CreateParams {
-	p := license.CreateParams{
-		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
-		Key:      strings.TrimSpace(f.Field("key").Value),
-		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, UpdatesUntil: in.updatesUntil, GraceSeconds: in.grace,
-		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
-	}
-	if x := f.Field("plan_id"); x != nil {
-		p.PlanID, p.Explicit = strings.TrimSpace(x.Value), in.explicit
-		if f.Field("grace").amount() != "" {
+		if f.text("grace_seconds") != "" {
 			p.Explicit = append(p.Explicit, "grace_seconds")
 		}
 		if len(p.Entitlements) == 0 {
@@ -201,9 +108,17 @@ func (f *form) createParams(in licenseInput) license.CreateParams {
 	return p
 }
 
+// grace returns the grace period, which is 0 if the field is blank.
+func (f *form) grace() int64 {
+	if n := f.seconds("grace_seconds"); n != nil {
+		return *n
+	}
+	return 0
+}
+
 // updateParams returns the edited fields of l. A time with milliseconds is kept
 // unless it is edited, although the form shows seconds.
-func (f *form) updateParams(in licenseInput, l license.License) license.UpdateParams {
+func (f *form) updateParams(l license.License) license.UpdateParams {
 	before := licenseForm(l)
 	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
@@ -214,26 +129,23 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 		return &f.Field(name).Value
 	}
 	p.Name, p.ProductID, p.CustomerID = text("name"), text("product_id"), text("customer_id")
-	if edited("starts_at") {
-		p.StartsAt = changeTo(in.startsAt)
+	for name, change := range map[string]*license.Change[time.Time]{"starts_at": &p.StartsAt, "expires_at": &p.ExpiresAt, "updates_until": &p.UpdatesUntil} {
+		if edited(name) {
+			*change = changeTo(f.time(name))
+		}
 	}
-	if edited("expires_at") {
-		p.ExpiresAt = changeTo(in.expiresAt)
-	}
-	if edited("updates_until") {
-		p.UpdatesUntil = changeTo(in.updatesUntil)
-	}
-	if in.grace != l.GraceSeconds {
-		p.GraceSeconds = &in.grace
+	if grace := f.grace(); grace != l.GraceSeconds {
+		p.GraceSeconds = &grace
 	}
 	if edited("max_activations") {
-		p.MaxActivations = changeTo(in.maxActivations)
+		p.MaxActivations = changeTo(f.number("max_activations"))
 	}
-	if edited("lease") || f.Field("lease").amount() != before.Field("lease").amount() {
-		p.LeaseSeconds = changeTo(in.leaseSeconds)
+	if f.amount("lease_seconds") != before.amount("lease_seconds") {
+		p.LeaseSeconds = changeTo(f.seconds("lease_seconds"))
 	}
+	entitlements, metadata := readPairs(f, "entitlements", parseEntitlement), readPairs(f, "metadata", parseMetadata)
 	if !f.Field("entitlements").samePairs(before.Field("entitlements")) {
-		merged := maps.Clone(in.entitlements)
+		merged := maps.Clone(entitlements)
 		for name := range l.Entitlements {
 			if _, kept := merged[name]; !kept {
 				merged[name] = nil
@@ -243,7 +155,7 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 	}
 	if !f.Field("metadata").samePairs(before.Field("metadata")) {
 		merged := map[string]*string{}
-		for name, value := range in.metadata {
+		for name, value := range metadata {
 			merged[name] = &value
 		}
 		for name := range l.Metadata {

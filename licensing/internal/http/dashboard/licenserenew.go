@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"strings"
-
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -89,7 +87,7 @@ func renewForm(v *visit) (*formPage, error) {
 	}
 	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
-		p.Form.Groups[0].Fields = append([]*field{extendField()}, p.Form.Groups[0].Fields...)
+		p.Form.insert(0, extendField())
 	}
 	read := func() license.RenewParams {
 		params := p.Form.readRenewal()
@@ -124,7 +122,7 @@ func renewForm(v *visit) (*formPage, error) {
 		if params.ExpiresAt != nil || params.UpdatesUntil != nil {
 			p.names = map[string]string{"updates_until": "expires_at"}
 		}
-		if err := v.invalid(p.Form.fieldErrors(), &params); err != nil {
+		if err := v.check(p.Form, &params); err != nil {
 			return "", err
 		}
 		_, err := tx.licenses.Renew(ctx, params)
@@ -137,29 +135,24 @@ func renewForm(v *visit) (*formPage, error) {
 // invalid or contradict the selected term.
 func (f *form) readRenewal() (p license.RenewParams) {
 	chosen := func(name string) string { return f.Field(name).chosen() }
-	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	p.Reason, p.From = f.Field("reason").Value, license.RenewFrom(chosen("from"))
 	term := chosen("term")
-	if term != "" && term != customLength && value("duration") != "" {
+	if term != "" && term != customLength && f.text("duration") != "" {
 		f.addError("term", "a length is entered below: select “Custom length” or clear that field")
 	}
-	if term != "" && term != customDate && value("expires_at") != "" {
+	if term != "" && term != customDate && f.text("expires_at") != "" {
 		f.addError("term", "a new end is entered below: select “Custom date” or clear that field")
 	}
 	switch term {
 	case "":
 		f.addError("term", "select an option")
 	case customDate:
-		at, err := parseTime(value("expires_at"))
-		if err != nil {
-			f.addError("expires_at", err.Error())
-		}
+		at, err := parseTime(f.text("expires_at"))
+		f.note("expires_at", err)
 		p.ExpiresAt = &at
 	case customLength:
-		d, err := parseTerm(f.Field("duration").amount())
-		if err != nil {
-			f.addError("duration", err.Error())
-		}
+		d, err := parseTerm(f.amount("duration"))
+		f.note("duration", err)
 		p.Duration = d
 	default:
 		p.Duration, _ = license.ParseDuration(term) // one of terms

@@ -49,7 +49,7 @@ func everyPage(s *site) map[string]reply {
 	pages["search, found"] = v.get("search?q=harb")
 	pages["search, none"] = v.get("search?q=unheard+of")
 	pages["licenses, none"] = v.get("licenses?q=unheard+of")
-	pages["licenses/new, wrong"] = v.post("licenses/new", "grace", "a while")
+	pages["licenses/new, wrong"] = v.post("licenses/new", "grace_seconds", "a while")
 	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
 	pages["password, wrong"] = v.post("password", "password", "short")
 	pages["settings/keys/rotate, wrong"] = v.post("settings/keys/rotate", "next", v.get("settings/keys/rotate").hidden("next"))
@@ -177,7 +177,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 	typed["no such license"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
 	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
 	typed["new license"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
-		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements_name", nasty, "entitlements_value", nasty, "metadata_name", nasty, "metadata_value", nasty, "key", nasty, "once", nasty)
+		"grace_seconds", nasty, "max_activations", nasty, "lease_seconds", nasty, "entitlements_name", nasty, "entitlements_value", nasty, "metadata_name", nasty, "metadata_value", nasty, "key", nasty, "once", nasty)
 	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
 	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
 	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)

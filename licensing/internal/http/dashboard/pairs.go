@@ -95,32 +95,33 @@ func (x *field) markPair(name string) {
 	}
 }
 
-// parsePairs parses the rows of a field. It returns and marks an error for each
-// invalid row.
-func parsePairs[V any](x *field, parse func(string) (V, error)) (m map[string]V, errs []error) {
-	m = map[string]V{}
-	for i, p := range x.Pairs {
+// readPairs parses the rows of a field. It marks invalid rows, and adds an error for
+// each.
+func readPairs[V any](f *form, name string, parse func(string) (V, error)) map[string]V {
+	m := map[string]V{}
+	rows := f.Field(name).Pairs
+	for i, p := range rows {
 		if p.Blank() {
 			continue
 		}
-		name := strings.TrimSpace(p.Name)
-		_, twice := m[name]
+		key := strings.TrimSpace(p.Name)
+		_, twice := m[key]
 		value, err := parse(strings.TrimSpace(p.Value))
 		switch {
-		case name == "":
+		case key == "":
 			err = errors.New("enter a name, or clear the value")
 		case twice:
 			err = errors.New("the name is used twice")
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("row %d: %w", i+1, err))
-			x.Pairs[i].Invalid = true
+			f.addError(name, fmt.Sprintf("row %d: %v", i+1, err))
+			rows[i].Invalid = true
 		}
-		if name != "" && !twice {
-			m[name] = value // also an invalid one, so that its name is checked
+		if key != "" && !twice {
+			m[key] = value // also an invalid one, so that its name is checked
 		}
 	}
-	return m, errs
+	return m
 }
 
 // formatEntitlement formats the value of an entitlement for parseEntitlement.

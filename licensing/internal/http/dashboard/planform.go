@@ -18,14 +18,18 @@ func planFields(t license.Plan) *form {
 	name.Hint, name.Required = "The name that you use. Leave blank for the plan ID.", false
 	seats.Hint = "For each unit of a purchase. Leave blank for unlimited."
 	product.Half, seats.Half = false, false
-	return newForm(
+	f := newForm(
 		name, product,
 		termField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
 		untilEndsField(t.UntilEnds),
-		terms.Field("grace"), seats, terms.Field("lease"),
-		amountField("offline", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
+		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
+		amountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
 		terms.Field("entitlements"),
 	)
+	for _, x := range f.Fields { // also those that the form for a license shows on request
+		x.More, x.Title = false, ""
+	}
+	return f
 }
 
 // untilEndsField is the choice of what a purchase ends.
@@ -37,36 +41,29 @@ func untilEndsField(chosen license.UntilEnds) *field {
 	}}
 }
 
-// planFieldNames are the names of plan fields in the form.
-var planFieldNames = map[string]string{"grace_seconds": "grace", "lease_seconds": "lease", "offline_seconds": "offline"}
-
 // readPlan parses the values of the form for a plan.
 func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error) {
-	in := f.readLicense(v.h.opts.Now())
 	p = license.PutPlanParams{
-		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, GraceSeconds: in.grace,
-		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, OfflineSeconds: in.offlineSeconds, Entitlements: in.entitlements,
+		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"),
+		LeaseSeconds: f.seconds("lease_seconds"), OfflineSeconds: f.seconds("offline_seconds"), Entitlements: readPairs(f, "entitlements", parseEntitlement),
 		UntilEnds: license.UntilEnds(f.Field("until_ends").chosen()),
 	}
-	if s := f.Field("duration").amount(); s != "" {
-		var err error
-		if p.Duration, err = parseTerm(s); err != nil {
-			in.errors = append(in.errors, license.FieldError{Field: "duration", Code: license.CodeInvalidFormat, Detail: err.Error()})
-		}
+	if s := f.amount("duration"); s != "" {
+		p.Duration, err = parseTerm(s)
+		f.note("duration", err)
 	}
-	in.errors = append(in.errors, f.takeFieldErrors()...)
-	return p, v.invalid(in.errors, &p)
+	return p, v.check(f, &p)
 }
 
 func newPlanForm(*visit) (*formPage, error) {
 	p := &formPage{
-		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true, names: planFieldNames,
+		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true,
 		Text: []string{"The terms of a plan are copied to licenses. Changes of the plan affect only licenses that get its terms later."},
 		Form: planFields(license.Plan{}),
 	}
-	p.Form.Groups[0].Fields = append([]*field{{
+	p.Form.insert(0, &field{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
-	}}, p.Form.Groups[0].Fields...)
+	})
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, strings.TrimSpace(p.Form.Field("id").Value))
@@ -97,7 +94,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p.Text = []string{"Licenses that have the plan keep their terms."}
-	p.Form, p.names, p.done = planFields(t), planFieldNames, noticeSaved
+	p.Form, p.done = planFields(t), noticeSaved
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)

@@ -25,13 +25,13 @@ func TestPlans(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	a := v.post("plans/new", "id", "a b", "duration", "soon", "max_activations", "many", "offline", "x")
+	a := v.post("plans/new", "id", "a b", "duration", "soon", "max_activations", "many", "offline_seconds", "x")
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	for _, name := range []string{"id", "product_id", "duration", "max_activations", "offline"} {
+	for _, name := range []string{"id", "product_id", "duration", "max_activations", "offline_seconds"} {
 		require.Contains(t, a.body, `id="f-`+name+`-error"`)
 	}
 	a = v.post("plans/new", "id", "price_1", "name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y",
-		"until_ends", "updates", "grace", "14", "grace_unit", "d", "max_activations", "3", "lease", "1d 12h", "offline", "7", "offline_unit", "d",
+		"until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3", "lease_seconds", "1d 12h", "offline_seconds", "7", "offline_seconds_unit", "d",
 		"entitlements_name", "export", "entitlements_value", "", "once", v.get("plans/new").hidden("once"))
 	is.Equal(a.to(), "../plan/price_1")
 	plan, err := s.Service().GetPlan(t.Context(), "price_1")
@@ -62,8 +62,8 @@ func TestPlans(t *testing.T) {
 
 	// Nothing changes when nothing was edited, and the plan of another operator is kept.
 	form := v.get("plan/price_1/edit")
-	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "grace", "14", "grace_unit", "d", "max_activations", "3",
-		"lease", "36", "lease_unit", "h", "offline", "7", "offline_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
+	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3",
+		"lease_seconds", "36", "lease_seconds_unit", "h", "offline_seconds", "7", "offline_seconds_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
 	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
 	s.plan(license.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})
 	is.Equal(v.post("plan/price_1/edit", sent...).StatusCode, http.StatusConflict)
@@ -100,7 +100,7 @@ func TestNewLicenseFromPlan(t *testing.T) {
 	is.Equal(l.Entitlements, map[string]any{"export": true})
 
 	s.advance(1e9)
-	l = create("term", "never", "grace", "0", "max_activations", "5", "entitlements_name", "projects", "entitlements_value", "9")
+	l = create("term", "never", "grace_seconds", "0", "max_activations", "5", "entitlements_name", "projects", "entitlements_value", "9")
 	is.Equal(l.ExpiresAt, nil)
 	is.Equal([]int64{l.GraceSeconds, *l.MaxActivations}, []int64{0, 5})
 	is.Equal(l.Entitlements, map[string]any{"projects": 9.0})

@@ -136,12 +136,11 @@ func reopenForm(v *visit) (*formPage, error) {
 	p.done, p.names = "The purchase has been reopened.", map[string]string{"reference": ""}
 	p.do = func(tx *visit) (string, error) {
 		params := license.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
-		if at := p.Form.Field("at"); at.Value != "" {
-			var err error
-			if params.At, err = parseTime(at.Value); err != nil {
-				p.Form.addError("at", err.Error())
-				return "", nil
-			}
+		if at := p.Form.time("at"); at != nil {
+			params.At = *at
+		}
+		if p.Form.HasErrors() {
+			return "", nil
 		}
 		_, err := tx.licenses.Reopen(tx.r.Context(), params)
 		return "", err

@@ -225,7 +225,7 @@ func resolveRefusal(code license.VerdictCode, l license.License, applies bool, s
 		if applies {
 			return noSeat
 		}
-		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease"))
+		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease_seconds"))
 	case license.VerdictEvicted:
 		return check("Another activation took over the seat.", activations, addSeat)
 	case license.VerdictUpdatesEnded:

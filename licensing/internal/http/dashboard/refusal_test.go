@@ -145,7 +145,7 @@ func TestRefusalActions(t *testing.T) {
 	is.NoErr(err)
 	s.advance(2 * time.Minute)
 	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
-	shows(l, ">Lease expired</h3>", "/edit#f-lease\">Change the lease")
+	shows(l, ">Lease expired</h3>", "/edit#f-lease_seconds\">Change the lease")
 	for _, fingerprint := range []string{"pc-1", "pc-2"} {
 		_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: license.TakeOverOldest})
 		is.NoErr(err)

@@ -33,15 +33,17 @@ func currentPassword() *field {
 }
 
 func enableForm(secret string) *form {
-	return &form{Hidden: map[string]string{"secret": secret}, Groups: []group{{Fields: []*field{
-		{Name: "otp", Label: "Code", Hint: "The six digits that the app shows now.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 20},
+	f := newForm(
+		&field{Name: "otp", Label: "Code", Hint: "The six digits that the app shows now.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 20},
 		currentPassword(),
-	}}}}
+	)
+	f.hide("secret", secret)
+	return f
 }
 
 func showSecondFactor(v *visit) error {
 	if v.op.SecondFactor {
-		return v.renderDisableFactor(http.StatusOK, &form{Groups: []group{{Fields: []*field{currentPassword()}}}})
+		return v.renderDisableFactor(http.StatusOK, newForm(currentPassword()))
 	}
 	secret := operator.NewTOTPSecret()
 	return v.renderEnableFactor(http.StatusOK, secret, enableForm(secret))
@@ -127,7 +129,7 @@ func changeSecondFactor(v *visit) error {
 }
 
 func (v *visit) disableFactor() error {
-	f := &form{Groups: []group{{Fields: []*field{currentPassword()}}}}
+	f := newForm(currentPassword())
 	err := v.operators.DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current"))
 	if err == nil {
 		v.redirectDone("password", "The second factor has been removed. Your other sessions have ended.")

@@ -55,7 +55,7 @@ func rotateFields(c auth.Client) *form {
 	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, "24h")}
 	switch len(c.Secrets) {
 	case 0:
-		return &form{Groups: []group{{}}, Hidden: map[string]string{"overlap": "now"}}
+		return &form{Hidden: map[string]string{"overlap": "now"}}
 	case 1:
 	default:
 		x.Label, x.Options = "Current secrets", []option{{Value: "now", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}

@@ -196,10 +196,7 @@ func newPassword(name, label string) *field {
 }
 
 func passwordForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		currentPassword(),
-		newPassword("password", "New password"),
-	}}}}
+	return newForm(currentPassword(), newPassword("password", "New password"))
 }
 
 func changePassword(v *visit) error {

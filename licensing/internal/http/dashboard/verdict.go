@@ -20,13 +20,13 @@ type verdictPanel struct {
 
 // verdictForm returns the form for a test validation.
 func verdictForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
-		{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
-		{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
-		{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
-		{Name: "built", Label: "Build", Hint: "When the program was built, in UTC.", Type: "datetime-local"},
-	}}}}
+	return newForm(
+		&field{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
+		&field{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
+		&field{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
+		&field{Name: "built", Label: "Build", Hint: "When the program was built, in UTC.", Type: "datetime-local"},
+	)
 }
 
 // verdictPanel validates the license with the parameters of the query. It does
@@ -34,7 +34,7 @@ func verdictForm() *form {
 func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	q := v.r.URL.Query()
 	p := verdictPanel{Form: verdictForm()}
-	for _, x := range p.Form.Groups[0].Fields {
+	for _, x := range p.Form.Fields {
 		x.Value = strings.TrimSpace(q.Get(x.Name))
 		p.Tested = p.Tested || x.Value != ""
 	}
@@ -44,21 +44,15 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 		params.Entitlements = []string{s}
 	}
 	for name, t := range map[string]*time.Time{"at": &params.At, "built": &params.BuiltAt} {
-		if value(name) == "" {
-			continue
+		if at := p.Form.time(name); at != nil && p.Form.Field(name).Error == "" {
+			*t, p.Form.Field(name).Value = *at, formatTime(at)
 		}
-		at, err := parseTime(value(name))
-		if err != nil {
-			p.Form.addError(name, err.Error())
-			continue
-		}
-		*t, p.Form.Field(name).Value = at, formatTime(&at)
 	}
 	if !params.At.IsZero() {
 		p.At = v.moment(params.At)
 	}
 	var verdict license.Verdict
-	err := v.invalid(p.Form.fieldErrors(), &params)
+	err := v.check(p.Form, &params)
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)
 	}
