@@ -155,6 +155,7 @@ func TestKeyboardWalk(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			b.t = t
 			b.open(address(path))
+			b.wait(`!document.querySelector("a[data-later]")`) // a number replaces it
 			b.walk(path != "") // all navigation once
 		})
 	}
