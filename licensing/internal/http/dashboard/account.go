@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -72,19 +71,16 @@ func endOwnSession(v *visit) error {
 	return nil
 }
 
-// account is the body of the account page.
-type account struct {
-	operatorAccess
-	Form *form
-}
-
-func showPassword(v *visit) error { return v.renderAccount(http.StatusOK, passwordForm()) }
-
-func (v *visit) renderAccount(status int, f *form) error {
+// accountForm is the account page, with the form that changes the password.
+func accountForm(v *visit) (*formPage, error) {
 	a, err := v.operatorAccess(v.op.ID)
-	if err != nil {
-		return err
-	}
 	a.SessionPath = "sessions"
-	return v.render(status, "account", page{Title: "Your account", Section: "account", Body: account{a, f}})
+	p := &formPage{
+		Title: "Your account", Section: "account", Back: "password", template: "account", Extra: a, Form: newForm(currentPassword(), newPassword("password", "New password")),
+		done: "Your password has been changed. Your other sessions have ended.",
+	}
+	p.do = func(v *visit) (string, error) {
+		return p.next(v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password")))
+	}
+	return p, err
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,6 +30,8 @@ type formPage struct {
 	Download       bool   // the answer is a file, so the page stays
 	Live           string // a text that a script replaces while the form is filled in
 	Licenses       *planUse
+	Standalone     bool // the page has no navigation
+	Extra          any  // what the template shows besides the form
 
 	// Once marks a form that creates something: submitting it again has no
 	// effect. Then do runs in an Update.
@@ -38,13 +41,16 @@ type formPage struct {
 	// again. Then do runs in an Update. Empty: the form edits no record.
 	Version string
 
+	template string  // empty: the page of a form
+	away     *string // where a GET is redirected instead, as a reference from dashboard/
+
 	names   map[string]string  // fields of the rules that have another name in the form
 	prepare func(*visit) error // runs before the page is shown
 	// do makes the change, through tx, and returns the page that shows the
 	// result, or "" for Back. It may add errors to the form instead. It may run
 	// again, on a new page.
 	do   func(tx *visit) (to string, err error)
-	done string             // the notice
+	done string             // the notice; empty: none
 	then func(*visit) error // responds instead of the redirect, to show a new secret
 }
 
@@ -65,6 +71,10 @@ func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
 	if err != nil {
 		return err
 	}
+	if p.away != nil {
+		v.redirect(*p.away)
+		return nil
+	}
 	if p.Once {
 		p.Form.Once = newMark()
 	}
@@ -81,7 +91,7 @@ func (v *visit) renderForm(status int, p *formPage) error {
 	if p.Version != "" {
 		p.Form.hide("version", p.Version)
 	}
-	return v.render(status, "form", page{Title: p.Title, Section: p.Section, Body: p})
+	return v.render(status, cmp.Or(p.template, "form"), page{Title: p.Title, Section: p.Section, Standalone: p.Standalone, Invalid: p.Form.HasErrors(), Body: p})
 }
 
 // submitForm makes the change of a submitted form.
@@ -129,7 +139,10 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		to = p.Back
 	}
 	conflict, isConflict := errors.AsType[conflictError](err)
+	refused, isRefused := v.refuse(p.Form, err)
 	switch {
+	case isRefused:
+		return v.renderForm(refused, p)
 	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
 	case errors.Is(err, license.ErrStale):
@@ -146,6 +159,10 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		p.done = noticeRepeated
 	case p.then != nil:
 		return p.then(v)
+	}
+	if p.done == "" {
+		v.redirect(to)
+		return nil
 	}
 	v.redirectDone(to, p.done)
 	return nil

@@ -75,97 +75,64 @@ func revokeInvitation(v *visit) error {
 	return nil
 }
 
-func (v *visit) operator() (operator.Operator, error) {
-	return v.operators.Get(v.r.Context(), v.r.PathValue("id"))
-}
-
 func operatorPath(id string) string { return "settings/operators/" + url.PathEscape(id) }
-
-func showOperator(v *visit) error {
-	op, err := v.operator()
-	if err != nil {
-		return err
-	}
-	return v.renderOperator(http.StatusOK, op, newForm(roleField(op.Role)))
-}
-
-func (v *visit) renderOperator(status int, op operator.Operator, f *form) error {
-	a, err := v.operatorAccess(op.ID)
-	if err != nil {
-		return err
-	}
-	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
-		operator.Operator
-		operatorAccess
-		Form    *form
-		Self    bool
-		Version string
-	}{op, a, f, op.ID == v.op.ID, operatorVersion(op)}})
-}
 
 // operatorVersion returns what a change of an operator's role or access starts from.
 func operatorVersion(op operator.Operator) string {
 	return string(op.Role) + strconv.FormatBool(op.Disabled)
 }
 
-// changeOperator performs one of the actions on the page of an operator.
-func changeOperator(v *visit) error {
-	op, err := v.operator()
+// operatorForm is the page of an operator. Each of its buttons makes one change.
+func operatorForm(v *visit) (*formPage, error) {
+	op, err := v.operators.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := operator.UpdateParams{ID: op.ID}
-	yes, no := true, false
-	switch v.sent("change") {
-	case "role":
-		role := operator.Role(v.sent("role"))
-		p.Role = &role
-	case "disable":
-		p.Disabled = &yes
-	case "enable":
-		p.Disabled = &no
-	case "sign-out":
-		if err := v.operators.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
-			return err
-		}
-		v.redirectDone(operatorPath(op.ID), "All sessions of this operator have ended.")
-		return nil
-	case "end-session":
-		if err := v.endSession(op.ID); err != nil {
-			return err
-		}
-		v.redirectDone(operatorPath(op.ID), noticeSessionEnded)
-		return nil
-	case "remove-factor":
-		if _, err := v.operators.RemoveSecondFactor(v.r.Context(), op.ID); err != nil {
-			return err
-		}
-		v.redirectDone(operatorPath(op.ID), noticeSaved)
-		return nil
-	case "password":
-		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)
-		if err != nil {
-			return err
-		}
-		return v.renderInvited(op.Email, code)
-	default:
-		return web.NewProblem(http.StatusUnprocessableEntity, "unknown_change", "Unknown action.")
+	a, err := v.operatorAccess(op.ID)
+	p := &formPage{
+		Title: op.Email, Section: "operators", Back: operatorPath(op.ID), template: "operator", Form: newForm(roleField(op.Role)), done: noticeSaved,
+		Extra: struct {
+			operator.Operator
+			operatorAccess
+			Self    bool
+			Version string
+		}{op, a, op.ID == v.op.ID, operatorVersion(op)},
 	}
-	f := newForm(roleField(op.Role))
-	if v.sent("version") != operatorVersion(op) {
-		f.Problem = string(errEdited)
-		return v.renderOperator(http.StatusConflict, op, f)
+	p.do = func(v *visit) (string, error) {
+		ctx := v.r.Context()
+		params := operator.UpdateParams{ID: op.ID}
+		if v.sent("change") != "role" {
+			p.Form = newForm(roleField(op.Role))
+		}
+		switch v.sent("change") {
+		case "role":
+			params.Role = new(operator.Role(v.sent("role")))
+		case "disable", "enable":
+			params.Disabled = new(v.sent("change") == "disable")
+		case "sign-out":
+			p.done = "All sessions of this operator have ended."
+			return "", v.operators.SignOutEverywhere(ctx, op.ID)
+		case "end-session":
+			p.done = noticeSessionEnded
+			return "", v.endSession(op.ID)
+		case "remove-factor":
+			_, err := v.operators.RemoveSecondFactor(ctx, op.ID)
+			return "", err
+		case "password":
+			code, err := v.operators.CreatePasswordReset(ctx, op.ID)
+			p.then = func(v *visit) error { return v.renderInvited(op.Email, code) }
+			return "", err
+		default:
+			return "", web.NewProblem(http.StatusUnprocessableEntity, "unknown_change", "Unknown action.")
+		}
+		if v.sent("version") != operatorVersion(op) {
+			return "", errEdited
+		}
+		_, err := v.operators.Update(ctx, params)
+		if errors.Is(err, operator.ErrLastAdmin) {
+			err = conflictError("This is the last admin who can sign in. Make another operator an admin first.")
+		}
+		return "", err
 	}
-	_, err = v.operators.Update(v.r.Context(), p)
-	switch {
-	case errors.Is(err, operator.ErrLastAdmin):
-		f.Problem = "This is the last admin who can sign in. Make another operator an admin first."
-		return v.renderOperator(http.StatusConflict, op, f)
-	case f.takeErrors(err):
-		return v.renderOperator(http.StatusUnprocessableEntity, op, f)
-	case err != nil:
-		return err
-	}
-	v.redirectDone(operatorPath(op.ID), noticeSaved)
-	return nil
+	return p, err
 }

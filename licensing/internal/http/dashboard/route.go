@@ -10,7 +10,6 @@ type route struct {
 	access   access
 	handle   func(*visit) error
 	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
-	gate     func() gate                     // the same for visitors who are not signed in
 	signIn   bool                            // part of the built-in sign-in
 	account  bool                            // for an operator without a second factor, too
 	download bool                            // may take longer than other pages
@@ -27,15 +26,13 @@ func init() {
 		{method: get, path: "", query: "days", handle: showOverview},
 		{method: post, path: "theme", access: public, handle: chooseTheme},
 
-		{path: "sign-in", query: "return", access: public, gate: signInGate, signIn: true},
+		{path: "sign-in", query: "return", access: public, form: signInForm, signIn: true},
 		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
-		{path: "setup", access: public, gate: setupGate, signIn: true},
-		{path: "join", access: public, gate: joinGate, signIn: true},
-		{method: get, path: "password", handle: showPassword, signIn: true, account: true},
-		{method: post, path: "password", handle: changePassword, signIn: true, account: true},
-		{path: "sign-in-code", query: "return", access: public, gate: codeGate, signIn: true},
-		{method: get, path: "second-factor", handle: showSecondFactor, signIn: true, account: true},
-		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true, account: true},
+		{path: "setup", access: public, form: setupForm, signIn: true},
+		{path: "join", access: public, form: joinForm, signIn: true},
+		{path: "password", form: accountForm, signIn: true, account: true},
+		{path: "sign-in-code", query: "return", access: public, form: codeForm, signIn: true},
+		{path: "second-factor", form: secondFactorForm, signIn: true, account: true},
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
@@ -83,8 +80,7 @@ func init() {
 		{method: get, path: "settings/operators", query: "after", handle: showOperators, signIn: true},
 		{path: "settings/operators/new", access: admins, form: inviteForm, signIn: true},
 		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
-		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
-		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
+		{path: "settings/operators/{id}", access: admins, form: operatorForm, signIn: true},
 		{method: get, path: "reference", handle: showReference},
 		{method: get, path: "reference/{name}", handle: showReference},
 
@@ -124,16 +120,12 @@ func init() {
 			route{method: post, path: path, access: byMove, handle: moveSelected, download: true, move: m.name})
 	}
 	for i, r := range routes {
-		show, submit := r, r
-		switch {
-		case r.gate != nil:
-			show.handle, submit.handle = func(v *visit) error { return v.showGate(r.gate()) }, func(v *visit) error { return v.submitGate(r.gate()) }
-		case r.form != nil:
-			show.handle, submit.handle = func(v *visit) error { return v.showForm(r.form) }, func(v *visit) error { return v.submitForm(r.form) }
-		default:
+		if r.form == nil {
 			continue
 		}
-		show.method, show.download, submit.method = get, false, post
+		show, submit := r, r
+		show.method, show.handle, show.download = get, func(v *visit) error { return v.showForm(r.form) }, false
+		submit.method, submit.handle = post, func(v *visit) error { return v.submitForm(r.form) }
 		routes[i] = show
 		routes = append(routes, submit)
 	}

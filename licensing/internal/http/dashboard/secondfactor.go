@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/qr"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // issuer is the name that authenticator apps show.
 const issuer = "Licensing"
 
-// secondFactorPage is the body of the page that enables or removes the second
-// factor of the operator who is signed in.
-type secondFactorPage struct {
-	Form     *form
+// secondFactor is what the page that enables or removes the second factor of the
+// operator shows besides the form.
+type secondFactor struct {
 	Secret   string       // in groups of four characters; empty: a second factor is enabled
 	URI      template.URL // what authenticator apps open
 	QR       *qrCode      // of URI; nil if it is too long
@@ -41,19 +42,8 @@ func enableForm(secret string) *form {
 	return f
 }
 
-func showSecondFactor(v *visit) error {
-	if v.op.SecondFactor {
-		return v.renderDisableFactor(http.StatusOK, newForm(currentPassword()))
-	}
-	secret := operator.NewTOTPSecret()
-	return v.renderEnableFactor(http.StatusOK, secret, enableForm(secret))
-}
-
-func (v *visit) renderDisableFactor(status int, f *form) error {
-	return v.renderFactor(status, secondFactorPage{Form: f, Left: v.op.RecoveryCodes})
-}
-
-func (v *visit) renderEnableFactor(status int, secret string, f *form) error {
+// newSecondFactor returns the secret as the page shows it.
+func (v *visit) newSecondFactor(secret string) secondFactor {
 	grouped := ""
 	for i, c := range secret {
 		if i > 0 && i%4 == 0 {
@@ -62,7 +52,7 @@ func (v *visit) renderEnableFactor(status int, secret string, f *form) error {
 		grouped += string(c)
 	}
 	uri := operator.TOTPURI(issuer, v.op.Email, secret)
-	return v.renderFactor(status, secondFactorPage{Form: f, Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)})
+	return secondFactor{Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)}
 }
 
 // A qrCode is a QR code as an SVG path, with its light border.
@@ -89,72 +79,42 @@ func newQRCode(text string) *qrCode {
 	return &qrCode{len(modules) + 2*border, path.String()}
 }
 
-func (v *visit) renderFactor(status int, body secondFactorPage) error {
-	return v.render(status, "secondfactor", page{Title: "Second factor", Section: "account", Body: body})
-}
-
-func changeSecondFactor(v *visit) error {
-	if v.sent("change") == "remove" {
-		return v.disableFactor()
+func secondFactorForm(v *visit) (*formPage, error) {
+	p := &formPage{Title: "Second factor", Section: "account", Back: "password", template: "secondfactor"}
+	if v.op.SecondFactor {
+		p.Form, p.Extra = newForm(currentPassword()), secondFactor{Left: v.op.RecoveryCodes}
+		p.do = func(v *visit) (string, error) {
+			if v.sent("change") != "remove" { // a form from before it was enabled
+				return "second-factor", nil
+			}
+			p.done = "The second factor has been removed. Your other sessions have ended."
+			return p.next(v.operators.DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current")))
+		}
+		return p, nil
 	}
 	secret := v.sent("secret")
-	f := enableForm(secret)
-	f.fill(v)
-	codes, err := v.operators.EnableSecondFactor(v.w, v.r, operator.EnableSecondFactorParams{
-		Secret: secret, Code: v.sent("otp"), Password: v.r.PostForm.Get("current"),
-	})
-	if err == nil {
-		body := secondFactorPage{Form: &form{}, Codes: codes}
-		for _, c := range codes {
-			body.CodeList += c + "\n"
+	if v.isRead() {
+		secret = operator.NewTOTPSecret()
+	}
+	p.Form, p.Extra, p.names = enableForm(secret), v.newSecondFactor(secret), map[string]string{"code": "otp"}
+	p.do = func(v *visit) (string, error) {
+		if v.sent("change") == "remove" {
+			return "second-factor", nil
 		}
-		return v.renderFactor(http.StatusOK, body)
-	}
-	if f.takeErrors(renamed(err, map[string]string{"code": "otp"})) {
-		if f.Problem != "" { // about the secret
-			if v.op.SecondFactor {
-				v.redirect("second-factor")
-				return nil
-			}
-			secret = operator.NewTOTPSecret()
-			f.Problem, f.Hidden = "The secret of the form was incomplete. Add the new one to the app.", map[string]string{"secret": secret}
+		codes, err := v.operators.EnableSecondFactor(v.w, v.r, operator.EnableSecondFactorParams{
+			Secret: secret, Code: v.sent("otp"), Password: v.r.PostForm.Get("current"),
+		})
+		if invalid, ok := errors.AsType[*license.InvalidError](err); ok && slices.ContainsFunc(invalid.Fields, func(x license.FieldError) bool { return x.Field == "secret" }) {
+			fresh := operator.NewTOTPSecret()
+			p.Form, p.Extra = enableForm(fresh), v.newSecondFactor(fresh)
+			p.Form.Problem = "The secret of the form was incomplete. Add the new one to the app."
+			return "", nil
 		}
-		return v.renderEnableFactor(http.StatusUnprocessableEntity, secret, f)
+		p.then = func(v *visit) error {
+			p.Form, p.Extra = newForm(), secondFactor{Codes: codes, CodeList: strings.Join(codes, "\n") + "\n"}
+			return v.renderForm(http.StatusOK, p)
+		}
+		return p.next(err)
 	}
-	status, err := v.rejectCurrent(f, err)
-	if status == 0 {
-		return err
-	}
-	return v.renderEnableFactor(status, secret, f)
-}
-
-func (v *visit) disableFactor() error {
-	f := newForm(currentPassword())
-	err := v.operators.DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current"))
-	if err == nil {
-		v.redirectDone("password", "The second factor has been removed. Your other sessions have ended.")
-		return nil
-	}
-	status, err := v.rejectCurrent(f, err)
-	if status == 0 {
-		return err
-	}
-	return v.renderDisableFactor(status, f)
-}
-
-// rejectCurrent is rejectPassword for forms with the current password. It returns
-// status 0 if it has redirected to the sign-in or if err is another error.
-func (v *visit) rejectCurrent(f *form, err error) (status int, _ error) {
-	if errors.Is(err, operator.ErrNoSession) {
-		v.redirect("sign-in")
-		return 0, nil
-	}
-	if status, err = v.rejectPassword(f, err, ""); err != nil {
-		return 0, err
-	}
-	if status == http.StatusUnprocessableEntity {
-		f.Problem = ""
-		f.addError("current", "The current password is incorrect.")
-	}
-	return status, nil
+	return p, nil
 }

@@ -10,149 +10,101 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
-// A gate is a page with a form for visitors who are not signed in: the sign-in, its
-// code, the setup and the acceptance of an invitation. A route with gate serves it
-// for GET and POST.
-type gate struct {
-	Title, Heading, Text string
-	Action               string // the label of the button
-	Form                 *form
-	Return               string // the page to open after the sign-in, as a reference from dashboard/
-	Insecure             bool   // the browser will not keep a session from this address
-
-	// away returns the page that the visitor belongs to instead, as a reference
-	// from dashboard/; ok is false if there is none.
-	away func(v *visit, back string) (to string, ok bool, err error)
-	do   func(*visit) error // signs in
-}
-
-func (v *visit) showGate(g gate) error {
-	g.Return = local(v.r.URL.Query().Get("return"))
-	if g.away != nil {
-		if to, ok, err := g.away(v, g.Return); err != nil {
-			return err
-		} else if ok {
-			v.redirect(to)
-			return nil
-		}
+// gatePage returns a page with a form for visitors who are not signed in. After the
+// sign-in, the page of the parameter return opens.
+func (v *visit) gatePage(title, action string, text []string, fields ...*field) *formPage {
+	back := v.sent("return")
+	if v.isRead() {
+		back = v.r.URL.Query().Get("return")
 	}
-	return v.renderGate(http.StatusOK, g)
+	p := &formPage{Title: title, Text: text, Action: action, Back: local(back), Form: newForm(fields...), Standalone: true, template: "signin", Extra: v.insecure()}
+	if p.Back != "" {
+		p.Form.hide("return", p.Back)
+	}
+	return p
 }
 
-func (v *visit) renderGate(status int, g gate) error {
-	g.Insecure = v.insecure()
-	return v.render(status, "signin", page{Title: g.Title, Standalone: true, Invalid: g.Form.HasErrors(), Body: g})
-}
-
-// submitGate signs in with a submitted form.
-func (v *visit) submitGate(g gate) error {
-	f, status := g.Form, http.StatusUnprocessableEntity
-	f.fill(v)
-	g.Return = local(v.sent("return"))
-	err := g.do(v)
+// next returns the page after a step of the sign-in: the code, the sign-in again, or
+// Back.
+func (p *formPage) next(err error) (to string, _ error) {
 	switch {
-	case err == nil:
-		v.redirect(g.Return)
-		return nil
+	case errors.Is(err, operator.ErrSecondFactor) && p.Back != "":
+		return "sign-in-code?" + url.Values{"return": {p.Back}}.Encode(), nil
 	case errors.Is(err, operator.ErrSecondFactor):
-		to := "sign-in-code"
-		if g.Return != "" {
-			to += "?" + url.Values{"return": {g.Return}}.Encode()
-		}
-		v.redirect(to)
-		return nil
+		return "sign-in-code", nil
 	case errors.Is(err, operator.ErrAlreadySetUp), errors.Is(err, operator.ErrNoSession):
-		v.redirect("sign-in")
-		return nil
-	case errors.Is(err, operator.ErrSetupCode):
-		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
-	case errors.Is(err, operator.ErrInvitationCode):
-		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
-	case errors.Is(err, operator.ErrCode):
-		f.addError("otp", "This code is incorrect or was used before. Wait for the next code of the app.")
-	case f.takeErrors(err):
-	default:
-		if status, err = v.rejectPassword(f, err, "Incorrect email or password."); err != nil {
-			return err
-		}
+		p.done = ""
+		return "sign-in", nil
 	}
-	if x := f.Field("otp"); x != nil {
-		x.Value = "" // no page repeats it
-	}
-	return v.renderGate(status, g)
+	return "", err
 }
 
-func signInGate() gate {
-	return gate{
-		Title: "Sign in", Heading: "Sign in", Action: "Sign in",
-		Form: newForm(
-			&field{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
-			&field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true},
-		),
-		away: func(v *visit, back string) (string, bool, error) {
-			if v.signedIn {
-				return back, true, nil
-			}
-			offered, err := v.operators.NeedsSetup(v.r.Context())
-			return "setup", offered, err
-		},
-		do: func(v *visit) error {
-			_, err := v.operators.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
-			return err
-		},
-	}
+func emailField() *field {
+	return &field{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254}
 }
 
-func codeGate() gate {
-	return gate{
-		Title: "Enter code", Heading: "Enter code", Action: "Sign in",
-		Text: "Your account has a second factor. Enter its code within five minutes.",
-		Form: newForm(&field{
-			Name: "otp", Label: "Code", Hint: "The six digits of the authenticator app, or a recovery code.",
-			Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 40,
-		}),
-		away: func(v *visit, back string) (string, bool, error) { return back, v.signedIn, nil },
-		do: func(v *visit) error {
-			_, err := v.operators.CompleteSignIn(v.w, v.r, v.sent("otp"))
-			return err
-		},
+func signInForm(v *visit) (*formPage, error) {
+	p := v.gatePage("Sign in", "Sign in", nil, emailField(),
+		&field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true})
+	if v.signedIn {
+		p.away = &p.Back
+	} else if setup, err := v.operators.NeedsSetup(v.r.Context()); err != nil {
+		return nil, err
+	} else if setup {
+		p.away = new("setup")
 	}
+	p.do = func(v *visit) (string, error) {
+		_, err := v.operators.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
+		return p.next(err)
+	}
+	return p, nil
 }
 
-func setupGate() gate {
-	return gate{
-		Title: "Set up", Heading: "Set up the dashboard", Action: "Create admin account",
-		Text: "There are no operators yet. Create the first admin account with the setup code. The code is in the log of the service and expires after 30 minutes.",
-		Form: newForm(
-			&field{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
-			&field{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
-			newPassword("password", "Password"),
-		),
-		away: func(v *visit, _ string) (string, bool, error) {
-			offered, err := v.operators.NeedsSetup(v.r.Context())
-			return "sign-in", !offered, err
-		},
-		do: func(v *visit) error {
-			_, err := v.operators.CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
-			return err
-		},
+func codeForm(v *visit) (*formPage, error) {
+	p := v.gatePage("Enter code", "Sign in", []string{"Your account has a second factor. Enter its code within five minutes."}, &field{
+		Name: "otp", Label: "Code", Hint: "The six digits of the authenticator app, or a recovery code.",
+		Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 40,
+	})
+	if v.signedIn {
+		p.away = &p.Back
 	}
+	p.do = func(v *visit) (string, error) {
+		p.Form.Field("otp").Value = "" // no page repeats it
+		_, err := v.operators.CompleteSignIn(v.w, v.r, v.sent("otp"))
+		return p.next(err)
+	}
+	return p, nil
 }
 
-// joinGate accepts an invitation.
-func joinGate() gate {
-	return gate{
-		Title: "Accept invitation", Heading: "Choose a password", Action: "Continue",
-		Text: "Use the invitation code from an admin of this dashboard.",
-		Form: newForm(
-			&field{Name: "code", Label: "Invitation code", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
-			newPassword("password", "Password"),
-		),
-		do: func(v *visit) error {
-			_, err := v.operators.AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
-			return err
-		},
+func setupForm(v *visit) (*formPage, error) {
+	p := v.gatePage("Set up", "Create admin account",
+		[]string{"There are no operators yet. Create the first admin account with the setup code. The code is in the log of the service and expires after 30 minutes."},
+		&field{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		emailField(), newPassword("password", "Password"))
+	p.Heading = "Set up the dashboard"
+	if offered, err := v.operators.NeedsSetup(v.r.Context()); err != nil {
+		return nil, err
+	} else if !offered {
+		p.away = new("sign-in")
 	}
+	p.do = func(v *visit) (string, error) {
+		_, err := v.operators.CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
+		return p.next(err)
+	}
+	return p, nil
+}
+
+// joinForm accepts an invitation.
+func joinForm(v *visit) (*formPage, error) {
+	p := v.gatePage("Accept invitation", "Continue", []string{"Use the invitation code from an admin of this dashboard."},
+		&field{Name: "code", Label: "Invitation code", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		newPassword("password", "Password"))
+	p.Heading = "Choose a password"
+	p.do = func(v *visit) (string, error) {
+		_, err := v.operators.AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
+		return p.next(err)
+	}
+	return p, nil
 }
 
 // insecure reports whether the browser loaded this page from an address where
@@ -162,10 +114,12 @@ func (v *visit) insecure() bool {
 	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && v.operators.SecureSession(v.r)
 }
 
-// rejectPassword adds the reason why a password was not accepted to the form and
-// returns the HTTP status. It returns any other error unchanged.
-func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ error) {
-	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
+// refuse adds to the form why a password or a code was not accepted, and returns the
+// HTTP status. It returns false for any other error.
+func (v *visit) refuse(f *form, err error) (status int, ok bool) {
+	throttled, isThrottled := errors.AsType[*operator.ThrottledError](err)
+	switch {
+	case isThrottled:
 		seconds := int(math.Ceil(throttled.RetryAfter.Seconds()))
 		v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		wait := count(seconds, "second")
@@ -173,13 +127,19 @@ func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ 
 			wait = count(int(math.Ceil(float64(seconds)/60)), "minute")
 		}
 		f.Problem = "Too many failed attempts. Try again in " + wait + "."
-		return http.StatusTooManyRequests, nil
+		return http.StatusTooManyRequests, true
+	case errors.Is(err, operator.ErrSetupCode):
+		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
+	case errors.Is(err, operator.ErrInvitationCode):
+		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
+	case errors.Is(err, operator.ErrCode):
+		f.addError("otp", "This code is incorrect or was used before. Wait for the next code of the app.")
+	case !errors.Is(err, operator.ErrCredentials):
+		return 0, false
+	case !f.addError("current", "The current password is incorrect."):
+		f.Problem = "Incorrect email or password."
 	}
-	if errors.Is(err, operator.ErrCredentials) {
-		f.Problem = wrong
-		return http.StatusUnprocessableEntity, nil
-	}
-	return 0, err
+	return http.StatusUnprocessableEntity, true
 }
 
 func signOut(v *visit) error {
@@ -193,26 +153,4 @@ func signOut(v *visit) error {
 func newPassword(name, label string) *field {
 	return &field{Name: name, Label: label, Type: "password", Autocomplete: "new-password", Required: true,
 		Hint: "At least " + strconv.Itoa(operator.MinPassword) + " characters, spaces allowed. A sentence is easy to remember."}
-}
-
-func passwordForm() *form {
-	return newForm(currentPassword(), newPassword("password", "New password"))
-}
-
-func changePassword(v *visit) error {
-	f := passwordForm()
-	f.fill(v)
-	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
-	if err == nil {
-		v.redirectDone("password", "Your password has been changed. Your other sessions have ended.")
-		return nil
-	}
-	if f.takeErrors(err) {
-		return v.renderAccount(http.StatusUnprocessableEntity, f)
-	}
-	status, err := v.rejectCurrent(f, err)
-	if status == 0 {
-		return err
-	}
-	return v.renderAccount(status, f)
 }
