@@ -112,7 +112,25 @@ func (s *service) delivered(webhookID string) map[string]bool {
 // that was acknowledged before it began, a reader of the feed notices once, and
 // webhooks get again only what was not known to be delivered.
 func TestBackups(t *testing.T) {
+	for _, fault := range restoreUnderLoad(t, *backups, func() {}) {
+		t.Error(fault)
+	}
+}
+
+// TestBackupsFindsLoss checks that TestBackups would find a backup without the
+// latest changes before it.
+func TestBackupsFindsLoss(t *testing.T) {
 	is := is.New(t)
+	faults := restoreUnderLoad(t, 2, func() { is.NoErr(os.Rename("previous.db", "copy.db")) })
+	is.True(len(faults) > 0)
+}
+
+// restoreUnderLoad makes backups, calls spoil and restores the last one, and returns
+// what is wrong then.
+func restoreUnderLoad(t *testing.T, backups int, spoil func()) (faults []string) {
+	t.Helper()
+	is := is.New(t)
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	receiver := &receiver{failed: map[string]bool{}, got: map[string]int{}}
 	server := httptest.NewServer(receiver)
 	defer server.Close()
@@ -131,7 +149,7 @@ func TestBackups(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-time.After(*every / 1000): // so that the store of the long form does not fill the disk
 				}
 				if id := s.create("n"); id != "" {
 					mu.Lock()
@@ -142,11 +160,11 @@ func TestBackups(t *testing.T) {
 		})
 	}
 	var began time.Time
-	for n := range *backups {
+	for n := range backups {
 		time.Sleep(*every)
 		began = time.Now()
 		if n > 0 {
-			is.NoErr(os.Rename("copy.db", fmt.Sprintf("copy-%d.db", n)))
+			is.NoErr(os.Rename("copy.db", "previous.db"))
 		}
 		s.backup()
 	}
@@ -155,6 +173,7 @@ func TestBackups(t *testing.T) {
 	load.Wait()
 	_, cursor, ok := s.feed("")
 	is.True(ok)
+	spoil()
 	s.follow("A page is corrupt")
 	s.stop(syscall.SIGTERM)
 	before := receiver.take()
@@ -172,9 +191,9 @@ func TestBackups(t *testing.T) {
 		case status == http.StatusOK && has[id]:
 			kept++
 		case status != http.StatusNotFound || has[id]:
-			t.Errorf("license %s: %d, event: %v", id, status, has[id])
+			fault("license %s: %d, event: %v", id, status, has[id])
 		case at.Before(began):
-			t.Errorf("license %s was acknowledged %v before the backup, and is lost", id, began.Sub(at))
+			fault("license %s was acknowledged %v before the backup, and is lost", id, began.Sub(at))
 		default:
 			lost++
 		}
@@ -207,12 +226,13 @@ func TestBackups(t *testing.T) {
 	})
 	for id := range after {
 		if known[id] {
-			t.Errorf("event %s is sent again, although it was known to be delivered", id)
+			fault("event %s is sent again, although it was known to be delivered", id)
 		}
 		if before[id] > 0 {
 			repeated++
 		}
 	}
 	t.Logf("%d backups; %d licenses acknowledged, %d of them after the last backup; %d events, %d deliveries repeated",
-		*backups, len(acknowledged), lost, len(first), repeated)
+		backups, len(acknowledged), lost, len(first), repeated)
+	return faults
 }
