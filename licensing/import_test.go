@@ -1,16 +1,21 @@
 package licensing_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
@@ -57,6 +62,35 @@ func TestImportRowsAreReadLikeBodies(t *testing.T) {
 		require.HasPrefix(t, answer.Body.String(), `{"line":1,"result":"refused"`)
 	}
 	is.Equal(c.do("GET", "/export/license", "").Body.Len(), 0)
+}
+
+// TestUploadsAreNotFiles uploads what is too large for the usual buffers, while no
+// temporary file can be created.
+func TestUploadsAreNotFiles(t *testing.T) {
+	is := is.New(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	_, err := os.CreateTemp("", "")
+	is.True(err != nil)
+	c := newCaller(t, licensing.Options{Dashboard: licensing.DashboardOptions{
+		Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) {
+			return operator.Operator{ID: "op", Email: "ada@example.com", Role: operator.RoleAdmin}, true
+		},
+	}})
+	row := fmt.Sprintf(`{"name":"n","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1"}%s`+"\n", strings.Repeat(" ", 60<<10))
+	imported := c.do("POST", "/import/license", strings.Repeat(row, 250), "Content-Type", ndjson)
+	is.Equal(imported.Code, http.StatusOK)
+	is.Equal(strings.Count(imported.Body.String(), `"result":"exists"`), 249)
+
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "licenses.csv")
+	is.NoErr(err)
+	_, err = io.WriteString(part, "name,price\n"+strings.Repeat("x", 15<<20))
+	is.NoErr(err)
+	is.NoErr(form.Close())
+	uploaded := c.do("POST", "/dashboard/licenses/import", body.String(), "Content-Type", form.FormDataContentType())
+	is.Equal(uploaded.Code, http.StatusUnprocessableEntity)
+	require.Contains(t, uploaded.Body.String(), "“price” is not a column")
 }
 
 // TestConcurrentImportsAreBounded starts imports whose bodies do not end.
