@@ -1,7 +1,7 @@
 // Package openapi compares the service with its description in openapi.json: it
 // checks every answer in the API suite against the description, calls every
 // operation with the example of its request, and sends requests made from the
-// description, valid and broken, of which
+// description and from earlier answers, valid and broken, of which
 //
 //	go test ./openapi -run 'TestFuzz$' -requests 1000000 -timeout 2h
 //

@@ -45,8 +45,9 @@ const (
 	distinct   = 5    // defects after which TestFuzz stops
 )
 
-// TestFuzz sends requests that are made from the description, most of them with
-// some mistake, to services on memory and on SQLite. Every answer must be as
+// TestFuzz sends requests that are made from the description or from what was
+// accepted and answered before, half of them with mistakes, to services on memory
+// and on SQLite. Every answer must be as
 // described, and none may say that the service failed. In the long form,
 // -requests=1000000, every operation must have accepted some.
 func TestFuzz(t *testing.T) {
@@ -93,44 +94,6 @@ func TestFuzz(t *testing.T) {
 		c.seen["NoSuchPath"], c.seen["MethodNotAllowed"], c.seen["Options"])
 }
 
-// TestFuzzFindsDefects checks that TestFuzz would find a service that is not as
-// described.
-func TestFuzzFindsDefects(t *testing.T) {
-	c := newChecker(t)
-	for name, answer := range map[string]struct {
-		status      int
-		contentType string
-		body        string
-	}{
-		"status":       {http.StatusTeapot, "application/problem+json", `{"type":"about:blank","title":"I'm a teapot","status":418,"code":"x","request_id":"r"}`},
-		"failure":      {http.StatusInternalServerError, "application/problem+json", `{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal","request_id":"r"}`},
-		"content type": {http.StatusNotFound, "text/plain", "not found"},
-		"body":         {http.StatusOK, "application/json", `{"object":"license","id":7}`},
-		"not JSON":     {http.StatusOK, "application/json", `{"object"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFuzzer(t, c, func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/license/lic_") || strings.Count(r.URL.Path, "/") != 2 {
-						next.ServeHTTP(w, r)
-						return
-					}
-					w.Header().Set("Content-Type", answer.contentType)
-					w.WriteHeader(answer.status)
-					io.WriteString(w, answer.body)
-				})
-			}, rand.New(rand.NewPCG(1, 2)), false)
-			defer f.stop()
-			for range perService {
-				if _, err := f.next(); err != nil {
-					return
-				}
-			}
-			t.Error("the defect was not found")
-		})
-	}
-}
-
 // A fuzzer makes requests to one service, with what earlier answers had.
 type fuzzer struct {
 	grammar
@@ -140,9 +103,10 @@ type fuzzer struct {
 	clock   *licensingtest.Clock
 	targets []target
 	count   int
-	last    string   // request
-	inPath  []string // values in its path
-	clients []client // the first may do everything
+	last    request
+	taken   map[string][]request // by operationId: requests that were accepted
+	read    json.RawMessage      // the answer, if the last request read what another one changes
+	clients []client             // the first may do everything
 	stop    func()
 }
 
@@ -151,6 +115,16 @@ type target struct {
 	method, path string
 	operation    *openapi3.Operation
 	parameters   openapi3.Parameters
+}
+
+// A request is one to a target, before it is written.
+type request struct {
+	to                  target
+	method, path, query string
+	inPath              []string // values in its path
+	header              map[string]string
+	body                string
+	defect              func(status int, answer []byte) error // what the description does not tell, or nil
 }
 
 // A client has its credentials and a token.
@@ -190,8 +164,8 @@ func newFuzzer(t *testing.T, c *checker, around func(http.Handler) http.Handler,
 	var background sync.WaitGroup
 	background.Go(func() { h.Run(ctx) }) // which delivers to webhooks
 	f := &fuzzer{
-		grammar: grammar{rand: random, now: clock.Now, known: maps.Clone(seeds)},
-		c:       c, handler: around(h.API()), kit: h, clock: clock,
+		grammar: grammar{rand: random, now: clock.Now, known: maps.Clone(seeds)}, taken: map[string][]request{},
+		c: c, handler: around(h.API()), kit: h, clock: clock,
 		stop: func() {
 			cancel()
 			background.Wait()
@@ -256,10 +230,9 @@ func (f *fuzzer) next() (raw string, err error) {
 	if rare := strings.HasPrefix(to.path, "/export") || to.method == http.MethodDelete; rare && !f.in(3) {
 		to = pick(&f.grammar, f.targets...)
 	}
-	if raw = f.last; raw == "" || !f.in(30) { // or the same once more
-		raw = f.request(to)
-	}
-	f.last = raw
+	sent := f.choose(to)
+	to, f.last, f.read = sent.to, sent, nil
+	raw = f.raw(sent)
 	r, parseErr := http.ReadRequest(bufio.NewReader(strings.NewReader(raw)))
 	if parseErr != nil {
 		return raw, nil // net/http refuses it
@@ -290,18 +263,17 @@ func (f *fuzzer) next() (raw string, err error) {
 			err = fmt.Errorf("the body says status %d", problem.Status)
 		}
 	}
+	if err == nil && sent.defect != nil {
+		err = sent.defect(w.Code, w.Body.Bytes())
+	}
 	if err != nil {
 		err = fmt.Errorf("%s %s was answered %d\n%w\n%v %.2000s", to.method, to.path, w.Code, err, header, w.Body)
 	}
 	switch {
 	case w.Code == http.StatusNotFound:
-		f.forget()
+		f.forget(sent)
 	case w.Code < 300:
-		var sent map[string]json.RawMessage
-		if json.Unmarshal(body, &sent) == nil && len(body) < 2000 {
-			f.accepted = append(f.accepted, sent)
-			f.accepted = f.accepted[max(0, len(f.accepted)-kept):]
-		}
+		f.take(sent, w.Body.Bytes())
 		f.learn("ETag", header.Get("ETag"))
 		for line := range bytes.Lines(w.Body.Bytes()) {
 			var answer any
@@ -313,57 +285,71 @@ func (f *fuzzer) next() (raw string, err error) {
 	return raw, err
 }
 
-// forget drops what the path of the last request had: it no longer exists.
-func (f *fuzzer) forget() {
+// forget drops what the path of a request had: it no longer exists.
+func (f *fuzzer) forget(r request) {
+	gone := func(value string) bool { return slices.Contains(r.inPath, value) }
 	for name, values := range f.known {
-		f.known[name] = slices.DeleteFunc(slices.Clone(values), func(value string) bool { return slices.Contains(f.inPath, value) })
+		f.known[name] = slices.DeleteFunc(slices.Clone(values), gone)
+	}
+	for id, taken := range f.taken {
+		f.taken[id] = slices.DeleteFunc(taken, func(r request) bool { return slices.ContainsFunc(r.inPath, gone) })
 	}
 }
 
-// request returns a request in the form that is sent over the connection.
-func (f *fuzzer) request(to target) string {
+// request returns a request that is made from the description.
+func (f *fuzzer) request(to target) request {
 	g := &f.grammar
-	path := to.path
-	f.inPath = f.inPath[:0]
+	r := request{to: to, method: to.method, header: map[string]string{}}
+	r.path, r.inPath = f.path(to)
+	switch {
+	case to.path == "/license/{licenseID}" && to.method == http.MethodGet && f.in(4) && len(f.known["customer_id"]) > 0:
+		r.path = "/license/" + url.PathEscape(pick(g, f.known["customer_id"]...))
+	case f.mistake(60):
+		r.path = pick(g, r.path+"/", "/"+r.path, r.path+"/x", r.path+"%2f", r.path+"/..", "/%00", "/", "*", r.path+"/"+strings.Repeat("a", 3000), strings.ToUpper(r.path))
+	}
+	r.query = f.query(to.parameters)
+	if r.method == http.MethodGet && f.in(30) {
+		r.method = http.MethodHead
+	} else if f.mistake(60) {
+		r.method = pick(g, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", "get")
+	}
+	for _, p := range to.parameters {
+		if p := p.Value; p.In == "header" && f.in(4) {
+			r.header[p.Name] = f.headerValue(p)
+		}
+	}
+	f.authorize(to, r.header)
+	r.body = f.body(to, r.header)
+	return r
+}
+
+// path returns a path of an operation, and the values in it.
+func (f *fuzzer) path(to target) (path string, values []string) {
+	path = to.path
 	for _, p := range to.parameters {
 		if p := p.Value; p.In == "path" {
 			value := f.text(p.Name, p.Schema.Value)
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(value))
-			f.inPath = append(f.inPath, value)
+			values = append(values, value)
 		}
 	}
-	switch {
-	case to.path == "/license/{licenseID}" && to.method == http.MethodGet && f.in(4) && len(f.known["customer_id"]) > 0:
-		path = "/license/" + url.PathEscape(pick(g, f.known["customer_id"]...))
-	case f.mistake(60):
-		path = pick(g, path+"/", "/"+path, path+"/x", path+"%2f", path+"/..", "/%00", "/", "*", path+"/"+strings.Repeat("a", 3000), strings.ToUpper(path))
+	return path, values
+}
+
+// raw returns a request in the form that is sent over the connection.
+func (f *fuzzer) raw(r request) string {
+	if r.query != "" || f.in(50) {
+		r.path += "?" + r.query
 	}
-	if query := f.query(to.parameters); query != "" || f.in(50) {
-		path += "?" + query
-	}
-	method := to.method
-	if method == http.MethodGet && f.in(30) {
-		method = http.MethodHead
-	} else if f.mistake(60) {
-		method = pick(g, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", "get")
-	}
-	header := map[string]string{}
-	for _, p := range to.parameters {
-		if p := p.Value; p.In == "header" && f.in(4) {
-			header[p.Name] = f.headerValue(p)
-		}
-	}
-	f.authorize(to, header)
-	body := f.body(to, header)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: host.example\r\n", method, path)
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		fmt.Fprintf(&b, "%s: %s\r\n", name, header[name])
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: host.example\r\n", r.method, r.path)
+	for _, name := range slices.Sorted(maps.Keys(r.header)) {
+		fmt.Fprintf(&b, "%s: %s\r\n", name, r.header[name])
 		if f.mistake(150) {
-			fmt.Fprintf(&b, "%s: %s\r\n", name, header[name])
+			fmt.Fprintf(&b, "%s: %s\r\n", name, r.header[name])
 		}
 	}
-	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(r.body), r.body)
 	return b.String()
 }
 
@@ -433,8 +419,8 @@ func (f *fuzzer) body(to target, header map[string]string) string {
 	if f.mistake(150) {
 		header["Content-Encoding"] = pick(g, "gzip", "identity", "br, gzip")
 	}
-	if f.like = nil; len(f.accepted) > 0 && f.in(4) {
-		f.like = pick(g, f.accepted...)
+	if f.like = nil; len(f.earlier) > 0 && f.in(4) {
+		f.like = pick(g, f.earlier...)
 	}
 	var b strings.Builder
 	switch mediaType {

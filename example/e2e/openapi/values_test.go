@@ -22,8 +22,8 @@ type grammar struct {
 	known map[string][]string // by the name of a member or the prefix of an id: what answers had
 	wild  bool                // mistakes are made
 
-	accepted []map[string]json.RawMessage // bodies of requests
-	like     map[string]json.RawMessage   // one of them, whose members the next body shares, or nil
+	earlier []map[string]json.RawMessage // bodies of requests that were accepted, and of their answers
+	like    map[string]json.RawMessage   // one of them, whose members the next body shares, or nil
 }
 
 // kept is how many values of one name are known.
