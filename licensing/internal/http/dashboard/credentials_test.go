@@ -105,7 +105,7 @@ func TestRotateSecret(t *testing.T) {
 	_, id, first := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
 
-	fields := []string{"overlap", "1h", "once", v.get(page + "/rotate").hidden("once")}
+	fields := []string{"overlap", "1h0m0s", "once", v.get(page + "/rotate").hidden("once")}
 	a := v.post(page+"/rotate", fields...)
 	second := clientSecret.FindString(a.body)
 	is.True(second != "" && second != first)
@@ -114,14 +114,14 @@ func TestRotateSecret(t *testing.T) {
 	require.Contains(t, v.get(page).body, "expires in 1 hour")
 	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form
 
-	a = v.post(page+"/rotate", "overlap", "24h", "once", v.get(page+"/rotate").hidden("once"))
-	is.Equal(a.StatusCode, http.StatusConflict) // two secrets are the maximum
+	a = v.post(page+"/rotate", "overlap", "24h0m0s", "once", v.get(page+"/rotate").hidden("once"))
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity) // two secrets are the maximum
 	require.Contains(t, a.body, "Revoke both immediately")
 	s.advance(time.Hour)
 	is.Equal(s.token(id, first), http.StatusBadRequest)
 	is.Equal(s.token(id, second), http.StatusOK)
 
-	a = v.post(page+"/rotate", "overlap", "now", "once", v.get(page+"/rotate").hidden("once"))
+	a = v.post(page+"/rotate", "overlap", "0s", "once", v.get(page+"/rotate").hidden("once"))
 	third := clientSecret.FindString(a.body)
 	is.Equal(s.token(id, second), http.StatusBadRequest)
 	is.Equal(s.token(id, third), http.StatusOK)
@@ -133,7 +133,7 @@ func TestRotateSecret(t *testing.T) {
 	require.Contains(t, v.get(page).body, "no secret")
 	is.Equal(v.get(page+"/"+revoke).StatusCode, http.StatusNotFound)
 
-	fourth := clientSecret.FindString(v.post(page+"/rotate", "overlap", "now").body)
+	fourth := clientSecret.FindString(v.post(page+"/rotate", "overlap", "0s").body)
 	is.Equal(s.token(id, fourth), http.StatusOK)
 }
 

@@ -2,31 +2,26 @@ package dashboard
 
 import "time"
 
-// An overlap is an option for how long the old secret remains valid after a
-// rotation.
+// An overlap is a choice of how long the old secret remains valid after a rotation.
 type overlap struct {
-	value string
-	d     time.Duration
-	label string
-	hint  string
+	d           time.Duration
+	label, hint string
 }
 
-// overlapOptions returns the choices as options of a field.
-func overlapOptions(choices []overlap, chosen string) []option {
-	var options []option
-	for _, o := range choices {
-		options = append(options, option{Value: o.value, Label: o.label, Hint: o.hint, Chosen: o.value == chosen})
+// overlapField returns the field for the overlap, with the first one chosen.
+func overlapField(choices []overlap) *field {
+	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios"}
+	for i, o := range choices {
+		x.Options = append(x.Options, option{Value: o.d.String(), Label: o.label, Hint: o.hint, Chosen: i == 0})
 	}
-	return options
+	return x
 }
 
-// readOverlap returns the submitted choice, or adds an error to the form.
-func (v *visit) readOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
-	for _, o := range choices {
-		if o.value == v.sent("overlap") {
-			return o.d, true
-		}
+// readOverlap returns the chosen overlap, or adds an error to the form.
+func (f *form) readOverlap() time.Duration {
+	d, err := time.ParseDuration(f.Field("overlap").chosen())
+	if err != nil {
+		f.addError("overlap", "Select an option.")
 	}
-	f.addError("overlap", "Select an option.")
-	return 0, false
+	return d
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -43,22 +42,22 @@ func (v *visit) renderRepeated(p *formPage, next string) error {
 
 // overlaps are the options for the expiry of the old secret.
 var overlaps = []overlap{
-	{"24h", 24 * time.Hour, "After 24 hours", "Time to deploy the new secret."},
-	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
-	{"1h", time.Hour, "After 1 hour", ""},
-	{"now", 0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
+	{24 * time.Hour, "After 24 hours", "Time to deploy the new secret."},
+	{7 * 24 * time.Hour, "After 7 days", ""},
+	{time.Hour, "After 1 hour", ""},
+	{0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
 }
 
-// rotateFields asks when the current secret expires. A client without a secret
-// has no choice, and a client with two secrets can only revoke both.
+// rotateFields asks when the current secret expires. A client with two secrets can
+// only revoke both.
 func rotateFields(c auth.Client) *form {
-	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, "24h")}
+	x := overlapField(overlaps)
 	switch len(c.Secrets) {
 	case 0:
-		return &form{Hidden: map[string]string{"overlap": "now"}}
+		return newForm()
 	case 1:
 	default:
-		x.Label, x.Options = "Current secrets", []option{{Value: "now", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
+		x.Label, x.Options = "Current secrets", []option{{Value: "0s", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
 	}
 	return newForm(x)
 }
@@ -78,14 +77,14 @@ func rotateCredentialForm(v *visit) (*formPage, error) {
 	p.Form, p.Once = rotateFields(c), true
 	secret := ""
 	p.do = func(tx *visit) (_ string, err error) {
-		overlap, ok := v.readOverlap(overlaps, p.Form)
-		if !ok {
+		overlap := time.Duration(0)
+		if len(p.Form.Fields) > 0 {
+			overlap = p.Form.readOverlap()
+		}
+		if p.Form.HasErrors() {
 			return "", nil
 		}
 		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.r.PathValue("id"), Overlap: overlap})
-		if errors.Is(err, auth.ErrTooManySecrets) {
-			err = conflictError("The credential already has two active secrets. Revoke one of them first, or revoke both immediately.")
-		}
 		return credentialPath(c.ID), err
 	}
 	p.then = func(v *visit) error { return v.renderCredentialSecret(c, secret, "New secret") }

@@ -121,9 +121,9 @@ func (v *visit) awaitAttempt(queued webhook.Delivery) bool {
 // webhookOverlaps are the options for how long deliveries are also signed with
 // the old secret.
 var webhookOverlaps = []overlap{
-	{"24h", 24 * time.Hour, "After 24 hours", "Deliveries carry both signatures during this time."},
-	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
-	{"now", 0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
+	{24 * time.Hour, "After 24 hours", "Deliveries carry both signatures during this time."},
+	{7 * 24 * time.Hour, "After 7 days", ""},
+	{0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
 
 func rotateWebhookForm(v *visit) (*formPage, error) {
@@ -132,12 +132,12 @@ func rotateWebhookForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p.Text, p.Once = []string{"This creates a new secret, which is shown once on the next page."}, true
-	p.Form.add(&field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(webhookOverlaps, "24h")})
+	p.Form.add(overlapField(webhookOverlaps))
 	var after webhook.Webhook
 	var secret string
 	p.do = func(tx *visit) (_ string, err error) {
-		overlap, ok := v.readOverlap(webhookOverlaps, p.Form)
-		if !ok {
+		overlap := p.Form.readOverlap()
+		if p.Form.HasErrors() {
 			return "", nil
 		}
 		after, secret, err = tx.webhooks.RotateSecret(v.r.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})

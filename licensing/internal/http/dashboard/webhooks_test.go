@@ -101,11 +101,11 @@ func TestChangeWebhook(t *testing.T) {
 
 	is.Equal(v.post(at+"/rotate", "overlap", "forever").StatusCode, http.StatusUnprocessableEntity)
 	once := v.get(at + "/rotate").hidden("once")
-	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
+	a := v.post(at+"/rotate", "once", once, "overlap", "24h0m0s")
 	require.Contains(t, a.body, "whsec_")
 	is.Equal(len(now().Secrets), 2)
 	require.Contains(t, v.get(at).body, "Expires in 1 day")
-	a = v.post(at+"/rotate", "once", once, "overlap", "24h")
+	a = v.post(at+"/rotate", "once", once, "overlap", "24h0m0s")
 	is.Equal(a.StatusCode, http.StatusConflict)
 	require.NotContains(t, a.body, "whsec_")
 
