@@ -87,16 +87,9 @@ type activationList struct {
 	Other string // the list with or without ended activations, as a reference from dashboard/
 }
 
-func showActivations(v *visit) error {
-	ctx, q := v.r.Context(), v.r.URL.Query()
-	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	body := activationList{Ended: q.Get("ended") != ""}
-	if body.licenseHead, err = v.licenseHead(l, "/activations"); err != nil {
-		return err
-	}
+func showActivations(v *visit, head licenseHead) (err error) {
+	ctx, q, l := v.r.Context(), v.r.URL.Query(), head.License
+	body := activationList{licenseHead: head, Ended: q.Get("ended") != ""}
 	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}
@@ -125,12 +118,8 @@ func showActivations(v *visit) error {
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 
-func releaseForm(v *visit) (*formPage, error) {
+func releaseForm(v *visit, l license.License) (*formPage, error) {
 	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
 	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
 	if err != nil && v.isRead() { // released already: submitting the form again is not an error
 		return nil, err

@@ -45,15 +45,9 @@ func (v *visit) command(title, before, after string) command {
 	return command{Title: title, Before: before, After: after, Address: strings.TrimSuffix(v.h.opts.PublicURL, "/")}
 }
 
-func showLicense(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	body := licensePage{Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
-	if body.licenseHead, err = v.licenseHead(l, ""); err != nil {
-		return err
-	}
+func showLicense(v *visit, head licenseHead) (err error) {
+	l := head.License
+	body := licensePage{licenseHead: head, Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
 	if body.Files, err = inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID); err != nil {
 		return err
 	}
@@ -102,43 +96,25 @@ func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry,
 }
 
 // showActivity shows the history of a license.
-func showActivity(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+func showActivity(v *visit, head licenseHead) error {
+	after := v.r.URL.Query().Get("after")
+	events, next, err := v.licenseEvents(head.License.ID, after, 20)
 	if err != nil {
 		return err
 	}
-	after := v.r.URL.Query().Get("after")
-	var body struct {
+	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + head.License.Name, Section: "licenses", Body: struct {
 		licenseHead
 		History []historyEntry
 		pager
-	}
-	if body.licenseHead, err = v.licenseHead(l, "/activity"); err != nil {
-		return err
-	}
-	events, next, err := v.licenseEvents(l.ID, after, 20)
-	if err != nil {
-		return err
-	}
-	body.History = events
-	body.pager = newPager(v.listQuery(), "after", after, next)
-	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + l.Name, Section: "licenses", Body: body})
+	}{head, events, newPager(v.listQuery(), "after", after, next)}})
 }
 
 // showLicenseAPI shows commands for a license.
-func showLicenseAPI(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	head, err := v.licenseHead(l, "/api")
-	if err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + l.Name, Section: "licenses", Body: struct {
+func showLicenseAPI(v *visit, head licenseHead) error {
+	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + head.License.Name, Section: "licenses", Body: struct {
 		licenseHead
 		Commands []command
-	}{head, v.licenseCommands(l)}})
+	}{head, v.licenseCommands(head.License)}})
 }
 
 func (v *visit) licenseCommands(l license.License) []command {

@@ -133,11 +133,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func editLicenseForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
+func editLicenseForm(v *visit, l license.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Edit", "Edit license")
 	p.Form, p.Action, p.done = licenseForm(l), "Save changes", noticeSaved
 	p.Version = l.Version().String()

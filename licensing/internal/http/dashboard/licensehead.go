@@ -19,6 +19,22 @@ type licenseHead struct {
 	Refused   string
 }
 
+// licenseTab returns the handler of a page of a license. The tab is the last segment
+// of its path.
+func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) error {
+	return func(v *visit) error {
+		l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		head, err := v.licenseHead(l, tab)
+		if err != nil {
+			return err
+		}
+		return show(v, head)
+	}
+}
+
 func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) {
 	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
 	if err != nil {

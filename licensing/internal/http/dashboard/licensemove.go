@@ -97,12 +97,8 @@ func (m move) form() *form {
 	return newForm(reasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
-func moveForm(v *visit) (*formPage, error) {
+func moveForm(v *visit, l license.License) (*formPage, error) {
 	m, err := v.move()
-	if err != nil {
-		return nil, err
-	}
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +125,23 @@ func moveForbidden(detail string) error {
 	return web.NewProblem(http.StatusConflict, "move_forbidden", detail)
 }
 
+// onLicense returns a form about the license of the path.
+func onLicense(build func(*visit, license.License) (*formPage, error)) func(*visit) (*formPage, error) {
+	return func(v *visit) (*formPage, error) {
+		l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		return build(v, l)
+	}
+}
+
 // licenseFormPage returns a page with a form about a license.
 func (v *visit) licenseFormPage(l license.License, label, heading string, text ...string) *formPage {
 	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: v.licenseRef(l.ID), Subject: l.Name}
 }
 
-func deleteLicenseForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
+func deleteLicenseForm(v *visit, l license.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Delete", "Delete license",
 		"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. "+
 			"The events of the license are kept.",

@@ -5,11 +5,7 @@ import (
 )
 
 // applyPlanForm gives a license the terms of a plan.
-func applyPlanForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
+func applyPlanForm(v *visit, l license.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Apply plan", "Apply plan",
 		"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. "+
 			"A license that was bought gets as many activations as its quantity buys.",

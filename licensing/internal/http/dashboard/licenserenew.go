@@ -66,12 +66,8 @@ func extendField() *field {
 // renewForm renews a license or its updates. A GET with the values of the form shows the new
 // expiry that they give, which the script of the page uses while the form is
 // filled in.
-func renewForm(v *visit) (*formPage, error) {
+func renewForm(v *visit, l license.License) (*formPage, error) {
 	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
 	if !renewable(l) {
 		if l.Status != license.StatusRevoked {
 			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")

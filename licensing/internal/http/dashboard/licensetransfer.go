@@ -7,11 +7,7 @@ import (
 )
 
 // transferForm gives a license to another customer.
-func transferForm(v *visit) (*formPage, error) {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
+func transferForm(v *visit, l license.License) (*formPage, error) {
 	if l.Status == license.StatusRevoked {
 		return nil, moveForbidden("A revoked license cannot be transferred.")
 	}

@@ -146,26 +146,20 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 }
 
 // showRefusals shows the refusals of a license by reason, by day and one by one.
-func showRefusals(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	var body struct {
-		licenseHead
-		Refusals refusalPanel
-	}
-	if body.licenseHead, err = v.licenseHead(l, "/refusals"); err != nil {
-		return err
-	}
+func showRefusals(v *visit, head licenseHead) error {
+	l := head.License
 	seats, text, err := v.seatSummary(l)
 	if err != nil {
 		return err
 	}
-	if body.Refusals, err = v.refusalPanel(l, seats, text); err != nil {
+	refusals, err := v.refusalPanel(l, seats, text)
+	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "refusals", page{Title: "Refusals of " + l.Name, Section: "licenses", Body: body})
+	return v.render(http.StatusOK, "refusals", page{Title: "Refusals of " + l.Name, Section: "licenses", Body: struct {
+		licenseHead
+		Refusals refusalPanel
+	}{head, refusals}})
 }
 
 // resolveRefusal says what resolves a reason, which still applies to a license or
