@@ -33,20 +33,15 @@ const (
 // holds the write lock for less than 20 ms, large licenses included.
 const maxMoving = 10 * time.Millisecond
 
-// A selection is the body of the pages that change several licenses.
+// A selection is what the page that changes several licenses shows besides the form.
 type selection struct {
-	Form    *form
-	Text    []string
-	Action  string // the label of the button; empty: there is nothing to confirm
-	Path    string // the target of the form, as a reference from dashboard/
-	Heading string
-	Danger  bool
-	Done    bool // the action is complete, and Rows has the results
-	All     bool // all licenses that match the filter were selected
-	Rows    []selectedRow
-	Moved   int
-	Undo    *move  // the move that undoes this one; nil: it cannot be undone
-	Next    string // the same action for the next licenses, as a reference from dashboard/; empty: there are none
+	Path  string // the target of the form, as a reference from dashboard/
+	Done  bool   // the action is complete, and Rows has the results
+	All   bool   // all licenses that match the filter were selected
+	Rows  []selectedRow
+	Moved int
+	Undo  *move  // the move that undoes this one; nil: it cannot be undone
+	Next  string // the same action for the next licenses, as a reference from dashboard/; empty: there are none
 }
 
 // Shown returns the rows that the page shows: all with a problem, which come first,
@@ -93,9 +88,9 @@ func (m move) isRenewal() bool { return m.name == "renew" }
 // any move.
 const typedAbove = 50
 
-// bulkForm is the form for n licenses. For a move that is final and for many
+// bulkFields is the form for n licenses. For a move that is final and for many
 // licenses, the operator types their number.
-func (m move) bulkForm(n int) *form {
+func (m move) bulkFields(n int) *form {
 	f := m.form()
 	if m.isRenewal() {
 		f = renewFields("P1Y", license.FromLater)
@@ -147,34 +142,112 @@ func checkSelected(n int) error {
 	return nil
 }
 
-func showSelected(v *visit) error {
+// bulkForm is the page that asks for confirmation, and changes the licenses.
+func bulkForm(v *visit) (*formPage, error) {
 	m, err := v.bulkMove()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c := confirming{move: m, all: v.r.URL.Query().Get("all") != ""}
-	if c.all {
-		if c.licenses, c.next, err = v.allMatching(m); err != nil {
-			return err
+	body := selection{Path: "licenses/selected/" + m.name, All: v.r.URL.Query().Get("all") != ""}
+	var found []license.License
+	var ids []string
+	sent := distinct(v.r.PostForm["id"])
+	switch {
+	case !v.isRead():
+		body.All, body.Next = v.sent("all") != "", local(v.sent("next"))
+		for _, value := range sent {
+			ids = append(ids, idOf(value))
 		}
-		for _, l := range c.licenses {
-			c.ids = append(c.ids, l.ID)
+	case body.All:
+		if found, body.Next, err = v.allMatching(m); err != nil {
+			return nil, err
 		}
-		if c.next != "" {
-			return v.confirmSelected(http.StatusOK, c)
+		for _, l := range found {
+			ids = append(ids, l.ID)
 		}
+	default:
+		ids = distinct(v.r.URL.Query()["id"])
+	}
+	if err := checkSelected(len(ids)); err != nil && (body.Next == "" || !v.isRead()) {
+		return nil, err
+	}
+	if !v.isRead() || !body.All {
+		if found, err = v.licensesOf(ids); err != nil {
+			return nil, err
+		}
+	}
+	n := 0
+	body.Rows, n = v.rowsBefore(m, ids, found)
+	p := &formPage{
+		Title: m.label + ": " + licenses(len(ids)), Section: "licenses", Heading: m.label + " licenses", Danger: m.danger, template: "selected",
+		Text: v.bulkText(m, body, n), Form: m.bulkFields(n), Extra: body,
+	}
+	if n > 0 {
+		p.Action = m.label + " " + licenses(n)
+	}
+	if !v.isRead() {
+		p.Form = m.bulkFields(len(sent))
+	}
+	p.do = func(v *visit) (string, error) { return "", v.moveSelected(m, sent, p) }
+	return p, nil
+}
+
+// rowsBefore returns the rows of the licenses with some IDs, of which found exist. It
+// says which of them will not be changed, and returns the number of the others.
+func (v *visit) rowsBefore(m move, ids []string, found []license.License) (rows []selectedRow, n int) {
+	byID := make(map[string]license.License, len(found))
+	for _, l := range found {
+		byID[l.ID] = l
+	}
+	for _, id := range ids {
+		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
+		if l, ok := byID[id]; ok {
+			row = newSelectedRow(l)
+			switch {
+			case !slices.Contains(m.from, l.Status):
+				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
+			case m.isRenewal() && l.ExpiresAt == nil:
+				row.Problem = "This license has no expiry and will not be changed."
+			default:
+				n++
+				if row.Value = id; m.isRenewal() { // so that a form that is sent twice renews once
+					row.Value += " " + l.Version().String()
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	sortProblemsFirst(rows)
+	return rows, n
+}
+
+// bulkText says which licenses are selected, how many of them will be changed, and
+// what follows.
+func (v *visit) bulkText(m move, s selection, n int) (text []string) {
+	if s.All {
+		text = append(text, "Selected: "+readFilter(v.listValues()).describe()+".")
 	} else {
-		c.ids = distinct(v.r.URL.Query()["id"])
+		text = append(text, "Selected: "+licenses(len(s.Rows))+" that you chose in the list.")
 	}
-	if err := checkSelected(len(c.ids)); err != nil {
-		return err
+	if n < len(s.Rows) {
+		text = append(text, thousands(int64(n))+" of "+thousands(int64(len(s.Rows)))+" licenses will be changed.")
 	}
-	if !c.all {
-		if c.licenses, err = v.licensesOf(c.ids); err != nil {
-			return err
-		}
+	switch {
+	case s.Next != "" && len(s.Rows) < maxSelected: // the search took too long
+		text = append(text, "The search has not reached its end. You can continue it afterwards.")
+	case s.Next != "":
+		text = append(text, "More licenses match the filter. You can continue with them afterwards.")
 	}
-	return v.confirmSelected(http.StatusOK, c)
+	switch {
+	case m.undo() != nil:
+		text = append(text, "You can undo this for all of them afterwards.")
+	case m.danger:
+		text = append(text, "This cannot be undone.")
+	}
+	if n > 0 {
+		text = append(text, "For each license: "+strings.ToLower(m.text[:1])+m.text[1:])
+	}
+	return text
 }
 
 // allMatching returns the licenses that match the filter of the license list, up
@@ -223,78 +296,6 @@ func (v *visit) licensesOf(ids []string) (list []license.License, err error) {
 		list = append(list, l)
 	}
 	return list, nil
-}
-
-// confirming is what the page that asks for confirmation is about.
-type confirming struct {
-	move     move
-	ids      []string
-	licenses []license.License // those of ids that exist
-	all      bool
-	next     string
-	form     *form // nil: a new one
-}
-
-// confirmSelected renders the page that asks for confirmation. It names the number
-// of licenses that will be changed and says which of the selected ones will not.
-func (v *visit) confirmSelected(status int, c confirming) error {
-	m := c.move
-	found := make(map[string]license.License, len(c.licenses))
-	for _, l := range c.licenses {
-		found[l.ID] = l
-	}
-	var rows []selectedRow
-	n := 0
-	for _, id := range c.ids {
-		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
-		if l, ok := found[id]; ok {
-			row = newSelectedRow(l)
-			switch {
-			case !slices.Contains(m.from, l.Status):
-				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
-			case m.isRenewal() && l.ExpiresAt == nil:
-				row.Problem = "This license has no expiry and will not be changed."
-			default:
-				n++
-				if row.Value = id; m.isRenewal() { // so that a form that is sent twice renews once
-					row.Value += " " + l.Version().String()
-				}
-			}
-		}
-		rows = append(rows, row)
-	}
-	sortProblemsFirst(rows)
-	if c.form == nil {
-		c.form = m.bulkForm(n)
-	}
-	body := selection{
-		Form: c.form, Heading: m.label + " licenses", Path: "licenses/selected/" + m.name, Danger: m.danger, All: c.all, Rows: rows, Next: c.next,
-	}
-	if c.all {
-		body.Text = append(body.Text, "Selected: "+readFilter(v.listValues()).describe()+".")
-	} else {
-		body.Text = append(body.Text, "Selected: "+licenses(len(rows))+" that you chose in the list.")
-	}
-	if n < len(rows) {
-		body.Text = append(body.Text, thousands(int64(n))+" of "+thousands(int64(len(rows)))+" licenses will be changed.")
-	}
-	switch {
-	case c.next != "" && len(c.ids) < maxSelected: // the search took too long
-		body.Text = append(body.Text, "The search has not reached its end. You can continue it afterwards.")
-	case c.next != "":
-		body.Text = append(body.Text, "More licenses match the filter. You can continue with them afterwards.")
-	}
-	switch {
-	case m.undo() != nil:
-		body.Text = append(body.Text, "You can undo this for all of them afterwards.")
-	case m.danger:
-		body.Text = append(body.Text, "This cannot be undone.")
-	}
-	if n > 0 {
-		body.Text = append(body.Text, "For each license: "+strings.ToLower(m.text[:1])+m.text[1:])
-		body.Action = m.label + " " + licenses(n)
-	}
-	return v.render(status, "selected", page{Title: m.label + ": " + licenses(len(rows)), Section: "licenses", Body: body})
 }
 
 // licenses returns "1 license", "2 licenses", "1,000 licenses".

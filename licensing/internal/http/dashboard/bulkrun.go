@@ -11,31 +11,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// moveSelected changes the licenses that the operator has confirmed and reports a
-// result for each. Submitting the same form again changes nothing.
-func moveSelected(v *visit) error {
-	m, err := v.bulkMove()
-	if err != nil {
-		return err
+// moveSelected changes the licenses of the values that a form has sent, and sets the
+// page to a result for each. Submitting the same form again changes nothing.
+func (v *visit) moveSelected(m move, values []string, p *formPage) error {
+	do := m.doSelected(p.Form)
+	if p.Form.HasErrors() {
+		return nil
 	}
-	values, all, next := distinct(v.r.PostForm["id"]), v.sent("all") != "", local(v.sent("next"))
-	if err := checkSelected(len(values)); err != nil {
-		return err
-	}
-	f := m.bulkForm(len(values))
-	f.fill(v)
-	f.confirmed()
-	do := m.doSelected(f)
-	body := selection{Form: f, Heading: m.label + " licenses", Done: true, Next: next}
+	body := selection{Done: true, Next: local(v.sent("next"))}
 	stopped := "" // why no further license is changed
 	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
 		some := rest[:min(len(rest), movedTogether)]
 		if stopped != "" {
 			body.Rows = append(body.Rows, failedRows(some, "Not attempted. "+stopped)...)
 			continue
-		}
-		if f.HasErrors() {
-			break
 		}
 		if len(body.Rows) > 0 {
 			if err := v.checkAccess(); err != nil {
@@ -45,24 +34,12 @@ func moveSelected(v *visit) error {
 		}
 		rows, err := v.moveTogether(m, some, do)
 		switch {
-		case isAboutForm(err): // nothing was changed yet
-			f.takeErrors(err)
-		case err != nil && len(body.Rows) == 0:
+		case err != nil && (len(body.Rows) == 0 || isAboutForm(err)): // nothing was changed yet
 			return err
 		case err != nil:
 			rows, stopped = failedRows(some, web.ProblemOf(err).Detail), "An earlier license failed."
 		}
 		body.Rows = append(body.Rows, rows...)
-	}
-	if f.HasErrors() {
-		c := confirming{move: m, all: all, next: next, form: f}
-		for _, value := range values {
-			c.ids = append(c.ids, idOf(value))
-		}
-		if c.licenses, err = v.licensesOf(c.ids); err != nil {
-			return err
-		}
-		return v.confirmSelected(http.StatusUnprocessableEntity, c)
 	}
 	for _, row := range body.Rows {
 		if row.Problem == "" {
@@ -73,7 +50,11 @@ func moveSelected(v *visit) error {
 	if undo := m.undo(); undo != nil && body.Moved > 0 && v.may(accessOfMove(undo.name)) {
 		body.Undo = undo
 	}
-	return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: body})
+	p.then = func(v *visit) error {
+		p.Text, p.Action, p.Extra = nil, "", body
+		return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: p})
+	}
+	return nil
 }
 
 // idOf returns the ID in a value of the form.

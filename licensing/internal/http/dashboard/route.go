@@ -115,9 +115,7 @@ func init() {
 	}
 	for _, m := range bulkMoves { // one row each: a parameter would also stand for the pages of a license
 		path := "licenses/selected/" + m.name
-		routes = append(routes,
-			route{method: get, path: path, query: "id* all cursor window", access: byMove, handle: showSelected, move: m.name},
-			route{method: post, path: path, access: byMove, handle: moveSelected, download: true, move: m.name})
+		routes = append(routes, route{path: path, query: "id* all cursor window", access: byMove, form: bulkForm, download: true, move: m.name})
 	}
 	for i, r := range routes {
 		if r.form == nil {
