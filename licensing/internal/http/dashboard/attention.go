@@ -31,7 +31,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 		return nil, err
 	}
 	if n := len(troubled); n > 0 {
-		list = append(list, attentionItem{count(n, "webhook"), isVerb(int64(n)) + " failing or disabled", "settings/webhooks", true})
+		list = append(list, attentionItem{count(n, "webhook"), verb(n, "is", "are") + " failing or disabled", "settings/webhooks", true})
 	}
 	hooks, err := v.webhooks.List(v.r.Context(), webhook.ListParams{Limit: 1})
 	if err != nil {
@@ -52,8 +52,8 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 		return nil, err
 	}
 	list = append(list, refused...)
-	if n := o.Expiring; n > 0 {
-		list = append(list, attentionItem{count(int(n), "license"), expireVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
+	if n := int(o.Expiring); n > 0 {
+		list = append(list, attentionItem{count(n, "license"), verb(n, "expires", "expire") + " in the next 30 days", "licenses?status=active&expires=30d", false})
 	}
 	return list, nil
 }
@@ -77,16 +77,10 @@ func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	return list, nil
 }
 
-func expireVerb(n int64) string {
+// verb returns the singular of a verb for 1, and the plural for other numbers.
+func verb(n int, singular, plural string) string {
 	if n == 1 {
-		return "expires"
+		return singular
 	}
-	return "expire"
-}
-
-func isVerb(n int64) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+	return plural
 }

@@ -179,11 +179,11 @@ func bulkForm(v *visit) (*formPage, error) {
 	n := 0
 	body.Rows, n = v.rowsBefore(m, ids, found)
 	p := &formPage{
-		Title: m.label + ": " + licenses(len(ids)), Section: "licenses", Heading: m.label + " licenses", Danger: m.danger, template: "selected",
+		Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.label + " licenses", Danger: m.danger, template: "selected",
 		Text: v.bulkText(m, body, n), Form: m.bulkFields(n), Extra: body,
 	}
 	if n > 0 {
-		p.Action = m.label + " " + licenses(n)
+		p.Action = m.label + " " + count(n, "license")
 	}
 	if !v.isRead() {
 		p.Form = m.bulkFields(len(sent))
@@ -227,7 +227,7 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 	if s.All {
 		text = append(text, "Selected: "+readFilter(v.listValues()).describe()+".")
 	} else {
-		text = append(text, "Selected: "+licenses(len(s.Rows))+" that you chose in the list.")
+		text = append(text, "Selected: "+count(len(s.Rows), "license")+" that you chose in the list.")
 	}
 	if n < len(s.Rows) {
 		text = append(text, thousands(int64(n))+" of "+thousands(int64(len(s.Rows)))+" licenses will be changed.")
@@ -297,9 +297,6 @@ func (v *visit) licensesOf(ids []string) (list []license.License, err error) {
 	}
 	return list, nil
 }
-
-// licenses returns "1 license", "2 licenses", "1,000 licenses".
-func licenses(n int) string { return matchCount{n: int64(n)}.text("license") }
 
 // newSelectedRow returns the row of a license.
 func newSelectedRow(l license.License) selectedRow {

@@ -131,9 +131,9 @@ func TestImportOfAnExport(t *testing.T) {
 	require.Greater(t, len(export), 2<<20)
 	v := to.admin()
 	a := v.upload("licenses/import", "file", export, true)
-	require.Contains(t, a.body, "10000 licenses will be created.")
+	require.Contains(t, a.body, "10,000 licenses will be created.")
 	a = v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false)
-	require.Contains(t, a.body, "10000 licenses created.")
+	require.Contains(t, a.body, "10,000 licenses created.")
 	is.Equal(to.count(), 10_000)
 }
 

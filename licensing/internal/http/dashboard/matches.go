@@ -14,10 +14,10 @@ type matchCount struct {
 
 // text returns the number with a unit, such as "1 license" or "10,000+ licenses".
 func (m matchCount) text(unit string) string {
-	if m.n == 1 && !m.more {
-		return "1 " + unit
+	if m.n != 1 || m.more {
+		unit += "s"
 	}
-	return m.number() + " " + unit + "s"
+	return m.number() + " " + unit
 }
 
 func (m matchCount) number() string {

@@ -115,12 +115,10 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 	}
 	days := map[string]*day{}
 	for _, r := range list.Data {
-		row := resolveRefusal(r.Code, l, inner.Of(v.licenses).RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
-		row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count)+" times", r.LastAt
-		if r.Count == 1 {
+		row := v.refusalRow(r, l, inner.Of(v.licenses).RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
+		if row.Times += " times"; r.Count == 1 {
 			row.Times = "Once"
 		}
-		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
 			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, c.At, askedText(r.Code, c.Asked, l)})
@@ -162,73 +160,80 @@ func showRefusals(v *visit, head licenseHead) error {
 	}{head, refusals}})
 }
 
-// resolveRefusal says what resolves a reason, which still applies to a license or
-// not.
-func resolveRefusal(code license.VerdictCode, l license.License, applies bool, seats string) refusalRow {
-	var (
-		activations = refusalAction{Label: "View activations", Path: "/activations"}
-		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
-		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", access: admins}
-		renew       = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: supporters}
-		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}
-		edit        = func(label, field string) refusalAction {
-			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}
-		}
-	)
-	noSeat := refusalRow{Text: seats + ".", Applies: true, Actions: []refusalAction{release, addSeat}}
-	resolved := func(text string) refusalRow { return refusalRow{Text: "Resolved: " + text, Resolved: true} }
-	open := func(text string, actions ...refusalAction) refusalRow {
-		return refusalRow{Text: text, Applies: true, Actions: actions}
+// A resolution says what resolves the refusals of a reason.
+type resolution struct {
+	open     string // while the reason applies; empty: no seat is free
+	resolved string // afterwards
+	check    string // instead of resolved, if the license does not show whether it is
+	actions  []refusalAction
+}
+
+var (
+	renewing  = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: supporters}
+	addSeat   = editing("Add a seat", "max_activations")
+	freeSeats = []refusalAction{{Label: "Release an activation", Path: "/activations"}, addSeat}
+	viewSeats = refusalAction{Label: "View activations", Path: "/activations"}
+)
+
+func editing(label, field string) refusalAction {
+	return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}
+}
+
+var resolutions = map[license.VerdictCode]resolution{
+	license.VerdictActivationLimit: {resolved: "a seat is free now. The program can activate again."},
+	license.VerdictExpired:         {open: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
+	license.VerdictSuspended: {
+		open: "The license is suspended.", resolved: "the license is no longer suspended.",
+		actions: []refusalAction{{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}},
+	},
+	license.VerdictRevoked:   {open: "The license was revoked, which is final. Issue a new license if the customer should have one."},
+	license.VerdictScheduled: {open: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
+	license.VerdictProductMismatch: {
+		check:   "The program asked for another product. Correct the product ID in the program or in the license.",
+		actions: []refusalAction{editing("Change the product", "product_id")},
+	},
+	license.VerdictCustomerMismatch: {
+		check:   "The program asked for another customer. Correct the customer ID in the program or in the license.",
+		actions: []refusalAction{editing("Change the customer", "customer_id")},
+	},
+	license.VerdictNotActivated: {check: "The program has to activate before it validates with a fingerprint.", actions: []refusalAction{viewSeats}},
+	license.VerdictLeaseEnded: {
+		check:   "The program did not validate before its lease expired. It can activate again.",
+		actions: []refusalAction{editing("Change the lease", "lease_seconds")},
+	},
+	license.VerdictEvicted: {check: "Another activation took over the seat.", actions: []refusalAction{viewSeats, addSeat}},
+	license.VerdictUpdatesEnded: {
+		check:   "The build of the program is newer than the updates that the license includes. Older builds keep running.",
+		actions: []refusalAction{renewing},
+	},
+	license.VerdictEntitlementMissing: {
+		check:   "The program requires an entitlement that the license does not include.",
+		actions: []refusalAction{editing("Change the entitlements", "entitlements")},
+	},
+}
+
+// refusalRow returns the row of a reason, which still applies to a license or not.
+// Seats says that no seat is free.
+func (v *visit) refusalRow(r license.Refusal, l license.License, applies bool, seats string) refusalRow {
+	row := refusalRow{Code: r.Code, Reason: refusalReason(r.Code), Times: thousands(r.Count), Last: r.LastAt, Applies: applies}
+	how := resolutions[r.Code]
+	if r.Code == license.VerdictUpdatesEnded && l.UpdatesUntil == nil {
+		how = resolution{resolved: "the license includes all updates."}
 	}
-	check := func(text string, actions ...refusalAction) refusalRow {
-		return refusalRow{Text: text, Actions: actions}
+	switch {
+	case applies && how.open == "":
+		row.Text, how.actions = seats+".", freeSeats
+	case applies:
+		row.Text = how.open
+	case how.resolved != "":
+		row.Text, row.Resolved, how.actions = "Resolved: "+how.resolved, true, nil
+	default:
+		row.Text = how.check
 	}
-	switch code {
-	case license.VerdictActivationLimit:
-		if applies {
-			return noSeat
+	for _, a := range how.actions {
+		if v.may(a.access) {
+			row.Actions = append(row.Actions, a)
 		}
-		return resolved("a seat is free now. The program can activate again.")
-	case license.VerdictExpired:
-		if applies {
-			return open("The license has expired.", renew)
-		}
-		return resolved("the license has been renewed.")
-	case license.VerdictSuspended:
-		if applies {
-			return open("The license is suspended.", reinstate)
-		}
-		return resolved("the license is no longer suspended.")
-	case license.VerdictRevoked:
-		return open("The license was revoked, which is final. Issue a new license if the customer should have one.")
-	case license.VerdictScheduled:
-		if applies {
-			return open("The license has not started.", edit("Change the start", "starts_at"))
-		}
-		return resolved("the license has started.")
-	case license.VerdictProductMismatch:
-		return check("The program asked for another product. Correct the product ID in the program or in the license.", edit("Change the product", "product_id"))
-	case license.VerdictCustomerMismatch:
-		return check("The program asked for another customer. Correct the customer ID in the program or in the license.", edit("Change the customer", "customer_id"))
-	case license.VerdictNotActivated:
-		if applies {
-			return noSeat
-		}
-		return check("The program has to activate before it validates with a fingerprint.", activations)
-	case license.VerdictLeaseEnded:
-		if applies {
-			return noSeat
-		}
-		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease_seconds"))
-	case license.VerdictEvicted:
-		return check("Another activation took over the seat.", activations, addSeat)
-	case license.VerdictUpdatesEnded:
-		if l.UpdatesUntil == nil {
-			return resolved("the license includes all updates.")
-		}
-		return check("The build of the program is newer than the updates that the license includes. Older builds keep running.", renew)
-	case license.VerdictEntitlementMissing:
-		return check("The program requires an entitlement that the license does not include.", edit("Change the entitlements", "entitlements"))
 	}
-	return refusalRow{}
+	return row
 }

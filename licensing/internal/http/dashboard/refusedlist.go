@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -112,10 +111,8 @@ func (v *visit) refusedLicenseRow(l license.License, used int, r license.Refusal
 	seats := newSeatMeter(l, used)
 	row := refusedLicenseRow{
 		licenseRow: licenseRow{License: l, Seats: seats},
-		refusalRow: resolveRefusal(r.Code, l, applies, fmt.Sprintf("All seats are used: %s", seats.Text)),
+		refusalRow: v.refusalRow(r, l, applies, "All seats are used: "+seats.Text),
 	}
-	row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count), r.LastAt
-	row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 	if len(r.Recent) > 0 {
 		c := r.Recent[0]
 		row.Call = &refusedRow{Fingerprint: c.Fingerprint, Address: c.Address, Asked: askedText(r.Code, c.Asked, l)}

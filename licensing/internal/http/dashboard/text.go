@@ -3,7 +3,6 @@ package dashboard
 import (
 	"errors"
 	"html/template"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -71,13 +70,8 @@ func relative(d time.Duration) string {
 	return "in " + s
 }
 
-// count returns "1 day", "2 days".
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return strconv.Itoa(n) + " " + unit + "s"
-}
+// count returns "1 day", "2 days", "1,000 days".
+func count(n int, unit string) string { return matchCount{n: int64(n)}.text(unit) }
 
 // breakable returns a text with places for line breaks after the separators of
 // an e-mail address, a host name or an ID, so that none breaks within a word.
