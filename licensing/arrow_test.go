@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
 	"internal/oracle":                 {"store", "store/memory"}, // tests only
-	"internal/purge":                  {"store"},
+	"internal/entries":                {"store"},
 	"internal/rate":                   {},
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
@@ -38,17 +38,17 @@ var arrows = map[string][]string{
 	"auth":                            {"internal/inner", "store", "auth/internal/listing", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/listing":           {"store"},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"store", "auth", "auth/internal/listing", "internal/rate", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"store", "auth", "auth/internal/listing", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
-	"internal/seal":                   {"store"},
+	"internal/seal":                   {"internal/entries", "store"},
 	"licensing/internal/core/csvfile": {},
 	"licensing/internal/core/outbox":  {"store"},
 	"licensing/internal/core/record":  {"store"},
 
-	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/purge"},
-	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
-	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
+	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/entries"},
+	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/entries", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
+	"licensing/webhook":                 {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
 	"licensing/internal/http/web":       {"internal/inner", "licensing/internal/core/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},

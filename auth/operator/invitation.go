@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -159,29 +160,21 @@ func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword b
 
 // deleteInvitations deletes the invitations for which ended returns true.
 func deleteInvitations(ctx context.Context, tx store.Tx, ended func(invitationRecord) bool) error {
-	q := store.EntryQuery{Kind: kindInvitation, Limit: store.MaxLimit}
-	for {
-		entries, err := tx.Entries(ctx, q)
+	for e, err := range entries.All(ctx, tx, store.EntryQuery{Kind: kindInvitation}) {
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			var rec invitationRecord
-			if err := json.Unmarshal(e.Data, &rec); err != nil {
-				return fmt.Errorf("operator: invitation %s: %w", e.Key, err)
-			}
-			if ended(rec) {
-				if err := tx.DeleteEntries(ctx, kindInvitation, e.Key); err != nil {
-					return err
-				}
+		var rec invitationRecord
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return fmt.Errorf("operator: invitation %s: %w", e.Key, err)
+		}
+		if ended(rec) {
+			if err := tx.DeleteEntries(ctx, kindInvitation, e.Key); err != nil {
+				return err
 			}
 		}
-		if len(entries) < q.Limit {
-			return nil
-		}
-		last := entries[len(entries)-1]
-		q.After = store.Position{ID: last.Key}
 	}
+	return nil
 }
 
 // AcceptInvitation sets the password of the operator whom the code is for,

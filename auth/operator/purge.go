@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-d8a106b4/licensekit/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 )
 
 // Purge removes a small batch of expired records: sessions, counters of failed
 // attempts, setup codes and invitations. It reports whether there may be more.
 // Expired records have no effect, so Purge only saves space.
 func (i internals) Purge(ctx context.Context) (more bool, err error) {
-	more, err = purge.Expired(ctx, i.s.st, i.s.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
+	more, err = entries.Purge(ctx, i.s.st, i.s.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
 	if err != nil {
 		return false, fmt.Errorf("operator: purge: %w", err)
 	}

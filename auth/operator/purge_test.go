@@ -8,8 +8,8 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -19,7 +19,7 @@ func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 	o := newOffice(t)
 	_, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
-	for i := range purge.Batch + 5 {
+	for i := range entries.PurgeBatch + 5 {
 		_, err := o.Invite(ctx, InviteParams{Email: fmt.Sprintf("bob%d@example.com", i)})
 		is.NoErr(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -119,24 +120,17 @@ func (s *Service) change(ctx context.Context, id string, fn func(store.Tx, *reco
 
 // anotherAdmin returns [ErrLastAdmin] unless an admin other than id can sign in.
 func anotherAdmin(ctx context.Context, r store.Reader, id string) error {
-	q := store.EntryQuery{Kind: kindOperator, Limit: maxPage}
-	for {
-		entries, err := r.Entries(ctx, q)
+	for e, err := range entries.All(ctx, r, store.EntryQuery{Kind: kindOperator}) {
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			var rec record
-			if err := json.Unmarshal(e.Data, &rec); err != nil {
-				return fmt.Errorf("operator: %s: %w", e.Key, err)
-			}
-			if e.Key != id && rec.Role == RoleAdmin && !rec.Disabled {
-				return nil
-			}
+		var rec record
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return fmt.Errorf("operator: %s: %w", e.Key, err)
 		}
-		if len(entries) < q.Limit {
-			return ErrLastAdmin
+		if e.Key != id && rec.Role == RoleAdmin && !rec.Disabled {
+			return nil
 		}
-		q.After = store.Position{ID: entries[len(entries)-1].Key}
 	}
+	return ErrLastAdmin
 }

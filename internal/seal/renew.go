@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -19,29 +20,22 @@ type Renewed struct {
 // Update that writes it, so other processes may change entries meanwhile. After an
 // error, a new call does the rest.
 func Renew(ctx context.Context, st store.Store, kind string, edit func(e store.Entry, n *Renewed) (data []byte, err error)) (total Renewed, err error) {
-	q := store.EntryQuery{Kind: kind, Limit: store.MaxLimit}
-	for {
-		entries, err := st.Entries(ctx, q)
+	for e, err := range entries.All(ctx, st, store.EntryQuery{Kind: kind}) {
+		var n Renewed
+		var data []byte
+		if err == nil {
+			data, err = edit(e, &n)
+		}
+		if err == nil && data != nil {
+			n, err = renewEntry(ctx, st, kind, e.Key, edit)
+		}
 		if err != nil {
 			return total, err
 		}
-		for _, e := range entries {
-			var n Renewed
-			data, err := edit(e, &n)
-			if err == nil && data != nil {
-				n, err = renewEntry(ctx, st, kind, e.Key, edit)
-			}
-			if err != nil {
-				return total, err
-			}
-			total.Secrets += n.Secrets
-			total.Unreadable += n.Unreadable
-			q.After.ID = e.Key
-		}
-		if len(entries) < q.Limit {
-			return total, nil
-		}
+		total.Secrets += n.Secrets
+		total.Unreadable += n.Unreadable
 	}
+	return total, nil
 }
 
 func renewEntry(ctx context.Context, st store.Store, kind, key string, edit func(store.Entry, *Renewed) ([]byte, error)) (n Renewed, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -247,25 +248,18 @@ func revokedLicense(row store.Entry) (licensefile.RevokedLicense, error) {
 
 // allRevokedFiles returns the revocation list of a product at an instant.
 func allRevokedFiles(ctx context.Context, r store.Reader, productID string, at time.Time) (all []licensefile.RevokedLicense, err error) {
-	q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: at.Add(time.Millisecond)}, Limit: store.MaxLimit}
-	for {
-		rows, err := r.Entries(ctx, q)
+	q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: at.Add(time.Millisecond)}}
+	for row, err := range entries.All(ctx, r, q) {
+		var one licensefile.RevokedLicense
+		if err == nil {
+			one, err = revokedLicense(row)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
-			one, err := revokedLicense(row)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, one)
-			q.After = store.Position{Time: row.ExpiresAt, ID: row.Key}
-		}
-		if len(all) > licensefile.MaxListed {
+		if all = append(all, one); len(all) > licensefile.MaxListed {
 			return nil, fmt.Errorf("%w: the files of more than %d licenses are refused", licensefile.ErrTooLarge, licensefile.MaxListed)
 		}
-		if len(rows) < q.Limit {
-			return all, nil
-		}
 	}
+	return all, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -122,22 +123,18 @@ func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, m
 		Kind: spentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)},
 		Limit: int(min(most+1, store.MaxLimit)),
 	}
-	for n < most {
-		rows, err := r.Entries(ctx, q)
+	for row, err := range entries.All(ctx, r, q) {
 		if err != nil {
 			return 0, fmt.Errorf("spent seats: %w", err)
 		}
-		for _, row := range rows {
-			if counts(row) {
-				n++
-			}
-			q.After = store.Position{Time: row.ExpiresAt, ID: row.Key}
-		}
-		if len(rows) < q.Limit {
+		if n == most {
 			break
 		}
+		if counts(row) {
+			n++
+		}
 	}
-	return min(n, most), nil
+	return n, nil
 }
 
 // countSpent sets f.spent. Only with Options.HoldOffline does a spent seat keep

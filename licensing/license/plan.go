@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -108,32 +109,25 @@ func (s *Service) ListPlans(ctx context.Context, p ListPlansParams) (Page[Plan],
 		}
 	}
 	page := Page[Plan]{Data: []Plan{}}
-	q := store.EntryQuery{Kind: planKind, After: at.after}
-	for {
-		entries, err := s.reader().Entries(ctx, q)
+	for e, err := range entries.All(ctx, s.reader(), store.EntryQuery{Kind: planKind, After: at.after}) {
 		if err != nil {
 			return Page[Plan]{}, fmt.Errorf("list plans: %w", err)
 		}
-		for _, e := range entries {
-			q.After.ID = e.Key
-			plan, err := decodePlan(e)
-			if err != nil {
-				return Page[Plan]{}, fmt.Errorf("plan %s: %w", e.Key, err)
-			}
-			if p.ProductID != "" && p.ProductID != plan.ProductID || !s.sees(plan.ProductID) {
-				continue
-			}
-			if len(page.Data) == limit {
-				at.after.ID = page.Data[limit-1].ID
-				page.HasMore, page.NextCursor = true, at.String()
-				return page, nil
-			}
-			page.Data = append(page.Data, plan)
+		plan, err := decodePlan(e)
+		if err != nil {
+			return Page[Plan]{}, fmt.Errorf("plan %s: %w", e.Key, err)
 		}
-		if len(entries) < store.MaxLimit {
+		if p.ProductID != "" && p.ProductID != plan.ProductID || !s.sees(plan.ProductID) {
+			continue
+		}
+		if len(page.Data) == limit {
+			at.after.ID = page.Data[limit-1].ID
+			page.HasMore, page.NextCursor = true, at.String()
 			return page, nil
 		}
+		page.Data = append(page.Data, plan)
 	}
+	return page, nil
 }
 
 // DeletePlan removes a plan and appends a plan.deleted event. Licenses and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -124,9 +125,13 @@ func activeCursors(ctx context.Context, r store.Reader) (hooks []webhookRecord, 
 // readCursors returns the stored cursors by webhook.
 func readCursors(ctx context.Context, r store.Reader) (map[string]hookCursor, error) {
 	cursors := make(map[string]hookCursor)
-	err := eachEntry(ctx, r, cursorKind, func(e store.Entry) (err error) {
-		cursors[e.Key], err = readCursorEntry(e)
-		return err
-	})
-	return cursors, err
+	for e, err := range entries.All(ctx, r, store.EntryQuery{Kind: cursorKind}) {
+		if err == nil {
+			cursors[e.Key], err = readCursorEntry(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return cursors, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
@@ -173,30 +174,15 @@ func origin(address string) string {
 
 // readAll returns the records of all webhooks, oldest first.
 func readAll(ctx context.Context, r store.Reader) (all []webhookRecord, err error) {
-	err = eachEntry(ctx, r, webhookKind, func(e store.Entry) error {
-		rec, err := readWebhookEntry(e)
-		all = append(all, rec)
-		return err
-	})
-	return all, err
-}
-
-// eachEntry calls read with each entry of a kind.
-func eachEntry(ctx context.Context, r store.Reader, kind string, read func(store.Entry) error) error {
-	q := store.EntryQuery{Kind: kind, Limit: store.MaxLimit}
-	for {
-		entries, err := r.Entries(ctx, q)
+	for e, err := range entries.All(ctx, r, store.EntryQuery{Kind: webhookKind}) {
+		var rec webhookRecord
+		if err == nil {
+			rec, err = readWebhookEntry(e)
+		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, e := range entries {
-			if err := read(e); err != nil {
-				return err
-			}
-			q.After.ID = e.Key
-		}
-		if len(entries) < q.Limit {
-			return nil
-		}
+		all = append(all, rec)
 	}
+	return all, nil
 }

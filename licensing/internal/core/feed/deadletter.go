@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -190,7 +190,7 @@ func (s *subscription) replaceLetter(entry store.Entry, again ...store.Entry) er
 
 // purgeLetters removes old dead letters.
 func (e *Engine) purgeLetters(ctx context.Context) (more bool, err error) {
-	if more, err = purge.Expired(ctx, e.Store, e.now().Add(-letterKeep), letterKind); err != nil {
+	if more, err = entries.Purge(ctx, e.Store, e.now().Add(-letterKeep), letterKind); err != nil {
 		return false, fmt.Errorf("purge dead letters: %w", err)
 	}
 	return more, nil
