@@ -209,11 +209,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 			return err
 		}
 		if rec.OperatorID == "" {
-			added, err := by.add(ctx, tx, CreateParams{Email: rec.Email, Role: rec.Role}, hash)
-			if err != nil {
-				return err
-			}
-			e, op, err := readRecord(ctx, tx, added.ID)
+			e, op, err := by.add(ctx, tx, CreateParams{Email: rec.Email, Role: rec.Role}, hash)
 			if err != nil {
 				return err
 			}

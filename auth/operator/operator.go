@@ -48,7 +48,10 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (Operator, error) 
 	}
 	var op Operator
 	err = s.st.Update(ctx, func(tx store.Tx) error {
-		op, err = s.add(ctx, tx, p, hash)
+		e, rec, err := s.add(ctx, tx, p, hash)
+		if err == nil {
+			op = rec.operator(e)
+		}
 		return err
 	})
 	return op, err
@@ -74,21 +77,20 @@ func checkAndHash(ctx context.Context, p CreateParams) (hash string, err error) 
 }
 
 // add writes a new operator and its event.
-func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash string) (Operator, error) {
+func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash string) (e store.Entry, rec record, err error) {
 	now := s.now()
 	if err := emailFree(ctx, tx, p.Email); err != nil {
-		return Operator{}, err
+		return e, rec, err
 	}
-	e := store.Entry{Kind: kindOperator, Key: store.NewID("opr", now), CreatedAt: now}
-	rec := record{Email: p.Email, Role: p.Role, Password: hash, Generation: 1, UpdatedAt: now}
+	e = store.Entry{Kind: kindOperator, Key: store.NewID("opr", now), CreatedAt: now}
+	rec = record{Email: p.Email, Role: p.Role, Password: hash, Generation: 1, UpdatedAt: now}
 	if err := putJSON(ctx, tx, e, rec); err != nil {
-		return Operator{}, err
+		return e, rec, err
 	}
 	if err := tx.PutEntries(ctx, store.Entry{Kind: kindEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
-		return Operator{}, err
+		return e, rec, err
 	}
-	op := rec.operator(e)
-	return op, s.appendChange(ctx, tx, "operator.created", op, nil)
+	return e, rec, s.appendChange(ctx, tx, "operator.created", rec.operator(e), nil)
 }
 
 // emailFree returns an [*auth.InvalidError] if an operator has the address.

@@ -100,11 +100,7 @@ func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, em
 		if err := tx.DeleteEntries(ctx, kindSetup, setupKey); err != nil {
 			return err
 		}
-		op, err := s.As(auth.Caller{Actor: "setup", RequestID: s.caller.RequestID}).add(ctx, tx, p, hash)
-		if err != nil {
-			return err
-		}
-		e, rec, err := readRecord(ctx, tx, op.ID)
+		e, rec, err := s.As(auth.Caller{Actor: "setup", RequestID: s.caller.RequestID}).add(ctx, tx, p, hash)
 		if err != nil {
 			return err
 		}

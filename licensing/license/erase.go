@@ -70,15 +70,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 				return err
 			}
 			done = true
-			_, err = tx.AppendEvents(ctx, store.Event{
-				ID:        store.NewID("evt", tx.now),
-				Type:      EventCustomerErased,
-				Time:      tx.now,
-				Actor:     s.actor(),
-				RequestID: s.caller.RequestID,
-				Data:      record.Encode(total),
-			})
-			return err
+			return s.appendOther(ctx, tx, store.Event{Type: EventCustomerErased, Data: record.Encode(total)})
 		})
 		if err == nil { // again, for answers that were stored before the events were blanked
 			err = s.erasing.answers(ctx, internals{s}.Store(), blanked)

@@ -44,6 +44,14 @@ func (s *Service) append(ctx context.Context, tx *transaction, eventType string,
 	return err
 }
 
+// appendOther adds an event without the state of a license. It sets the ID, the time and
+// who caused it.
+func (s *Service) appendOther(ctx context.Context, tx *transaction, e store.Event) error {
+	e.ID, e.Time, e.Actor, e.RequestID = store.NewID("evt", tx.now), tx.now, s.actor(), s.caller.RequestID
+	_, err := tx.AppendEvents(ctx, e)
+	return err
+}
+
 // event returns an event about l.
 func (s *Service) event(now time.Time, eventType string, l License, data EventData) store.Event {
 	l.Key = ""

@@ -134,10 +134,6 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
 	}
 	return s.update(ctx, func(tx *transaction) error {
-		_, err := tx.AppendEvents(ctx, store.Event{
-			ID: store.NewID("evt", tx.now), Type: EventLicensesExported, Time: tx.now,
-			Actor: s.actor(), RequestID: s.caller.RequestID, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data),
-		})
-		return err
+		return s.appendOther(ctx, tx, store.Event{Type: EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
 	})
 }

@@ -187,11 +187,7 @@ func (s *Service) findPlan(ctx context.Context, r store.Reader, id string) (p Pl
 
 // appendPlan adds an event about the plan in data.
 func (s *Service) appendPlan(ctx context.Context, tx *transaction, eventType string, data EventData) error {
-	_, err := tx.AppendEvents(ctx, store.Event{
-		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now, Actor: s.actor(), RequestID: s.caller.RequestID,
-		Subject: data.Plan.ID, ProductID: data.Plan.ProductID, Data: record.Encode(data),
-	})
-	return err
+	return s.appendOther(ctx, tx, store.Event{Type: eventType, Subject: data.Plan.ID, ProductID: data.Plan.ProductID, Data: record.Encode(data)})
 }
 
 func diffPlans(before, after Plan) map[string]FieldChange {

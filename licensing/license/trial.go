@@ -117,12 +117,10 @@ func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 		if trial, err = tx.putPurchase(ctx, before, trial, ""); err != nil {
 			return err
 		}
-		_, err = tx.AppendEvents(ctx, store.Event{
-			ID: store.NewID("evt", tx.now), Type: EventTrialAllowed, Time: tx.now, Actor: s.actor(), RequestID: s.caller.RequestID,
-			Subject: p.LicenseID, ProductID: trial.productID(), CustomerID: trial.CustomerID,
+		return s.appendOther(ctx, tx, store.Event{
+			Type: EventTrialAllowed, Subject: p.LicenseID, ProductID: trial.productID(), CustomerID: trial.CustomerID,
 			Data: record.Encode(EventData{Reference: reference, Reason: p.Reason}),
 		})
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("allow another trial: %w", err)

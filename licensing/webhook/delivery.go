@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
@@ -214,17 +213,10 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		if err != nil {
 			return err
 		}
-		w := rec.webhook(tx.now)
-		w.URL = origin(w.URL)
-		e := store.Event{
-			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
-			Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: id, Data: record.Encode(EventData{Webhook: &w}),
-		}
-		seqs, err := tx.AppendEvents(ctx, e)
+		e, err := s.appendWebhook(ctx, tx, EventTest, rec.webhook(tx.now), EventData{})
 		if err != nil {
 			return err
 		}
-		e.Seq = seqs[0]
 		made := newDelivery(id, e, tx.now)
 		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err

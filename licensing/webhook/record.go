@@ -130,7 +130,7 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecor
 }
 
 // appendWebhook adds an event about w to the feed.
-func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (seq int64, err error) {
+func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (store.Event, error) {
 	w.URL = origin(w.URL)
 	data.Webhook = &w
 	e := store.Event{
@@ -139,9 +139,10 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	}
 	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {
-		return 0, err
+		return store.Event{}, err
 	}
-	return seqs[0], nil
+	e.Seq = seqs[0]
+	return e, nil
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,

@@ -67,11 +67,11 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err := tx.putWebhook(ctx, rec); err != nil {
 			return err
 		}
-		seq, err := s.appendWebhook(ctx, tx, EventCreated, w, EventData{})
+		e, err := s.appendWebhook(ctx, tx, EventCreated, w, EventData{})
 		if err != nil {
 			return err
 		}
-		return putCursor(ctx, tx, rec.ID, hookCursor{Position: seq, Own: true, UpdatedAt: tx.now})
+		return putCursor(ctx, tx, rec.ID, hookCursor{Position: e.Seq, Own: true, UpdatedAt: tx.now})
 	})
 	if err != nil {
 		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)
