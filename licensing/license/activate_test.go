@@ -129,6 +129,10 @@ func TestActivateIsDenied(t *testing.T) {
 		"revoked":        {move: func(f *fixture, p license.MoveParams) (license.License, error) { return f.Revoke(t.Context(), p) }, want: license.VerdictRevoked},
 		"wrong product":  {ask: license.ActivateParams{ProductID: "x"}, want: license.VerdictProductMismatch},
 		"wrong customer": {ask: license.ActivateParams{CustomerID: "x"}, want: license.VerdictCustomerMismatch},
+		"newer build": {
+			edit: func(p *license.CreateParams) { p.UpdatesUntil = ptr(start) },
+			ask:  license.ActivateParams{BuiltAt: ptr(start.Add(time.Second))}, want: license.VerdictUpdatesEnded,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

@@ -30,7 +30,8 @@ func (f *fixture) importLines(t *testing.T, ndjson []byte) (results []string) {
 func TestExportedCSVCanBeImported(t *testing.T) {
 	is := is.New(t)
 	from, to := newFixture(t), newFixture(t)
-	end, seats, day := start.AddDate(1, 0, 0), int64(5), int64(86400)
+	from.now = start.Add(678 * time.Millisecond)
+	end, seats, day := from.now.AddDate(1, 0, 0), int64(5), int64(86400)
 	from.create(t, func(p *license.CreateParams) {
 		p.Name, p.ExpiresAt, p.MaxActivations, p.GraceSeconds = "=Zoë; -1", &end, &seats, 60
 		p.Entitlements = map[string]any{"export": true, "projects": 3.5, "tier": "=gold"}
@@ -151,7 +152,9 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is.NoErr(err)
 	l := list.Data[0]
 	is.Equal(l.Name, "Zoë")
-	is.True(l.ExpiresAt.Equal(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)) && *l.MaxActivations == 3 && l.Key != "")
+	is.Equal(*l.ExpiresAt, time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))
+	is.Equal(*l.MaxActivations, int64(3))
+	is.True(l.Key != "")
 	is.Equal(l.Status, license.StatusSuspended)
 }
 
@@ -160,7 +163,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	f := newFixture(t)
 	other := f.create(t)
 	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
-		"Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
+		"'=Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
 		",atlas,cus_1,,,,,paused\n"+
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
@@ -168,6 +171,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(bytes.Count(p.NDJSON, []byte("{")), 2) // the valid rows: one is new, and one exists
 	is.Equal(bytes.Count(p.Refused, []byte("\r\n")), 4)
+	require.Contains(t, string(p.Refused), "\r\n'=Ada,") // escaped once
 	var got []string
 	for _, r := range p.Results {
 		for _, x := range r.Errors {

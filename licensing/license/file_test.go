@@ -226,6 +226,8 @@ func TestGeneration(t *testing.T) {
 		"another product":     {update(license.UpdateParams{ProductID: ptr("p2")}), true},
 		"earlier end":         {update(license.UpdateParams{ExpiresAt: license.To(start.Add(day))}), true},
 		"shorter grace":       {update(license.UpdateParams{GraceSeconds: ptr(int64(0))}), true},
+		"earlier updates":     {update(license.UpdateParams{UpdatesUntil: license.To(start.Add(day))}), true},
+		"later updates":       {update(license.UpdateParams{UpdatesUntil: license.To(start.Add(900 * day))}), false},
 		"later start":         {update(license.UpdateParams{StartsAt: license.To(start.Add(day))}), true},
 		"entitlement removed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": nil})}), true},
 		"entitlement changed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": 4})}), true},
@@ -243,6 +245,7 @@ func TestGeneration(t *testing.T) {
 			f := newFixture(t)
 			l := f.create(t, func(p *license.CreateParams) {
 				p.ExpiresAt, p.GraceSeconds, p.Entitlements = ptr(start.Add(365*day)), 60, map[string]any{"users": 5}
+				p.UpdatesUntil = p.ExpiresAt
 			})
 			is.Equal(l.Generation, int64(1))
 			changed, err := c.change(f, l.ID)

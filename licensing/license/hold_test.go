@@ -112,6 +112,26 @@ func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	require.ErrorIs(t, f.release(t, l.Key, "d"), license.ErrSeatHeld)
 }
 
+// TestHoldOfAnEarlierGeneration: the hold of files that the program refuses allows no
+// new file, and still lasts as long as they do.
+func TestHoldOfAnEarlierGeneration(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	held := *f.activateFile(t, l.Key, "a").Activation.HeldUntil
+	f.activateFile(t, l.Key, "b")
+	f.limit(t, l.ID, 1)
+	ask := license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Days: 1}}
+	v, err := f.Validate(t.Context(), ask)
+	is.NoErr(err)
+	is.Equal(v.FileReason.Code, license.VerdictActivationLimit)
+	is.NoErr(f.release(t, l.Key, "b"))
+	v, err = f.Validate(t.Context(), ask)
+	is.NoErr(err)
+	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(day))
+	is.Equal(*v.Activation.HeldUntil, held)
+}
+
 // TestMovesOfOneSeat: a customer moves to another machine and back, with files of
 // two weeks, and releases each machine that is left.
 func TestMovesOfOneSeat(t *testing.T) {

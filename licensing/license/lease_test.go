@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -183,12 +184,16 @@ func TestValidationsThatWriteNothing(t *testing.T) {
 	is.Equal(counting.count("Update"), 1)
 }
 
-// TestSweep: the rows of activations that ended long ago do not pile up.
+// TestSweep: the rows of activations that ended long ago do not pile up, unless a
+// license file still runs.
 func TestSweep(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	floating := f.create(t, seats(0, 60))
 	lasting := f.create(t)
+	_, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: lasting.ID, Fingerprint: "offline", Lifetime: license.Duration{Days: 200}})
+	is.NoErr(err)
+	is.NoErr(f.release(t, lasting.Key, "offline"))
 	for i := range 500 {
 		f.now = f.now.Add(6 * time.Hour)
 		f.activate(t, floating.Key, fmt.Sprint("container-", i)) // each its own, and gone in a minute
@@ -204,5 +209,8 @@ func TestSweep(t *testing.T) {
 	const month = 30 * 24 / 6
 	require.AtLeast(t, rows(floating.ID), month) // those of thirty days are kept
 	require.Less(t, rows(floating.ID), month*3/2)
-	is.Equal(rows(lasting.ID), 100) // and all that are live
+	is.Equal(rows(lasting.ID), 101) // all that are live, and the one with the file
+	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), []string{floating.ID})
+	is.NoErr(err)
+	is.Equal(counts[floating.ID], rows(floating.ID))
 }

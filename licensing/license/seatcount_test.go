@@ -110,6 +110,36 @@ func TestMissingCountOfSeats(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound) // so that an import of the id does not find it
 }
 
+// A changingStore undoes the first attempt of each Update and calls between before
+// the second.
+type changingStore struct {
+	store.Store
+	between func()
+}
+
+func (s changingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	undo := errors.New("undo")
+	err := s.Store.Update(ctx, func(tx store.Tx) error { return errors.Join(fn(tx), undo) })
+	if !errors.Is(err, undo) {
+		return err
+	}
+	s.between()
+	return s.Store.Update(ctx, fn)
+}
+
+// TestASeatThatIsFreedBeforeARetry: an attempt that found the license full, and was
+// undone, refuses nothing.
+func TestASeatThatIsFreedBeforeARetry(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	f.activate(t, l.Key, "old")
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
+	s := license.New(changingStore{f.store, func() { is.NoErr(f.release(t, l.Key, "old")) }}, license.Options{})
+	_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+	is.NoErr(err)
+}
+
 // TestNoCountWithoutActivations: deleting a license without activations looks for
 // no count.
 func TestNoCountWithoutActivations(t *testing.T) {
@@ -142,8 +172,11 @@ func TestNoCountWithoutActivations(t *testing.T) {
 // TestManySeatsAreCounted has more than one page of activations without a count.
 func TestManySeatsAreCounted(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t, seats(6, 0))
+	f := newFixture(t, func(o *license.Options) { o.HoldOffline = true })
+	l := f.create(t)
+	f.activateFile(t, l.Key, "spent")
+	is.NoErr(f.release(t, l.Key, "spent"))
+	f.limit(t, l.ID, 6)
 	var rows []store.Activation
 	for i := range 1150 {
 		a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")}
@@ -152,7 +185,11 @@ func TestManySeatsAreCounted(t *testing.T) {
 		}
 		rows = append(rows, a)
 	}
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		return errors.Join(tx.DeleteEntries(t.Context(), "seats", l.ID), tx.PutActivations(t.Context(), rows...))
+	}))
+	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit}) // with the spent seat
+	f.limit(t, l.ID, 7)
 	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated}) // and a seat is free
 	f.activate(t, l.Key, "new")
 	is.Equal(f.live(t, l.ID), 6)
@@ -201,6 +238,19 @@ func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
 	is.Equal(v.Activation.EndedAt, nil) // it was not released or evicted
 }
 
+// TestReturnAfterALoweredLimit: a fingerprint whose lease has ended too gets the seat
+// of another.
+func TestReturnAfterALoweredLimit(t *testing.T) {
+	f := newFixture(t)
+	l := f.create(t, seats(3, 600))
+	for i := range 3 {
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+	}
+	f.limit(t, l.ID, 1)
+	f.now = f.now.Add(time.Hour)
+	f.activate(t, l.Key, "pc-0")
+}
+
 // TestShortenedLeaseFreesSeats of programs that do not ask again, and of no
 // program that rechecks on schedule.
 func TestShortenedLeaseFreesSeats(t *testing.T) {
@@ -242,6 +292,20 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestShortenedLeaseOfAHeldSeat: a lease that is short enough stays as it is, however
+// long a license file holds the seat.
+func TestShortenedLeaseOfAHeldSeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 3600))
+	ends := *f.activateFile(t, l.Key, "pc").Activation.LeaseEndsAt
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(600))})
+	is.NoErr(err)
+	explained, err := f.Explain(t.Context(), license.ExplainParams{ID: l.ID, Fingerprint: "pc"})
+	is.NoErr(err)
+	is.Equal(*explained.Activation.LeaseEndsAt, ends)
 }
 
 func TestSeatCounts(t *testing.T) {

@@ -79,6 +79,7 @@ func TestVerdictReasons(t *testing.T) {
 	scheduled := func(p *license.CreateParams) { p.StartsAt = ptr(start.Add(time.Hour)) }
 	entitled := func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true, "users": 0} }
 	noSeats := func(p *license.CreateParams) { p.MaxActivations = ptr(int64(0)) }
+	updated := func(p *license.CreateParams) { p.UpdatesUntil = ptr(start) }
 	for name, test := range map[string]struct {
 		edits []func(*license.CreateParams)
 		moves []func(*license.Service, license.MoveParams) error
@@ -93,6 +94,8 @@ func TestVerdictReasons(t *testing.T) {
 		"right scope":     {ask: license.ValidateParams{ProductID: "prod_editor", CustomerID: "cus_ada"}},
 		"wrong product":   {ask: license.ValidateParams{ProductID: "prod_Editor"}, want: []license.VerdictCode{license.VerdictProductMismatch}},
 		"wrong customer":  {ask: license.ValidateParams{CustomerID: "cus_bob"}, want: []license.VerdictCode{license.VerdictCustomerMismatch}},
+		"last build":      {edits: edits(updated), ask: license.ValidateParams{BuiltAt: ptr(start)}},
+		"newer build":     {edits: edits(updated), ask: license.ValidateParams{BuiltAt: ptr(start.Add(time.Millisecond))}, want: []license.VerdictCode{license.VerdictUpdatesEnded}},
 		"entitled":        {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"export", "users"}}},
 		"not entitled":    {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"a", "export", "b"}}, want: []license.VerdictCode{license.VerdictEntitlementMissing, license.VerdictEntitlementMissing}},
 		"no seat":         {ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.VerdictCode{license.VerdictNotActivated}},
@@ -120,7 +123,7 @@ func TestVerdictReasons(t *testing.T) {
 			is.Equal(v.Valid, len(test.want) == 0)
 			order := []license.VerdictCode{
 				license.VerdictNotFound, license.VerdictRevoked, license.VerdictSuspended, license.VerdictExpired, license.VerdictScheduled,
-				license.VerdictProductMismatch, license.VerdictCustomerMismatch, license.VerdictNotActivated, license.VerdictLeaseEnded,
+				license.VerdictProductMismatch, license.VerdictCustomerMismatch, license.VerdictUpdatesEnded, license.VerdictNotActivated, license.VerdictLeaseEnded,
 				license.VerdictEvicted, license.VerdictActivationLimit, license.VerdictEntitlementMissing,
 			}
 			is.True(slices.IsSortedFunc(v.Reasons, func(a, b license.Reason) int {
@@ -129,10 +132,14 @@ func TestVerdictReasons(t *testing.T) {
 			if len(test.want) > 0 {
 				is.Equal(v.Code, test.want[0])
 			}
-			explained, err := f.Explain(t.Context(), license.ExplainParams{
+			explain := license.ExplainParams{
 				ID: l.ID, ProductID: test.ask.ProductID, CustomerID: test.ask.CustomerID,
 				Fingerprint: test.ask.Fingerprint, Entitlements: test.ask.Entitlements,
-			})
+			}
+			if at := test.ask.BuiltAt; at != nil {
+				explain.BuiltAt = *at
+			}
+			explained, err := f.Explain(t.Context(), explain)
 			is.NoErr(err)
 			is.Equal(explained, v.Verdict)
 		})
@@ -188,6 +195,21 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(v.RecheckAfter, int64(3600))
 	}
+}
+
+// TestRecheckAfterOfAHeldSeat: a seat that only a license file still holds has no
+// lease to renew.
+func TestRecheckAfterOfAHeldSeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 60))
+	f.activateFile(t, l.Key, "pc")
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	f.now = f.now.Add(90 * time.Second)
+	v := f.validate(t, l.Key, "pc")
+	is.Equal(v.Activation.Status, license.ActivationLive)
+	is.Equal(v.RecheckAfter, int64(3600))
 }
 
 // TestUnknownKeyGivesNoHint: the store is asked the same about a key that no
