@@ -321,6 +321,9 @@ func TestADeletedClientLeavesNoTokenCount(t *testing.T) {
 			if expired {
 				purge()
 			}
+			is.NoErr(s.st.Store.Update(t.Context(), func(tx store.Tx) error {
+				return tx.PutEntries(t.Context(), store.Entry{Kind: kindTokenCount, Key: s.client.ID, Data: []byte("99")})
+			}))
 			is.NoErr(s.DeleteClient(t.Context(), s.client.ID))
 			purge()
 			for _, kind := range []string{kindToken, kindTokenCount} {

@@ -6,9 +6,9 @@ import "sync"
 const clientCacheSize = 1000
 
 // A clientCache has the records of clients that were issued a token before, as
-// they were then. Issuing a token reads the client in its update, so a cached
-// record only decides whether to begin that update. A secret that the cached
-// record does not have is checked in the store.
+// they were then; none was disabled. Issuing a token reads the client in its update,
+// so a cached record only decides whether to begin that update. A secret that the
+// cached record does not have is checked in the store.
 type clientCache struct {
 	mu      sync.Mutex
 	clients map[string]cachedClient
@@ -31,8 +31,7 @@ var unknownRecord = func() clientRecord {
 	return c
 }()
 
-// recall sets the verified client to its cached record, if that has the secret
-// and is not disabled.
+// recall sets the verified client to its cached record, if that has the secret.
 func (v *verified) recall(c *clientCache) bool {
 	c.mu.Lock()
 	cached, known := c.clients[v.creds.id]
@@ -41,7 +40,7 @@ func (v *verified) recall(c *clientCache) bool {
 		cached.record = unknownRecord
 	}
 	id, ok := cached.record.match(digest(v.creds.secret), v.at)
-	if !ok || !known || cached.record.Disabled {
+	if !ok || !known {
 		return false
 	}
 	v.clientRecord, v.data, v.secretID = cached.record, cached.data, id

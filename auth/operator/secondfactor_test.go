@@ -106,6 +106,10 @@ func TestSecondFactor(t *testing.T) {
 	is.Equal(len(list), 1)
 
 	require.ErrorIs(t, b.complete("000000"), ErrCode)
+	o.now = o.now.Add(-totpStep)
+	enabling := o.code(secret)
+	o.now = o.now.Add(totpStep)
+	require.ErrorIs(t, b.complete(enabling), ErrCode) // it was used
 	code := o.code(secret)
 	is.NoErr(b.complete(code[:3] + " " + code[3:]))
 	is.Equal(b.who(), "ada@example.com")
@@ -287,7 +291,7 @@ func TestSecondFactorIsSealed(t *testing.T) {
 	secret, recovery := b.enable(t)
 	raw, err := base32Secret.DecodeString(secret)
 	is.NoErr(err)
-	is.True(bytes.Equal(stored().Secret, raw)) // in plain text without a master key
+	is.Equal(stored().Secret, raw) // in plain text without a master key
 
 	with("a")
 	is.NoErr(signIn(secret))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -293,7 +294,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 	require.ErrorIs(t, guess(4), ErrCredentials)
 }
 
-// One address must not use all hashing slots.
+// One address, or one network of IPv6, must not use all hashing slots.
 func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
@@ -304,7 +305,7 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 	const sent = 12
 	errs := make(chan error)
 	for i := range sent {
-		attacker := &browser{o: o, addr: fmt.Sprintf("198.51.100.7:%d", 1000+i)}
+		attacker := &browser{o: o, addr: fmt.Sprintf("[2001:db8::%x]:4711", i)}
 		go func() { errs <- attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }()
 	}
 	for range sent - maxWaiting {
@@ -323,6 +324,7 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 		}
 	}
 	is.Equal(signedIn, 1)
+	is.Equal(len(o.signIns.n), 0) // none is under way
 }
 
 func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
@@ -382,11 +384,11 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 	o := newOffice(t)
 	ctx := t.Context()
 	o.operator(t, "ada@example.com", RoleAdmin)
-	for i := range maxFailures {
+	for i := range maxFailures - 3 {
 		o.now = o.now.Add(time.Minute)
 		is.NoErr(o.begin(ctx, newAttempt("Ada@example.com", place(i))))
 	}
-	for range 3 {
+	for range 3 { // these are the last of a hundred
 		is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000))))
 	}
 	var throttled *ThrottledError
@@ -397,6 +399,44 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // the right password works
 	o.now = o.now.Add(time.Second)
 	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // and resets the counter
+}
+
+// A changingStore calls change before one of its Updates.
+type changingStore struct {
+	store.Store
+	updates int // until then
+	change  func()
+}
+
+func (s *changingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.updates--; s.updates == 0 {
+		s.change()
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestChangesWhilePasswordsAreHashed: what was right when the hash was begun opens no
+// session when it is done.
+func TestChangesWhilePasswordsAreHashed(t *testing.T) {
+	is := is.New(t)
+	o, ada, b := newSignedIn(t)
+	during := func(updates int, change func()) *browser {
+		st := &changingStore{o.st, updates, change}
+		s := open(inner.Config{Store: st, Now: func() time.Time { return o.now }, Logger: slog.New(slog.DiscardHandler)})
+		return &browser{o: &office{Service: s}, cookie: b.cookie}
+	}
+	desk := during(3, func() { is.NoErr(o.SignOutEverywhere(t.Context(), ada.ID)) }) // after the check of the password
+	err := desk.do(func(w http.ResponseWriter, r *http.Request) error {
+		return desk.o.ChangePassword(w, r, goodPassword, otherPassword)
+	})
+	require.ErrorIs(t, err, ErrNoSession)
+
+	desk = during(2, func() {
+		next := otherPassword
+		_, err := o.Update(t.Context(), UpdateParams{ID: ada.ID, Password: &next})
+		is.NoErr(err)
+	})
+	require.ErrorIs(t, desk.signIn("ada@example.com", goodPassword), ErrCredentials)
 }
 
 func TestConcurrentGuessesAreCounted(t *testing.T) {
