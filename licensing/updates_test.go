@@ -3,12 +3,12 @@ package licensing_test
 import (
 	"encoding/json"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
@@ -40,7 +40,7 @@ func TestProgramsWithoutUpdates(t *testing.T) {
 	for _, url := range []string{server.URL, ""} {
 		s := run(url, until.Add(time.Minute))
 		is.Equal(s.Code, license.VerdictUpdatesEnded)
-		is.True(strings.Contains(s.Message(), until.Local().Format("2 January 2006")) && strings.Contains(s.Message(), "keep running"))
+		require.Contains(t, s.Message(), until.Local().Format("2 January 2006"), "keep running")
 		is.Equal(run("", until).Code, license.VerdictValid)
 	}
 }

@@ -133,7 +133,7 @@ func TestListsAfterAWrongClock(t *testing.T) {
 		for i := range all {
 			is.Equal(all[i].ProductID, "atlas")
 			is.True(all[i].Ahead)
-			is.True(all[i].Since.Equal(since[i]))
+			is.Equal(all[i].Since, since[i])
 		}
 	}
 	right := f.now

@@ -30,7 +30,7 @@ func TestOptions(t *testing.T) {
 		o := good
 		change(&o)
 		l, err := Open(o)
-		is.True(l == nil)
+		is.Equal(l, nil)
 		require.Contains(t, err.Error(), "program: "+want)
 		require.NotContains(t, err.Error(), "secret")
 	}

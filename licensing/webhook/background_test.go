@@ -34,7 +34,7 @@ func TestOverdueCursorsAreWaiting(t *testing.T) {
 	f.now = f.now.Add(2 * time.Minute)
 	waiting, since := lag()
 	is.True(waiting)
-	is.True(since.Equal(due))
+	is.Equal(*since, due)
 	_, err := f.reportOn(t.Context(), other.ID, resultFailed)
 	is.NoErr(err)
 	waiting, _ = lag()

@@ -335,7 +335,7 @@ func TestBulkRenewal(t *testing.T) {
 	require.Contains(t, done.body, "1 of 2 succeeded.", "must be later than the current expires_at")
 	a, err := s.Service().Get(t.Context(), a.ID)
 	is.NoErr(err)
-	is.True(a.ExpiresAt.Equal(end.AddDate(1, 0, 0)))
+	is.Equal(*a.ExpiresAt, end.AddDate(1, 0, 0))
 }
 
 func TestBulkActionErrors(t *testing.T) {

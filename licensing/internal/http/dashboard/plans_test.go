@@ -95,7 +95,7 @@ func TestNewLicenseFromPlan(t *testing.T) {
 	l := create("term", "plan")
 	is.Equal(l.PlanID, "price_1")
 	is.Equal(l.ProductID, "atlas")
-	is.True(l.ExpiresAt.Equal(s.clock().AddDate(0, 0, 14)))
+	is.Equal(*l.ExpiresAt, s.clock().AddDate(0, 0, 14))
 	is.Equal([]int64{l.GraceSeconds, *l.MaxActivations, *l.LeaseSeconds, *l.OfflineSeconds}, []int64{86400, 3, 900, 3600})
 	is.Equal(l.Entitlements, map[string]any{"export": true})
 
