@@ -9,17 +9,19 @@ import (
 // prepare fills in the terms of the plan of p and runs Options.BeforeCreate. The
 // caller checks the result.
 func (s *Service) prepare(ctx context.Context, p *CreateParams) error {
-	if err := s.fillPlan(ctx, s.reader(), p); err != nil {
-		return err
+	if p.PlanID != "" {
+		if err := s.fillPlan(ctx, s.reader(), p); err != nil {
+			return err
+		}
 	}
-	return s.beforeCreate(ctx, p)
+	if s.opts.BeforeCreate != nil {
+		return s.beforeCreate(ctx, p)
+	}
+	return nil
 }
 
-// beforeCreate checks p and runs Options.BeforeCreate on a copy of it.
+// beforeCreate checks p and runs Options.BeforeCreate, which is set, on a copy of it.
 func (s *Service) beforeCreate(ctx context.Context, p *CreateParams) error {
-	if s.opts.BeforeCreate == nil {
-		return nil
-	}
 	if err := s.checkFields(p); err != nil {
 		return err
 	}

@@ -29,9 +29,6 @@ func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
 	err := s.update(ctx, func(tx *transaction) (err error) {
 		rec := newRecord(tx.now)
 		writeFields(p, &rec)
-		if rec.Key == "" {
-			rec.Key = NewKey()
-		}
 		created, err = s.add(ctx, tx, rec, p, EventData{})
 		return err
 	})

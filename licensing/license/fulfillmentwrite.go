@@ -120,9 +120,6 @@ func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (
 	rec.Reference = d.after.Reference
 	d.is.suspend(&rec, tx.now)
 	writeFields(p, &rec)
-	if rec.Key == "" {
-		rec.Key = NewKey()
-	}
 	d.after.LicenseID, d.after.Granted = rec.ID, true
 	if err := tx.putTrial(ctx, rec.ID, d.after.Subjects); err != nil {
 		return License{}, err

@@ -258,8 +258,5 @@ func recordOf(row ImportRow, now time.Time) record.License {
 	}
 	rec.Reference = row.Reference
 	writeFields(row.CreateLicenseParams, &rec)
-	if rec.Key == "" {
-		rec.Key = NewKey()
-	}
 	return rec
 }

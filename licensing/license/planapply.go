@@ -41,11 +41,8 @@ func endsOf(t Plan, end time.Time) (expires, updates time.Time) {
 	return end, time.Time{}
 }
 
-// fillPlan fills in what p leaves to its plan.
+// fillPlan fills in what p leaves to its plan, which is set.
 func (s *Service) fillPlan(ctx context.Context, r store.Reader, p *CreateParams) error {
-	if p.PlanID == "" {
-		return nil
-	}
 	plan, ok, err := s.findPlan(ctx, r, p.PlanID)
 	if err != nil {
 		return err

@@ -81,10 +81,14 @@ func paramsOf(l License) CreateParams {
 }
 
 // writeFields copies the checked fields of p, and values derived from them, to a
-// record.
+// record. Without a key, it generates one.
 func writeFields(p CreateParams, rec *record.License) {
 	rec.Name, rec.ProductID, rec.CustomerID = p.Name, p.ProductID, p.CustomerID
-	setKey(rec, p.Key)
+	if p.Key != "" {
+		setKey(rec, p.Key)
+	} else {
+		rec.Key = NewKey()
+	}
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
 	rec.GraceSeconds = p.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
