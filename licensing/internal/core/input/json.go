@@ -3,12 +3,9 @@ package input
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"unicode"
-	"unicode/utf16"
+	"regexp"
 	"unicode/utf8"
 )
 
@@ -44,7 +41,9 @@ func JSON(data []byte) (Object, error) {
 	case len(trim(data)) == 0:
 		return nil, syntaxError("is empty; send a JSON object")
 	case !json.Valid(data):
-		return nil, syntaxError("is not well-formed JSON; see byte %d", syntaxErrorAt(data))
+		var syntax *json.SyntaxError
+		errors.As(json.Unmarshal(data, new(any)), &syntax)
+		return nil, syntaxError("is not well-formed JSON; see byte %d", syntax.Offset)
 	}
 	o, err := members(data)
 	if err == nil && trim(data)[0] != '{' {
@@ -54,15 +53,6 @@ func JSON(data []byte) (Object, error) {
 }
 
 func trim(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
-
-// syntaxErrorAt returns the offset of the first syntax error in data.
-func syntaxErrorAt(data []byte) int64 {
-	var raw json.RawMessage
-	if syntax, ok := json.Unmarshal(data, &raw).(*json.SyntaxError); ok {
-		return syntax.Offset
-	}
-	return 0
-}
 
 // members returns the members of the object in data, which is well-formed. It
 // checks the depth, the names and the strings of all values in it.
@@ -94,10 +84,10 @@ func members(data []byte) (Object, error) {
 			}
 		case '"':
 			end := endOfString(data, i)
-			if loneSurrogate(data[i:end]) {
+			quoted := data[i:end]
+			if bytes.IndexByte(quoted, '\\') >= 0 && !paired.Match(quoted) {
 				return nil, syntaxError("has a lone surrogate in the string at byte %d", i)
 			}
-			quoted := data[i:end]
 			i = end - 1
 			after := bytes.TrimLeft(data[end:], " \t\r\n")
 			if len(after) == 0 || after[0] != ':' {
@@ -133,76 +123,19 @@ func endOfString(data []byte, at int) int {
 	return at + 1
 }
 
-// loneSurrogate reports whether a JSON string has an escape for half of a
-// surrogate pair.
-func loneSurrogate(quoted []byte) bool {
-	for i := 0; i < len(quoted); i++ {
-		if quoted[i] != '\\' {
-			continue
-		}
-		switch r := escaped(quoted[i:]); {
-		case !utf16.IsSurrogate(r):
-			i++ // the escaped character, which may be a backslash
-		case utf16.DecodeRune(r, escaped(quoted[i+6:])) == unicode.ReplacementChar:
-			return true
-		default:
-			i += 11 // both halves
-		}
+// paired is a JSON string in which each \u escape of half of a surrogate pair is
+// beside that of the other half.
+var paired = regexp.MustCompile(`^(?:[^\\]|\\(?:[^u]|u(?:[^dD]|[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]..))))*$`)
+
+// Canonical returns the JSON object in data with sorted members: the same bytes for
+// objects that differ only in order, white space and escapes. No data is the same as
+// an object without members.
+func Canonical(data []byte) []byte {
+	if len(data) == 0 {
+		return []byte("{}")
 	}
-	return false
-}
-
-// escaped returns the UTF-16 unit of the \u escape that s begins with; -1: none.
-func escaped(s []byte) rune {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return -1
-	}
-	n, _ := strconv.ParseUint(string(s[2:6]), 16, 16)
-	return rune(n)
-}
-
-// Canonical returns o with sorted members: the same bytes for objects that
-// differ only in order, white space and escapes.
-func (o Object) Canonical() []byte {
-	var b bytes.Buffer
-	o.writeCanonical(&b)
-	return b.Bytes()
-}
-
-func (o Object) writeCanonical(b *bytes.Buffer) {
-	b.WriteByte('{')
-	for i, name := range slices.Sorted(maps.Keys(o)) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(marshal(name))
-		b.WriteByte(':')
-		switch raw := o[name]; {
-		case raw[0] == '{':
-			inner, _ := members(raw)
-			inner.writeCanonical(b)
-		case raw[0] == '[' || bytes.IndexByte(raw, '\\') >= 0:
-			b.Write(marshal(anyOf(raw)))
-		default:
-			json.HTMLEscape(b, raw) // as marshal does
-		}
-	}
-	b.WriteByte('}')
-}
-
-// marshal encodes a value that was decoded by anyOf.
-func marshal(v any) []byte {
-	text, _ := json.Marshal(v) // never fails
+	text, _ := json.Marshal(anyOf(data)) // never fails
 	return text
-}
-
-// values returns the members of o, decoded.
-func (o Object) values() map[string]any {
-	values := make(map[string]any, len(o))
-	for name, raw := range o {
-		values[name] = anyOf(raw)
-	}
-	return values
 }
 
 // shorten truncates a name for use in a message.

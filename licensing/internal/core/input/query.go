@@ -64,7 +64,7 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 		return api.FieldRequired, "must not be empty; set a value or omit it"
 	}
 	if target, ok := v.Addr().Interface().(*time.Time); ok {
-		if *target, ok = parseTime(given[0]); !ok {
+		if !setTime(target, given[0]) {
 			return api.FieldInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
 		}
 		return "", ""

@@ -90,19 +90,6 @@ func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex
 // HasMembers reports whether the struct has members.
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
-// Find returns the first field that match reports, or nil.
-func (s *Struct) Find(match func(Field) bool) *Field {
-	if i := slices.IndexFunc(s.Fields, match); i >= 0 {
-		return &s.Fields[i]
-	}
-	return nil
-}
-
-// HasParam reports whether the struct has a query parameter of that name.
-func (s *Struct) HasParam(name string) bool {
-	return s.Find(func(f Field) bool { return f.Param == name }) != nil
-}
-
 // Body decodes the members of o into the struct that v points to. Names are
 // case-sensitive.
 func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {

@@ -38,11 +38,26 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 	}
 	switch target := v.Addr().Interface().(type) {
 	case *time.Time:
-		return decodeTime(target, raw)
+		const want = `must be an RFC 3339 time such as "2030-01-31T00:00:00Z"`
+		if raw[0] != '"' {
+			return failed(api.FieldInvalidType, want)
+		}
+		if !setTime(target, unquote(raw)) {
+			return failed(api.FieldInvalidFormat, want)
+		}
+		return nil
 	case encoding.TextUnmarshaler:
 		return decodeText(target, raw)
 	case *[]string:
-		return decodeTexts(target, raw)
+		var list []*string // null is no string
+		if json.Unmarshal(raw, &list) != nil || slices.Contains(list, nil) {
+			return failed(api.FieldInvalidType, "must be an array of strings")
+		}
+		*target = make([]string, len(list))
+		for i, s := range list {
+			(*target)[i] = *s
+		}
+		return nil
 	case *map[string]string:
 		return decodeTextMap(target, raw, false, func(s string) string { return s })
 	case *map[string]*string:
@@ -51,8 +66,7 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		if raw[0] != '{' {
 			return failed(api.FieldInvalidType, "must be an object")
 		}
-		o, _ := members(raw)
-		*target = o.values()
+		*target = anyOf(raw).(map[string]any)
 		return nil
 	}
 	switch v.Kind() {
@@ -86,31 +100,15 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 
 func failed(code, detail string) []FieldError { return []FieldError{{Code: code, Detail: detail}} }
 
-// decodeTime decodes an instant, which must be strictly as in RFC 3339.
-func decodeTime(target *time.Time, raw json.RawMessage) []FieldError {
-	const want = `must be an RFC 3339 time such as "2030-01-31T00:00:00Z"`
-	if raw[0] != '"' {
-		return failed(api.FieldInvalidType, want)
-	}
-	t, ok := parseTime(unquote(raw))
-	if !ok {
-		return failed(api.FieldInvalidFormat, want)
-	}
-	*target = t
-	return nil
-}
-
 // rfc3339 is the strict format of an instant. Package time also accepts hours of
 // one digit, a comma before the fraction, and offsets of a day.
 var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// parseTime parses an instant strictly as RFC 3339.
-func parseTime(s string) (time.Time, bool) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || !rfc3339.MatchString(s) {
-		return time.Time{}, false
-	}
-	return t.UTC(), true
+// setTime sets t to the instant that s is in the strict format.
+func setTime(t *time.Time, s string) (ok bool) {
+	at, err := time.Parse(time.RFC3339, s)
+	*t = at.UTC()
+	return err == nil && rfc3339.MatchString(s)
 }
 
 // decodeText decodes a type that parses its own text. If its error is an
@@ -126,20 +124,6 @@ func decodeText(target encoding.TextUnmarshaler, raw json.RawMessage) []FieldErr
 	if err != nil {
 		return failed(api.FieldInvalidFormat, err.Error())
 	}
-	return nil
-}
-
-// decodeTexts decodes a list of strings.
-func decodeTexts(target *[]string, raw json.RawMessage) []FieldError {
-	elements, ok := anyOf(raw).([]any)
-	list := make([]string, len(elements))
-	for i := 0; ok && i < len(elements); i++ {
-		list[i], ok = elements[i].(string)
-	}
-	if !ok {
-		return failed(api.FieldInvalidType, "must be an array of strings")
-	}
-	*target = list
 	return nil
 }
 
@@ -186,21 +170,11 @@ func wholeNumber(raw json.RawMessage) (n int64, code string) {
 }
 
 // anyOf decodes a JSON value as encoding/json does, with exact numbers.
-func anyOf(raw json.RawMessage) (v any) {
-	switch raw[0] {
-	case '"':
-		return unquote(raw)
-	case 't', 'f':
-		return raw[0] == 't'
-	case '{', '[':
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		_ = d.Decode(&v) // it is well-formed
-		return v
-	case 'n':
-		return nil
-	}
-	return json.Number(raw)
+func anyOf(raw []byte) (v any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	_ = d.Decode(&v) // it is well-formed
+	return v
 }
 
 // unquote returns the text of a JSON string.

@@ -78,13 +78,12 @@ func (g *generator) generate() []byte {
 	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
 	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)
 	for _, row := range Routes(Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1}) {
-		name := row.Method + " " + strings.Replace(row.Path, ":lic_}", "}", 1)
+		name := row.Method + " " + row.Path
 		g.rows[name] = append(g.rows[name], row)
 		if row.Do != nil {
-			params, result, _ := row.Do.Types()
-			g.schemas.add(params, true)
-			if result != nil && !inSource(row) {
-				results = append(results, result)
+			g.schemas.add(row.Do.Params, true)
+			if row.Do.Result != nil && !inSource(row) {
+				results = append(results, row.Do.Result)
 			}
 		}
 	}
@@ -151,15 +150,14 @@ func (g *generator) path(path string, item *object) {
 // inSource reports whether the source describes a row completely: its result is
 // a document, or it is a probe.
 func inSource(row web.Route) bool {
-	_, result, _ := row.Do.Types()
-	return result == reflect.TypeFor[web.Document]() || row.Probe
+	return row.Do.Result == reflect.TypeFor[web.Document]() || row.Probe
 }
 
 func reads(row web.Route) bool { return row.Method == "GET" || row.Method == "DELETE" }
 
 func versioned(row web.Route) bool {
-	_, result, paged := row.Do.Types()
-	return result != nil && result.Implements(reflect.TypeFor[interface{ Version() license.Version }]()) && !paged
+	result := row.Do.Result
+	return result != nil && result.Implements(reflect.TypeFor[interface{ Version() license.Version }]()) && !row.Do.Paged
 }
 
 func idempotent(row web.Route) bool {
@@ -167,7 +165,7 @@ func idempotent(row web.Route) bool {
 }
 
 func hasField(row web.Route, name string) bool {
-	params, _, _ := row.Do.Types()
+	params := row.Do.Params
 	_, ok := params.FieldByName(name)
 	return ok
 }
@@ -216,7 +214,7 @@ func (g *generator) operation(path string, o *object, rows []web.Route) {
 
 // parameters returns the parameters of a row, and removes their words.
 func (g *generator) parameters(row web.Route, words *object) (all []any) {
-	params, _, _ := row.Do.Types()
+	params := row.Do.Params
 	for _, f := range input.Of(params).Fields {
 		if f.Param == "" || !reads(row) && f.Name != "" {
 			continue
@@ -258,7 +256,7 @@ func (g *generator) parameter(in, name string, p *object) *object {
 
 // body returns the body of a request, or nil.
 func (g *generator) body(row web.Route, example any) *object {
-	params, _, _ := row.Do.Types()
+	params := row.Do.Params
 	types := []string{web.JSON}
 	schema := g.schemas.nameOf(params)
 	switch {
@@ -303,7 +301,7 @@ func (g *generator) statuses(path string, row web.Route, others []string) []stri
 	if versioned(row) && row.Method == "GET" {
 		all = append(all, "304")
 	}
-	if _, result, _ := row.Do.Types(); versioned(row) && !reads(row) && result == reflect.TypeFor[license.License]() {
+	if versioned(row) && !reads(row) && row.Do.Result == reflect.TypeFor[license.License]() {
 		all = append(all, "409")
 	}
 	return all
@@ -323,7 +321,7 @@ func (g *generator) problem(status string) string {
 // success completes the response of a row. Rows may have the same response if
 // they define the same.
 func (g *generator) success(name string, response *object, row web.Route) {
-	_, result, paged := row.Do.Types()
+	result, paged := row.Do.Result, row.Do.Paged
 	headers := obj()
 	header := func(has bool, name string) {
 		if has {

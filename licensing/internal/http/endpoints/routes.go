@@ -48,7 +48,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created, Created: newLicense},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
-		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},
+		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.Do(getLicense)},
 		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense, checkUpdate)},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
@@ -88,7 +88,7 @@ func Routes(c Config) []web.Route {
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Slots: make(chan struct{}, 4)},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 

@@ -1,13 +1,9 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // An Answer is an [http.ResponseWriter] that records the response status.
@@ -39,54 +35,18 @@ func (a *Answer) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Marshal returns v as JSON with a newline at the end and without HTML
-// escaping: "<" stays "<".
-func Marshal(v any) ([]byte, error) {
-	switch v := v.(type) {
-	case *license.License:
-		text, err := appendLicense(make([]byte, 0, 1024), v)
-		return append(text, '\n'), err
-	case list:
-		if licenses, ok := v.Data.([]license.License); ok {
-			text, err := appendList(make([]byte, 0, 256+768*len(licenses)), v, licenses)
-			return append(text, '\n'), err
-		}
-	}
-	return encode(v)
-}
-
-// encode is Marshal for any type.
-func encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return text.Bytes(), nil
-}
-
 // lines is an NDJSON response, sent line by line. It starts with the first
 // line: an earlier failure gets an error response, a later one aborts the
 // response.
-type lines struct {
-	w     http.ResponseWriter
-	begun bool
-}
+type lines struct{ x *exchange }
 
 // Write implements [io.Writer].
-func (l *lines) Write(p []byte) (int, error) {
-	l.begin()
-	return l.w.Write(p)
-}
-
-// begin starts the response, unless a line has.
-func (l *lines) begin() {
-	if !l.begun {
-		l.begun = true
-		l.w.Header().Set("Content-Type", NDJSON)
-		l.w.WriteHeader(http.StatusOK)
+func (l lines) Write(p []byte) (int, error) {
+	if l.x.Status == 0 {
+		l.x.Header().Set("Content-Type", NDJSON)
+		l.x.WriteHeader(http.StatusOK)
 	}
+	return l.x.Write(p)
 }
 
 // timeAnswer limits how long the client may take to read the response, unless

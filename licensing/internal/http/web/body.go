@@ -2,15 +2,12 @@ package web
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 )
 
 // The media types of bodies.
@@ -19,19 +16,6 @@ const (
 	MergePatch = "application/merge-patch+json" // RFC 7396
 	NDJSON     = "application/x-ndjson"         // one JSON object per line
 )
-
-// readObject reads the body of r: a JSON object with one of the media types.
-func readObject(x *exchange, r *http.Request, types []string) (input.Object, error) {
-	data, err := readBody(x, r, x.site.cfg.MaxBody, types)
-	if err != nil {
-		return nil, err
-	}
-	o, err := input.JSON(data)
-	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
-		return nil, NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
-	}
-	return o, err
-}
 
 // hasBody reports whether r has a body of at least one byte, or one that cannot be
 // read. If the length is unknown, as with chunked encoding, it waits for a byte.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -28,11 +27,13 @@ import (
 // input maps the others, from the query for GET and DELETE, from the body for any
 // other method.
 type Endpoint struct {
-	params reflect.Type
+	Params reflect.Type
+	Result reflect.Type // of a list, that of an element; nil: the endpoint writes lines
+	Paged  bool         // the result is a page of a list
+	cursor bool         // the parameters have the cursor of a page
 	form   *input.Struct
-	result reflect.Type
-	paged  bool         // the result is a page of a list
 	key    *input.Field // the license key that is the credential; nil: none is
+	match  *input.Field // the versions of If-Match; nil: the endpoint has no ETag
 	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
@@ -45,7 +46,7 @@ type Endpoint struct {
 // license.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []license.FieldError) *Endpoint {
 	e := &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
+		Params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), Result: reflect.TypeFor[R](),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			result, err := fn(rules, ctx, *params.(*P))
 			return &result, err
@@ -57,7 +58,14 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 		}
 		return inner.Of(rules).Faults(params)
 	}
-	e.key = e.form.Find(func(f input.Field) bool { return f.Credential })
+	for i := range e.form.Fields {
+		switch f := &e.form.Fields[i]; {
+		case f.Credential:
+			e.key = f
+		case f.Header != "":
+			e.match = f
+		}
+	}
 	return e
 }
 
@@ -76,23 +84,19 @@ func DoOnce[P, R any](fn func(*license.Service, context.Context, P) (R, error),
 
 // List returns an Endpoint for a function that returns a page of a list.
 func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[T], error)) *Endpoint {
-	e := Do(fn)
-	e.paged = true
-	do := e.do
-	e.do = func(ctx context.Context, rules *license.Service, params any) (any, error) {
-		result, err := do(ctx, rules, params)
-		if err != nil {
-			return nil, err
-		}
-		return listOf(result.(*license.Page[T])), nil
-	}
+	e := Do(func(rules *license.Service, ctx context.Context, p P) (list, error) {
+		page, err := fn(rules, ctx, p)
+		return listOf(&page), err
+	})
+	e.Result, e.Paged = reflect.TypeFor[T](), true
+	_, e.cursor = e.Params.FieldByName("Cursor")
 	return e
 }
 
 // Stream returns an Endpoint for a function that writes NDJSON line by line.
 func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
 	return &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
+		Params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
 		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
 			return fn(rules, ctx, *params.(*P), w)
 		},
@@ -102,23 +106,13 @@ func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) erro
 // Rows are the parameters of an endpoint that reads an NDJSON body.
 type Rows struct{ Lines []byte }
 
-// Types returns the types of the parameters and of the result: of one element
-// if the result is a page, and nil if the endpoint writes lines.
-func (e *Endpoint) Types() (params, result reflect.Type, paged bool) {
-	if e.paged {
-		data, _ := e.result.FieldByName("Data")
-		return e.params, data.Type.Elem(), true
-	}
-	return e.params, e.result, false
-}
-
 // reads reports whether the parameters of a route stand in its query.
 func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
 
 // serve handles an authorized request: it reads the parameters, from the path
 // to the body, and calls the function.
 func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
-	params := reflect.New(e.params)
+	params := reflect.New(e.Params)
 	if err := e.readQuery(r, route, params); err != nil {
 		return err
 	}
@@ -129,24 +123,22 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	if err != nil {
 		return err
 	}
-	release, err := route.slots.take(r.Context())
-	if err != nil {
-		return err
+	for i := range e.form.Fields {
+		if f := &e.form.Fields[i]; f.Path != "" {
+			f.In(params).SetString(r.PathValue(f.Path))
+		}
 	}
-	defer release()
-	e.bindPath(r, route, params)
 	rules := x.site.rules(x, r, route)
 	body, err := e.readBody(x, r, route, rules, params)
 	if err != nil {
 		return err
 	}
 	if e.stream != nil {
-		lines := lines{w: x}
-		if err := e.stream(r.Context(), rules, params.Interface(), &lines); err != nil {
+		if err := e.stream(r.Context(), rules, params.Interface(), lines{x}); err != nil {
 			return e.located(err, route, 0)
 		}
-		lines.begin()
-		return nil
+		_, err = lines{x}.Write(nil) // unless a line has begun the response
+		return err
 	}
 	if key == "" {
 		result, err := e.do(r.Context(), rules, params.Interface())
@@ -172,25 +164,14 @@ func (s *Site) rules(x *exchange, r *http.Request, route *Route) *license.Servic
 	return s.cfg.Rules.As(caller)
 }
 
-// pathField returns the field of a parameter of the path, or nil.
-func (e *Endpoint) pathField(name string) *input.Field {
-	return e.form.Find(func(f input.Field) bool { return f.Path == name })
-}
-
-func (e *Endpoint) bindPath(r *http.Request, route *Route, params reflect.Value) {
-	for _, name := range route.names {
-		e.pathField(name).In(params).SetString(r.PathValue(name))
-	}
-}
-
 func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if route.Probe {
-		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasParam(name) })
-	} else if err != nil {
+	errs := e.form.Query(params, values, route.reads())
+	switch {
+	case route.Probe:
+	case err != nil:
 		return invalid(api.FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
-	}
-	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
+	case len(errs) > 0:
 		return invalidQuery(errs)
 	}
 	return nil
@@ -210,9 +191,9 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	}
 	p := ProblemOf(err)
 	for i := members; i < len(p.Errors); i++ {
-		for _, name := range route.names {
-			if strings.EqualFold(e.pathField(name).GoName, invalid.Fields[i].Field) {
-				p.Errors[i].Pointer, p.Errors[i].Parameter = "", name
+		for _, f := range e.form.Fields {
+			if strings.EqualFold(f.GoName, invalid.Fields[i].Field) && strings.Contains(route.Path, "{"+f.Path+"}") {
+				p.Errors[i].Pointer, p.Errors[i].Parameter = "", f.Path
 			}
 		}
 	}
@@ -233,8 +214,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	if route.Method == http.MethodGet {
 		return nil
 	}
-	field := e.form.Find(func(f input.Field) bool { return f.Header == "If-Match" })
-	if field == nil {
+	if e.match == nil {
 		const detail = "not supported: this resource has no ETag; omit the header"
 		return cmp.Or(refuseCondition(r, "If-Match", detail), refuseCondition(r, "If-None-Match", detail))
 	}
@@ -245,13 +225,13 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	if any && route.Method == http.MethodPut {
 		return invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
 	}
-	field.In(params).Set(reflect.ValueOf(versions))
+	e.match.In(params).Set(reflect.ValueOf(versions))
 	return err
 }
 
-// readBody reads the body of r into the parameters. A request whose parameters
-// have no members must not have a body.
-func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body input.Object, err error) {
+// readBody reads the body of r into the parameters, and returns it. A request whose
+// parameters have no members must not have a body.
+func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body []byte, err error) {
 	switch {
 	case route.Probe:
 		return nil, nil
@@ -261,16 +241,21 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 	case route.reads() || !e.form.HasMembers():
 		return nil, noBody(r)
 	}
+	var members input.Object
 	if !route.OptionalBody || hasBody(r) {
 		types := []string{JSON}
 		if route.Method == http.MethodPatch {
 			types = append(types, MergePatch)
 		}
-		if body, err = readObject(x, r, types); err != nil {
+		body, err = readBody(x, r, x.site.cfg.MaxBody, types)
+		if err == nil {
+			members, err = input.JSON(body)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	errs := e.form.Body(params, body)
+	errs := e.form.Body(params, members)
 	for i, f := range errs {
 		switch {
 		case f.Code != license.CodeUnknown || !e.inResult(f.Field):
@@ -294,7 +279,7 @@ func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *l
 
 // inResult reports whether the result has a member of that name.
 func (e *Endpoint) inResult(name string) bool {
-	return e.result.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(e.result), func(f reflect.StructField) bool {
+	return e.Result.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(e.Result), func(f reflect.StructField) bool {
 		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return member == name && name != "" && name != "-"
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -70,6 +71,9 @@ func ProblemOf(err error) *Problem {
 	}
 	if refusal, ok := errors.AsType[*auth.Error](err); ok {
 		return refused(refusal)
+	}
+	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
+		return NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {

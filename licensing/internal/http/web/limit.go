@@ -21,19 +21,17 @@ func ClientKey(clientID string) string { return "client:" + clientID }
 // limit counts one request for the client or, without a client, for the
 // address.
 func (s *Site) limit(r *http.Request, client string) error {
-	if s.cfg.Limiter == nil {
-		return nil
+	key := ClientKey(client)
+	if client == "" {
+		key = s.addressKey(r)
 	}
-	if client != "" {
-		return s.take(r, ClientKey(client))
-	}
-	return s.take(r, s.addressKey(r))
+	return s.take(r, key)
 }
 
 // limitKey counts one request for a license key, whether or not a license has
 // it. It is counted by a digest, never by the key.
 func (s *Site) limitKey(r *http.Request, typed string) error {
-	if typed == "" || s.cfg.Limiter == nil {
+	if typed == "" {
 		return nil
 	}
 	if key, ok := license.ParseKey(typed); ok {
@@ -46,7 +44,7 @@ func (s *Site) limitKey(r *http.Request, typed string) error {
 // take counts one request and returns a problem if it exceeds the limit. No request
 // counts for an empty key.
 func (s *Site) take(r *http.Request, key string) error {
-	if key == "" {
+	if key == "" || s.cfg.Limiter == nil {
 		return nil
 	}
 	wait, ok := s.cfg.Limiter.Allow(r.Context(), key)

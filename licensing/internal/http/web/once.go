@@ -20,12 +20,12 @@ const replayedHeader = "Idempotency-Replayed"
 // Update. A later request with the same key and content gets the stored reply
 // instead of changing anything. Keys are scoped to the client. A failed change
 // has no effect and stores nothing.
-func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body input.Object, params any) error {
+func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body []byte, params any) error {
 	print := fingerprint(r, body)
 	ctx := r.Context()
-	answer := func(result any) ([]byte, error) {
-		p, err := e.reply(r, route, result)
-		if err != nil {
+	var p reply
+	answer := func(result any) (_ []byte, err error) {
+		if p, err = e.reply(r, route, result); err != nil {
 			return nil, err
 		}
 		return p.keep()
@@ -44,10 +44,9 @@ func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *
 			return answer(result)
 		})
 	}
-	if err != nil {
-		return err
+	if err == nil && replayed {
+		p, err = keptReply(kept)
 	}
-	p, err := keptReply(kept)
 	if err != nil {
 		return err
 	}
@@ -60,10 +59,10 @@ func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *
 // fingerprint returns a digest that is equal for equal requests: it covers the
 // method, the path below the mount, the query, and the body without regard to
 // member order and white space.
-func fingerprint(r *http.Request, body input.Object) string {
+func fingerprint(r *http.Request, body []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s?%s\n", r.Method, r.URL.EscapedPath(), r.URL.Query().Encode())
-	h.Write(body.Canonical())
+	h.Write(input.Canonical(body))
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -74,49 +74,40 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 			x.err = err
 		}
 	}
+	maps.Copy(w.Header(), p.Header)
 	switch {
-	case x == nil:
-		p.write(w, id)
-	case x.Status != 0:
+	case x != nil && x.Status != 0:
 		panic(http.ErrAbortHandler) // abort: a partial response must not look complete
-	case x.route != nil && x.route.OAuth:
-		p.writeOAuth(w)
-	case x.page:
-		maps.Copy(w.Header(), p.Header)
+	case x != nil && x.page:
 		x.site.pages.Fail(w, r, p)
 	default:
-		p.write(w, id)
+		p.write(w, id, x != nil && x.route != nil && x.route.OAuth)
 	}
 }
 
-// write sends p. The type is about:blank, so the title is the status text; the
-// code identifies the problem.
-func (p *Problem) write(w http.ResponseWriter, requestID string) {
+// write sends p as a problem document. Its type is about:blank, so the title is the
+// status text; the code identifies the problem. An OAuth endpoint sends it in the
+// format of RFC 6749 section 5.2.
+func (p *Problem) write(w http.ResponseWriter, requestID string, oauth bool) {
 	document := p.Problem
 	document.Type = "about:blank"
 	document.Title = http.StatusText(p.Status)
 	document.RequestID = requestID
 	document.Errors = p.Errors[:min(len(p.Errors), maxErrors)]
-	p.send(w, "application/problem+json", document)
-}
-
-// writeOAuth sends p in the format of RFC 6749 section 5.2.
-func (p *Problem) writeOAuth(w http.ResponseWriter) {
-	code := "server_error"
-	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
-		code = "temporarily_unavailable"
+	mediaType, body := "application/problem+json", any(document)
+	if oauth {
+		code := "server_error"
+		if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+			code = "temporarily_unavailable"
+		}
+		w.Header().Set("Pragma", "no-cache") // like every response of the OAuth endpoints
+		mediaType, body = JSON, map[string]string{"error": code, "error_description": p.Detail}
 	}
-	w.Header().Set("Pragma", "no-cache") // like every response of the OAuth endpoints
-	p.send(w, JSON, map[string]string{"error": code, "error_description": p.Detail})
-}
-
-func (p *Problem) send(w http.ResponseWriter, mediaType string, document any) {
-	maps.Copy(w.Header(), p.Header)
-	body, err := Marshal(document)
+	text, err := Marshal(body)
 	if err != nil {
 		panic(err) // unreachable: every field can be encoded
 	}
-	writeBody(w, p.Status, mediaType, body)
+	writeBody(w, p.Status, mediaType, text)
 }
 
 // pointer converts the path of a field to a JSON Pointer in URI fragment form

@@ -43,7 +43,7 @@ func listOf[T any](p *license.Page[T]) list {
 
 // answer sends the result of a call without storing it for a replay.
 func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any) error {
-	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.form.HasParam("cursor") {
+	if l, ok := result.(*list); ok && l.HasMore && e.cursor && route.Method == http.MethodGet {
 		x.Header().Set("Link", nextLink(r, *l.NextCursor))
 	}
 	reply, err := e.reply(r, route, result)

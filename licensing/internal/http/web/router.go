@@ -2,10 +2,8 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,12 +13,12 @@ import (
 // A Route is one endpoint.
 type Route struct {
 	Method string // GET also serves HEAD
-	// Path is a template of literal segments and parameters, such as
-	// "/license/{licenseID}". A parameter matches one whole segment. A
-	// literal segment takes precedence over a parameter. "{licenseID:lic_}"
-	// matches segments that begin with "lic_" and takes precedence over
-	// "{licenseID}".
+	// Path is a pattern of [http.ServeMux] without a method, such as
+	// "/license/{licenseID}", whose parameters match one whole segment.
 	Path string
+	// Prefix is what the parameter of the path must begin with; empty: anything. The
+	// next route has the same method and path, and serves the other requests.
+	Prefix string
 	// Scope is the scope required of the token; empty: no token needed.
 	Scope string
 	// ScopeFor is the query parameter that needs the Scope: a request without
@@ -37,8 +35,10 @@ type Route struct {
 	Status       int   // on success; default: 200
 	OptionalBody bool  // no body is the same as an empty object
 	Secret       bool  // the response has a secret and is not stored for replays
-	Concurrent   int   // limit of concurrent requests per process, above which is 429; 0: none
 	Rows         int64 // the body is NDJSON of at most that many bytes, for an endpoint with Rows
+	// Slots has an element for each request that is being served. If it is full, the
+	// status is 429. Nil: any number may be.
+	Slots chan struct{}
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
 	// method and refuses unknown ones itself; errors have the RFC 6749
 	// format; browser programs have no access. Method is only
@@ -53,132 +53,95 @@ type Route struct {
 	// Unlimited marks an endpoint that reads nothing. Its requests do not
 	// count toward a rate limit.
 	Unlimited bool
-
-	slots slots
-
-	pattern          string   // the path without prefixes
-	names            []string // of the parameters
-	prefixed, prefix string   // the parameter that must begin with a prefix
 }
 
 func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
 
-// needsToken reports whether a request needs a token with the scope.
-func (rt *Route) needsToken(r *http.Request) bool {
-	return rt.Scope != "" && (rt.ScopeFor == "" || r.URL.Query().Has(rt.ScopeFor))
-}
-
 // A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
-
-// ServeHTTP implements [http.Handler], inside a Site.
-func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h(w, r); err != nil {
-		Fail(w, r, err)
-	}
-}
-
-// A router finds the routes of paths, which must be clean: then its mux never
-// redirects.
-type router struct {
-	mux     *http.ServeMux
-	methods []string // of all routes
-}
 
 // noRoute is the pattern of requests without a route.
 const noRoute = "/"
 
-// newRouter returns a router that calls serve for requests with a route, and
-// missing for any other. Of two routes that differ only in a prefix, that with the
-// prefix comes first. It panics if a route can match nothing.
-func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *Route) error, missing Handler) router {
-	rt := router{mux: http.NewServeMux()}
-	rt.mux.Handle(noRoute, missing)
-	alike := make(map[string][]*Route) // by pattern
+// newMux returns a mux for clean paths, which it never redirects, and the methods of
+// the routes. It calls serve with the route of a request; nil: none. It panics if two
+// routes are equal.
+func newMux(routes []Route, serve func(w http.ResponseWriter, r *http.Request, route *Route)) (mux *http.ServeMux, methods []string) {
+	mux = http.NewServeMux()
+	mux.HandleFunc(noRoute, func(w http.ResponseWriter, r *http.Request) { serve(w, r, nil) })
+	var prefixed *Route
 	for _, route := range routes {
-		if route.Concurrent > 0 {
-			route.slots = make(slots, route.Concurrent)
+		if route.Prefix != "" {
+			prefixed = &route
+			continue
 		}
-		route.parse()
-		pattern := route.Method + " " + route.pattern
+		first := prefixed // has the same pattern
+		prefixed = nil
+		pattern := route.Method + " " + route.Path
 		if route.OAuth {
-			pattern = route.pattern // with any method
-		} else if !slices.Contains(rt.methods, route.Method) {
-			rt.methods = append(rt.methods, route.Method)
+			pattern = route.Path // with any method
+		} else if !slices.Contains(methods, route.Method) {
+			methods = append(methods, route.Method)
 		}
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}
-		before := alike[pattern]
-		if alike[pattern] = append(before, &route); len(before) > 0 {
-			if before[len(before)-1].prefix == "" {
-				panic(fmt.Sprintf("web: %s %s is matched by the route before it", route.Method, route.Path))
-			}
-			continue
-		}
-		rt.mux.Handle(pattern, Handler(func(w http.ResponseWriter, r *http.Request) error {
-			for _, name := range route.names {
+		names := parametersOf(route.Path)
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			for _, name := range names {
 				if value := r.PathValue(name); onlySlashes(value) {
 					r.SetPathValue(name, value[1:])
 				}
 			}
-			for _, route := range alike[pattern] {
-				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
-					return serve(w, r, route)
-				}
+			if first != nil && strings.HasPrefix(r.PathValue(names[0]), first.Prefix) {
+				serve(w, r, first)
+			} else {
+				serve(w, r, &route)
 			}
-			return missing(w, r)
-		}))
+		})
 	}
-	return rt
+	return mux, methods
 }
 
-// ServeHTTP serves a request with a clean path. To a mux, a segment of %2F is the
-// end of a path with a trailing slash, so segments of slashes get one more, which
-// the handlers take off again.
-func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.RawPath != "" { // it has an escaped slash
-		segments := strings.Split(r.URL.EscapedPath(), "/")
-		for i, segment := range segments {
-			if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
-				segments[i] += "%2F"
-			}
+// parametersOf returns the names of the parameters of a path.
+func parametersOf(path string) (names []string) {
+	for segment := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			names = append(names, strings.TrimSuffix(name, "}"))
 		}
-		u := *r.URL
-		u.RawPath = strings.Join(segments, "/")
-		u.Path, _ = url.PathUnescape(u.RawPath)
-		r = r.WithContext(r.Context())
-		r.URL = &u
 	}
-	rt.mux.ServeHTTP(w, r)
+	return names
+}
+
+// forMux returns r with a path that a mux routes as it is. To a mux, a segment of %2F
+// is the end of a path with a trailing slash, so segments of slashes get one more,
+// which the handlers take off again.
+func forMux(r *http.Request) *http.Request {
+	if r.URL.RawPath == "" { // it has no escaped slash
+		return r
+	}
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i, segment := range segments {
+		if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
+			segments[i] += "%2F"
+		}
+	}
+	u := *r.URL
+	u.RawPath = strings.Join(segments, "/")
+	u.Path, _ = url.PathUnescape(u.RawPath)
+	r = r.WithContext(r.Context())
+	r.URL = &u
+	return r
 }
 
 func onlySlashes(s string) bool { return s != "" && strings.Trim(s, "/") == "" }
 
-// parameter matches a parameter of a path, with its name and the prefix that it
-// requires.
-var parameter = regexp.MustCompile(`{([^:}]+):?([^}]*)}`)
-
-// parse sets what follows from the path.
-func (rt *Route) parse() {
-	for _, m := range parameter.FindAllStringSubmatch(rt.Path, -1) {
-		rt.names = append(rt.names, m[1])
-		if rt.Do != nil && rt.Do.pathField(m[1]) == nil {
-			panic(fmt.Sprintf("web: no parameter of %s %s has the tag path:%q", rt.Method, rt.Path, m[1]))
-		}
-		if m[2] != "" {
-			rt.prefixed, rt.prefix = m[1], m[2]
-		}
-	}
-	rt.pattern = parameter.ReplaceAllString(rt.Path, "{$1}")
-}
-
 // allowed returns the methods of a path for the Allow header, and the pattern with
 // the fewest parameters. They are empty for a path without routes.
-func (rt router) allowed(u *url.URL) (allow, pattern string) {
+func (s *Site) allowed(u *url.URL) (allow, pattern string) {
 	methods := []string{http.MethodOptions}
-	for _, method := range rt.methods {
-		_, found := rt.mux.Handler(&http.Request{Method: method, URL: u})
+	for _, method := range s.methods {
+		_, found := s.mux.Handler(&http.Request{Method: method, URL: u})
 		if found == noRoute {
 			continue
 		}

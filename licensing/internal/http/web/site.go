@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,10 +48,11 @@ type Config struct {
 
 // A Site routes and serves requests. It is safe for concurrent use.
 type Site struct {
-	cfg    Config
-	router router
-	pages  *Section // nil: none
-	alone  bool     // the section has the only routes
+	cfg     Config
+	mux     *http.ServeMux
+	methods []string // of all routes
+	pages   *Section // nil: none
+	alone   bool     // the section has the only routes
 
 	mountHinted atomic.Bool
 }
@@ -62,7 +64,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.router = newRouter(routes, s.serve, s.refuse)
+	s.mux, s.methods = newMux(routes, s.handle)
 	return s
 }
 
@@ -86,9 +88,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
-		Handler(s.refuse).ServeHTTP(x, r)
+		s.handle(x, r, nil)
 	} else {
-		s.router.ServeHTTP(x, r)
+		s.mux.ServeHTTP(x, forMux(r))
 	}
 }
 
@@ -131,12 +133,11 @@ func standardHeader(h http.Header, requestID string) {
 
 // refuse responds to a request without a route. OPTIONS returns the methods that the
 // path supports.
-func (s *Site) refuse(_ http.ResponseWriter, r *http.Request) error {
-	x := exchangeOf(r.Context())
+func (s *Site) refuse(x *exchange, r *http.Request) error {
 	var allowed string
 	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
 		if isClean(escaped) {
-			allowed, x.pattern = s.router.allowed(r.URL)
+			allowed, x.pattern = s.allowed(r.URL)
 		}
 		if allowed == "" {
 			s.hintAtMount(escaped)
@@ -158,13 +159,15 @@ func (s *Site) refuse(_ http.ResponseWriter, r *http.Request) error {
 		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 }
 
-// serve checks the authorization and the rate of a request, in that order, and
-// calls the handler of its route, which reads the body.
-func (s *Site) serve(_ http.ResponseWriter, r *http.Request, route *Route) error {
-	x := exchangeOf(r.Context())
-	x.route, x.pattern = route, route.pattern
-	if !route.OAuth {
-		s.allowOrigin(x, r, "")
+// handle serves a request to a route; nil: none. The handler of the route reads the
+// body, after all checks.
+func (s *Site) handle(w http.ResponseWriter, r *http.Request, route *Route) {
+	x := w.(*exchange)
+	if route == nil {
+		if err := s.refuse(x, r); err != nil {
+			Fail(x, r, err)
+		}
+		return
 	}
 	timeout := s.cfg.Timeout
 	if route.Bulk {
@@ -173,26 +176,49 @@ func (s *Site) serve(_ http.ResponseWriter, r *http.Request, route *Route) error
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	r = r.WithContext(ctx)
-	if route.needsToken(r) {
-		var err error
+	timed := r.WithContext(ctx)
+	err := s.admit(x, timed, route)
+	if err == nil && route.Bulk {
+		timeAnswer(x, timed, timeout+s.cfg.Timeout) // longer than the handler has, so that it can still respond
+	}
+	if err == nil && route.Slots != nil {
+		select {
+		case route.Slots <- struct{}{}:
+			free := sync.OnceFunc(func() { <-route.Slots })
+			defer free()
+			context.AfterFunc(ctx, free) // a client that does not read its response can block a write for longer
+		default:
+			err = NewProblem(http.StatusTooManyRequests, "rate_limited",
+				"Too many requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.").WithHeader("Retry-After", "10")
+		}
+	}
+	switch {
+	case err != nil:
+	case route.Do != nil:
+		err = route.Do.serve(x, timed, route)
+	default:
+		err = route.Handle(x, timed)
+	}
+	if err != nil {
+		Fail(x, r, err)
+	}
+}
+
+// admit checks the authorization and the rate of a request, in that order.
+func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
+	x.route, x.pattern = route, route.Path
+	if !route.OAuth {
+		s.allowOrigin(x, r, "")
+	}
+	if route.Scope != "" && (route.ScopeFor == "" || r.URL.Query().Has(route.ScopeFor)) {
 		if x.grant, err = s.cfg.Authenticate(r, route.Scope); err != nil {
 			return s.unauthorized(r, err)
 		}
 	}
-	if !x.page && !route.Unlimited { // the pages limit sign-ins themselves
-		if err := s.limit(r, x.grant.ClientID); err != nil {
-			return err
-		}
+	if x.page || route.Unlimited { // the pages limit sign-ins themselves
+		return nil
 	}
-	if route.Bulk {
-		// Longer than the handler has, so that it can still respond.
-		timeAnswer(x, r, timeout+s.cfg.Timeout)
-	}
-	if route.Do != nil {
-		return route.Do.serve(x, r, route)
-	}
-	return route.Handle(x, r)
+	return s.limit(r, x.grant.ClientID)
 }
 
 // unauthorized returns the problem for a request without a valid token. Such
@@ -233,6 +259,6 @@ func (s *Site) hasRoute(path string) bool {
 	if err != nil || !isClean(path) {
 		return false
 	}
-	_, pattern := s.router.allowed(u)
+	_, pattern := s.allowed(u)
 	return pattern != ""
 }
