@@ -12,10 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func getLicense(rules *license.Service, ctx context.Context, p byLicense) (license.License, error) {
-	return rules.Get(ctx, p.ID)
-}
-
 func createOnce(rules *license.Service, ctx context.Context, key, fingerprint string, p license.CreateParams, answer func(license.License) ([]byte, error)) ([]byte, bool, error) {
 	return inner.Of(rules).CreateOnce(ctx, key, fingerprint, p, answer)
 }

@@ -48,7 +48,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created, Created: newLicense},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
-		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.Do(getLicense)},
+		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.Do(byID[byLicense]((*rules).Get))},
 		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense, checkUpdate)},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
@@ -72,10 +72,10 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.Do((*rules).StartTrial), Created: newTrial},
 
 		{Method: "GET", Path: "/plan", Scope: read, Do: web.List((*rules).ListPlans)},
-		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(getPlan)},
+		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(byID[byPlan]((*rules).GetPlan))},
 		{Method: "PUT", Path: "/plan/{planID}", Scope: write, Do: web.Do(putPlan), Created: newPlan},
 		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
-		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(getFulfillment)},
+		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(byID[byReference]((*rules).GetFulfillment))},
 		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do((*rules).Fulfill), Created: fulfilled},
 
 		// The license key is the credential; no token is needed.
@@ -94,11 +94,11 @@ func Routes(c Config) []web.Route {
 
 		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook), faults[webhook.CreateParams](hooks)), Status: created, Created: newWebhook, OptionalBody: true, Secret: true},
 		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},
-		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
+		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, byID[byWebhook]((*webhook.Service).Get)))},
 		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update), faults[webhook.UpdateParams](hooks))},
 		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, deleteWebhook))},
 		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(on(hooks, rotateWebhook)), OptionalBody: true, Secret: true},
-		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, testWebhook)), Status: accepted},
+		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, byID[byWebhook]((*webhook.Service).Test))), Status: accepted},
 		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).Deliveries))},
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
@@ -124,10 +124,21 @@ type (
 	byLicense struct {
 		ID string `path:"licenseID"`
 	}
+	byPlan struct {
+		ID string `path:"planID"`
+	}
+	byReference struct {
+		ID string `path:"reference"`
+	}
 	byWebhook struct {
 		ID string `path:"webhookID"`
 	}
 )
+
+// byID adapts a function that takes only an ID.
+func byID[P byLicense | byPlan | byReference | byWebhook, S, R any](fn func(*S, context.Context, string) (R, error)) func(*S, context.Context, P) (R, error) {
+	return func(s *S, ctx context.Context, p P) (R, error) { return fn(s, ctx, byLicense(p).ID) }
+}
 
 // deleted is the response to a deletion.
 type deleted struct {

@@ -7,10 +7,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func getPlan(rules *license.Service, ctx context.Context, p byPlan) (license.Plan, error) {
-	return rules.GetPlan(ctx, p.ID)
-}
-
 // A plan is the response to a request that may have created it.
 type plan struct {
 	license.Plan
@@ -39,19 +35,6 @@ func fulfilled(result any) []string {
 		return []string{"license", f.LicenseID}
 	}
 	return nil
-}
-
-type (
-	byPlan struct {
-		ID string `path:"planID"`
-	}
-	byReference struct {
-		Reference string `path:"reference"`
-	}
-)
-
-func getFulfillment(rules *license.Service, ctx context.Context, p byReference) (license.Fulfillment, error) {
-	return rules.GetFulfillment(ctx, p.Reference)
 }
 
 func newTrial(result any) []string {

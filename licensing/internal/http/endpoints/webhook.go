@@ -30,10 +30,6 @@ func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.Create
 
 func newWebhook(result any) []string { return []string{"webhook", result.(*api.WebhookWithSecret).ID} }
 
-func getWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (webhook.Webhook, error) {
-	return hooks.Get(ctx, p.ID)
-}
-
 func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (deleted, error) {
 	err := hooks.Delete(ctx, p.ID)
 	return deleted{"webhook", p.ID, true}, err
@@ -50,10 +46,6 @@ func rotateWebhook(hooks *webhook.Service, ctx context.Context, p api.RotateWebh
 	}
 	hook, secret, err := hooks.RotateSecret(ctx, webhook.RotateParams{ID: p.ID, Overlap: overlap})
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
-}
-
-func testWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (webhook.Delivery, error) {
-	return hooks.Test(ctx, p.ID)
 }
 
 func resend(hooks *webhook.Service, ctx context.Context, p api.ResendDeliveryParams) (webhook.Delivery, error) {
