@@ -159,6 +159,7 @@ func TestManyRevokedLicenses(t *testing.T) {
 	expect := licensefile.Expect{ProductID: "atlas", Revocations: refused}
 	require.ErrorIs(t, bad.Check(expect), licensefile.ErrRevoked)
 	require.ErrorIs(t, good.Check(expect), licensefile.ErrOtherLicense)
+	is.Equal(problems(), []string{"atlas"})
 	accepted := list("&license_id=" + good.LicenseID)
 	is.NoErr(good.Check(licensefile.Expect{ProductID: "atlas", Revocations: accepted}))
 	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})

@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // list signs a list and verifies it with a set.
@@ -115,6 +117,28 @@ func TestSequencesRise(t *testing.T) {
 	wg.Wait()
 	is.Equal(len(seen), 8)
 	is.True(seen[f.now.UnixMilli()]) // a product does not depend on another
+}
+
+// TestLargeListsAreReportedForAWeek: as long as a list is valid.
+func TestLargeListsAreReportedForAWeek(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	is.NoErr(f.st.Update(t.Context(), func(tx store.Tx) error {
+		data := fmt.Appendf(nil, `{"sequence":1,"named":%d,"named_at":%q}`, licensefile.MaxListed/2+1, f.now.Format(time.RFC3339))
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "revocation_list", Key: "atlas", Data: data})
+	}))
+	named := func() (n []int) {
+		all, err := inner.Of(f.Service).TroubledLists(t.Context())
+		is.NoErr(err)
+		for _, l := range all {
+			n = append(n, l.Named)
+		}
+		return n
+	}
+	f.now = f.now.Add(7*24*time.Hour - time.Millisecond)
+	is.Equal(named(), []int{licensefile.MaxListed/2 + 1})
+	f.now = f.now.Add(time.Millisecond)
+	is.Equal(len(named()), 0)
 }
 
 // TestListsAfterAWrongClock: one list of a clock that is far ahead does not disable

@@ -15,6 +15,8 @@ func TestCheck(t *testing.T) {
 	unbound := File{Claims: leastClaims()}
 	early := File{Claims: fullClaims()}
 	early.NotBefore = issued.Add(time.Hour)
+	updated := File{Claims: fullClaims()}
+	updated.UpdatesUntil = issued
 	listed := func(l ...RevokedLicense) *Revocations { return &Revocations{ProductID: "atlas", Licenses: l} }
 	hash := LicenseHash("lic_1")
 	for name, c := range map[string]struct {
@@ -39,6 +41,8 @@ func TestCheck(t *testing.T) {
 		"clock before the issue":         {file, func(e *Expect) { e.Now = issued.Add(-Leeway - time.Second) }, ErrClock},
 		"floor within the leeway":        {file, func(e *Expect) { e.Floor = issued.Add(Leeway) }, nil},
 		"clock behind the floor":         {file, func(e *Expect) { e.Floor = issued.Add(Leeway + time.Second) }, ErrClock},
+		"the last build with updates":    {updated, func(e *Expect) { e.BuiltAt = issued.Add(time.Second - 1) }, nil}, // times of files have whole seconds
+		"a newer build":                  {updated, func(e *Expect) { e.BuiltAt = issued.Add(time.Second) }, ErrUpdatesEnded},
 		"generation as seen":             {file, func(e *Expect) { e.MinGeneration = 3 }, nil},
 		"old generation":                 {file, func(e *Expect) { e.MinGeneration = 4 }, ErrOldGeneration},
 		"empty list":                     {file, func(e *Expect) { e.Revocations = listed() }, nil},

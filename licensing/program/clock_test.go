@@ -2,9 +2,13 @@ package program
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/matryer/is"
+
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // TestWrongClock: while the service can be reached, the clock of the machine does
@@ -122,6 +126,23 @@ func TestStartBelowTheFloor(t *testing.T) {
 		s.setClock(-time.Hour)
 		s.vendor.Answer()
 		s.is(b.restart(l), "valid")
+	})
+}
+
+// TestClock: a clock a little below the floor starts at it, and nothing but the service
+// moves a floor that the service has proved.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		now := time.Now().Round(0)
+		c := clock{wall: func() time.Time { return now }}
+		c.start(now.Add(licensefile.Leeway))
+		is.Equal(c.now().Sub(now), licensefile.Leeway)
+		c.start(now.Add(licensefile.Leeway + time.Second))
+		is.Equal(c.now().Sub(now), 0*time.Second)
+		c.prove(now)
+		c.raise(now.Add(time.Hour))
+		is.Equal(c.certain().Sub(now), 0*time.Second)
 	})
 }
 

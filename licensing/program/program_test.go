@@ -313,6 +313,59 @@ func TestChangedLicense(t *testing.T) {
 	})
 }
 
+// TestExtendedUpdates: the program fetches a file with the new end, so that a build
+// until then runs offline.
+func TestExtendedUpdates(t *testing.T) {
+	onStage(t, func(s *stage) {
+		until := time.Now().Add(day).Truncate(time.Second)
+		s.update(license.UpdateParams{UpdatesUntil: license.To(until)})
+		b := s.box("pc-1")
+		b.opts.BuiltAt = until
+		l := b.open()
+		s.is(l, "valid")
+		s.update(license.UpdateParams{UpdatesUntil: license.To(until.Add(day))})
+		time.Sleep(time.Hour)
+		s.vendor.Die()
+		b.opts.BuiltAt = until.Add(day)
+		s.is(b.restart(l), "valid")
+	})
+}
+
+// TestReinstatedWithAnOldList: a file that was issued after the list counts, although
+// the list refuses all files of the license.
+func TestReinstatedWithAnOldList(t *testing.T) {
+	onStage(t, func(s *stage) {
+		l := s.box("pc-1").open()
+		s.move((*license.Service).Suspend, "unpaid")
+		s.NoErr(l.Refresh(s.Context()))
+		s.is(l, api.VerdictSuspended)
+		s.meddle(func(req *http.Request, carry func() answerOf) answerOf {
+			if strings.HasSuffix(req.URL.Path, "/file/revocations") {
+				return refuse(req, carry)
+			}
+			return carry()
+		})
+		time.Sleep(time.Minute)
+		s.move((*license.Service).Reinstate, "")
+		s.NoErr(l.Refresh(s.Context()))
+		s.True(l.Status().Valid)
+	})
+}
+
+// TestOldDenial: a denial that could not be removed does not count beside a newer file.
+func TestOldDenial(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		l := b.open()
+		old, err := json.Marshal(denial{Code: api.VerdictSuspended, Key: l.digest(), Since: time.Now().Add(-time.Hour)})
+		s.NoErr(err)
+		s.NoErr(l.Close())
+		s.NoErr(disk{b.opts.Dir}.write(denialName, string(old)))
+		s.vendor.Die()
+		s.is(b.open(), "valid")
+	})
+}
+
 // TestEndOffline: the license ends on time while the service cannot be reached,
 // and a renewal arrives by itself.
 func TestEndOffline(t *testing.T) {

@@ -146,6 +146,23 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// TestAnotherActivation: a seat that was released and taken again for the same machine
+// needs a file of its own.
+func TestAnotherActivation(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		l := b.open()
+		p := license.ActivateParams{Key: s.license.Key, Fingerprint: l.fingerprint}
+		_, err := s.service().Deactivate(s.Context(), license.DeactivateParams{Key: p.Key, Fingerprint: p.Fingerprint})
+		s.NoErr(err)
+		v, err := s.service().Activate(s.Context(), p)
+		s.NoErr(err)
+		time.Sleep(time.Hour)
+		s.is(l, "valid")
+		s.Equal(l.file.ActivationID, v.Activation.ID)
+	})
+}
+
 // TestReleaseBeforeACheck: a check that waits for the release takes no seat again.
 func TestReleaseBeforeACheck(t *testing.T) {
 	onStage(t, func(s *stage) {
