@@ -167,6 +167,8 @@ func TestRotationKeepsFilesValid(t *testing.T) {
 	is.Equal(k.State, files.KeyActive)
 	is.Equal(k.StateAt, f.now)
 	is.Equal(f.states(), "verify active next")
+	_, err = f.RotateKey(t.Context(), files.RotateKeyParams{})
+	require.ErrorIs(t, err, files.ErrKeyTooNew) // although the first key is old
 	is.Equal(f.events(), "created created rotated created")
 	events, err := f.st.Events(t.Context(), store.EventQuery{Limit: 100})
 	is.NoErr(err)
