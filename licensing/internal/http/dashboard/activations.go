@@ -121,7 +121,7 @@ func showActivations(v *visit, head licenseHead) (err error) {
 func releaseForm(v *visit, l license.License) (*formPage, error) {
 	ctx := v.r.Context()
 	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
-	if err != nil && v.isRead() { // released already: submitting the form again is not an error
+	if err != nil {
 		return nil, err
 	}
 	a := activationRow{Activation: released}

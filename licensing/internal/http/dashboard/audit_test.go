@@ -247,7 +247,14 @@ func TestAuditLogFindsDays(t *testing.T) {
 	const perDay = 20
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
 		for i := range 1000 * perDay {
-			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: first.AddDate(0, 0, i/perDay), Subject: "lic_x", Actor: "go",
+			at := first.AddDate(0, 0, i/perDay)
+			switch i % perDay {
+			case 0:
+				at = at.Add(10*time.Minute - 12*time.Hour) // shortly after midnight
+			case 1:
+				at = at.Add(-10*time.Minute - 12*time.Hour) // shortly before, by another clock
+			}
+			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: at, Subject: "lic_x", Actor: "go",
 				Data: fmt.Appendf(nil, `{"license":{"name":"Name %d"}}`, i)}
 			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
@@ -264,7 +271,7 @@ func TestAuditLogFindsDays(t *testing.T) {
 	if n := st.n.Load(); n > 40 {
 		t.Errorf("the page took %d reads of the feed", n)
 	}
-	require.Contains(t, v.get("audit?to="+first.AddDate(0, 0, -1).Format(time.DateOnly)).body, "No matching events")
+	require.Contains(t, v.get("audit?to="+first.AddDate(0, 0, -2).Format(time.DateOnly)).body, "No matching events")
 
 	pages, seen := 0, 0
 	for page := "audit?q=7&to=" + date; page != ""; pages++ {

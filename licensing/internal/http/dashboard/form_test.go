@@ -136,14 +136,25 @@ func TestPairs(t *testing.T) {
 	edit = fields(v.post(page, flat(edit)...)) // with the version of the license
 	edit.Del("more")
 	is.Equal(v.follow(v.post(page, flat(edit)...)).notice(), "Nothing was changed.")
+	edit.Add("entitlements_name", "new")
+	edit.Add("entitlements_value", "")
 	edit.Add("metadata_name", "added")
 	edit.Add("metadata_value", "later")
 	is.Equal(v.follow(v.post(page, flat(edit)...)).notice(), "Your changes have been saved.")
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
+	entitlements["new"] = true
 	is.Equal(after.Entitlements, entitlements)
 	metadata["added"] = "later"
 	is.Equal(after.Metadata, metadata)
+
+	stale := fields(v.get(page))
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Atlas 2")})
+	is.NoErr(err)
+	stale.Set("more", "metadata")
+	stale = fields(v.post(page, flat(stale)...))
+	stale.Del("more")
+	is.Equal(v.post(page, flat(stale)...).StatusCode, http.StatusConflict) // more rows do not renew the version
 
 	setPairs(edit, "entitlements", "bad", `"x`, "long", strings.Repeat("x", 256), "good", "1")
 	edit.Set("version", v.get(page).hidden("version"))

@@ -113,6 +113,10 @@ func TestImportCSVWithFaults(t *testing.T) {
 	is.Equal(s.count(), 0)
 	require.Contains(t, v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false).body, "1 license created.")
 	is.Equal(s.count(), 1)
+	l := s.license(license.CreateParams{Name: "Ida"})
+	a = v.upload("licenses/import", "file", "name,product_id,customer_id,key\nIda,atlas,cus_1,"+l.Key+"\nBob,,cus_1,\n", true)
+	require.Contains(t, a.body, "Download the bad rows</button>") // although nothing is left to import
+
 	corrected := strings.NewReplacer(",many,", ",5,", "Bob,,", "Bob,atlas,").Replace(bad.body) // with the column "error"
 	a = v.upload("licenses/import", "file", corrected, true)
 	require.Contains(t, a.body, "2 licenses will be created.")

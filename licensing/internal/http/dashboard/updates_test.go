@@ -56,4 +56,9 @@ func TestRenewUpdates(t *testing.T) {
 	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, BuiltAt: ptr(until.AddDate(1, 0, 0))})
 	is.NoErr(err)
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "Updates ended", "newer than the updates", "/renew")
+
+	is.Equal(v.change(renew, "extend", "updates", "term", "date", "expires_at", "2026-05-01").StatusCode, http.StatusSeeOther)
+	l, err = s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal([]time.Time{*l.ExpiresAt, *l.UpdatesUntil}, []time.Time{until.AddDate(0, 3, 0), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)})
 }
