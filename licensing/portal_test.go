@@ -2,6 +2,7 @@ package licensing_test
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"io"
 	"log/slog"
@@ -155,6 +156,7 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	for _, text := range []string{l.Key, "desk of cus_ada", "1 of 2 in use", "Active", "No end date"} {
 		require.Contains(t, page, text)
 	}
+	require.NotContains(t, page, `/file"><button>`) // a file needs a device
 	device := url.Values{"device": {seat.ID}}
 	w := host.visit("POST", l.ID+"/release", device)
 	is.Equal(w.Code, http.StatusSeeOther)
@@ -258,6 +260,7 @@ func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
 	page := host.visit("GET", "", nil)
 	is.Equal(page.Code, http.StatusOK)
 	is.Equal(page.Header().Get("Content-Security-Policy"), "default-src 'self'")
+	is.Equal(page.Header().Get("Referrer-Policy"), "") // the host sets the headers
 	for _, text := range []string{"<title>Ihre Lizenzen</title><nav>Shop</nav>", "Gültig", l.Name} {
 		require.Contains(t, page.Body.String(), text)
 	}
@@ -266,6 +269,72 @@ func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
 	is.Equal(page.Code, http.StatusNotFound)
 	require.Contains(t, page.Body.String(), "Nicht gefunden")
 	require.Contains(t, page.Body.String(), "<nav>Shop</nav>")
+}
+
+func TestPortalSaysWhenALicenseBeginsAndEnds(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	now := host.Clock.Now()
+	start, end := now.AddDate(0, 1, 0), now.AddDate(1, 0, 0)
+	ended := now.AddDate(0, 0, -1)
+	for want, p := range map[string]license.CreateParams{
+		"Starts on " + start.Format("2 January 2006"):                            {StartsAt: &start, ExpiresAt: &end},
+		"Ended; works until " + ended.AddDate(0, 0, 10).Format("2 January 2006"): {ExpiresAt: &ended, GraceSeconds: 10 * 86400},
+	} {
+		p.Name, p.ProductID, p.CustomerID = "Workshop", "atlas", "cus_ada"
+		l, err := host.Handler.Service().Create(t.Context(), p)
+		is.NoErr(err)
+		require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), want)
+	}
+}
+
+func TestPortalListsManyDevices(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	rules := host.Handler.Service()
+	l, err := rules.Create(t.Context(), license.CreateParams{Name: "Workshop", ProductID: `At"las / Pro`, CustomerID: "cus_ada"})
+	is.NoErr(err)
+	file := host.visit("POST", l.ID+"/file", url.Values{"device": {""}}) // for any device: there is no limit
+	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="At-las-Pro.license"`)
+	_, err = rules.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(60))})
+	is.NoErr(err)
+	for i := range 55 {
+		_, err := rules.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("fp-", i)})
+		is.NoErr(err)
+	}
+	first := host.visit("GET", l.ID, nil).Body.String()
+	_, next, _ := strings.Cut(first, "?devices=")
+	next, _, ok := strings.Cut(next, `"`)
+	is.True(ok)
+	second := host.visit("GET", l.ID+"?devices="+next, nil).Body.String()
+	is.Equal(strings.Count(second, `/release"`), 5)
+	require.NotContains(t, first+second, "in use") // neither page has all of them
+}
+
+// TestPortalReadsFormsOfABoundedSize: no customer makes the process read a large form.
+func TestPortalReadsFormsOfABoundedSize(t *testing.T) {
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	l, _ := host.license("cus_ada", "Workshop")
+	body := strings.NewReader("request=" + strings.Repeat("x", 1<<20))
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/account/licenses/"+l.ID+"/request", io.NopCloser(body))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	host.mount.ServeHTTP(w, r)
+	is.New(t).Equal(w.Code, http.StatusConflict)
+	require.AtLeast(t, body.Len(), 1<<19) // not read
+}
+
+// TestPortalOfAHostThatDoesNotAnswer: a visitor without a page of the login gets an
+// error, not an empty page.
+func TestPortalOfAHostThatDoesNotAnswer(t *testing.T) {
+	is := is.New(t)
+	var log bytes.Buffer
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	pages := h.Portal(licensing.Portal{Customer: func(http.ResponseWriter, *http.Request) (string, bool) { return "", false }})
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	is.Equal(w.Code, http.StatusInternalServerError)
+	require.Contains(t, log.String(), "without writing a response")
 }
 
 // The customer reads the name of the plan, or its ID after it was deleted, and until

@@ -282,6 +282,45 @@ func TestABodyThatStallsIsGivenUp(t *testing.T) {
 	}
 }
 
+// A deadlineRecorder has the read deadlines that a request set.
+type deadlineRecorder struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+}
+
+func (d *deadlineRecorder) SetReadDeadline(at time.Time) error {
+	d.deadlines = append(d.deadlines, at)
+	return nil
+}
+
+// TestAnImportMayTakeTenTimesAsLong as any other body.
+func TestAnImportMayTakeTenTimesAsLong(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: time.Hour}})
+	for path, want := range map[string]time.Duration{"/license": time.Hour, "/import/license": 10 * time.Hour} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader("{}"))
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		w, began := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}, time.Now()
+		c.Handler.ServeHTTP(w, r)
+		most := time.Duration(0)
+		for _, at := range w.deadlines {
+			most = max(most, at.Sub(began)) // the zero time ends a deadline
+		}
+		is.Equal(most.Round(time.Hour), want)
+	}
+}
+
+// TestAnIdempotencyKeyIsOfOneTarget, which may stand in the query.
+func TestAnIdempotencyKeyIsOfOneTarget(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	a, b := c.create("n", "p", "a"), c.create("n", "p", "b")
+	is.Equal(c.do("PATCH", "/license?id="+a, `{"name":"m"}`, "Idempotency-Key", "k").Code, http.StatusOK)
+	other := c.do("PATCH", "/license?id="+b, `{"name":"m"}`, "Idempotency-Key", "k")
+	is.Equal(other.Code, http.StatusUnprocessableEntity)
+	is.Equal(other.json["code"], "idempotency_key_reused")
+}
+
 func TestAConnectionOutlivesTheBodyTimeout(t *testing.T) {
 	is := is.New(t)
 	const timeout = 20 * time.Millisecond

@@ -114,3 +114,28 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 	all, _ := walk("", 200)
 	is.Equal(len(all), many+1)
 }
+
+// TestPagesOfTheQueue: paging lists each delivery of a paused webhook once.
+func TestPagesOfTheQueue(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t, license.EventLicenseDeleted)
+	_, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+	is.NoErr(err)
+	var want, got []string
+	for range 3 {
+		d, err := f.Test(t.Context(), w.ID)
+		is.NoErr(err)
+		want = append([]string{d.ID}, want...)
+	}
+	for p := (DeliveriesParams{WebhookID: w.ID, Status: DeliveryPending, Limit: 1}); ; {
+		page, err := f.Deliveries(t.Context(), p)
+		is.NoErr(err)
+		got = append(got, page.Data[0].ID)
+		if p.Cursor = page.NextCursor; p.Cursor == "" {
+			break
+		}
+		require.Less(t, len(got), 4)
+	}
+	is.Equal(got, want)
+}

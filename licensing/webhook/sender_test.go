@@ -42,6 +42,16 @@ func serve(t *testing.T, answer func(net.Conn)) (url string) {
 	return "http://" + ln.Addr().String() + "/"
 }
 
+// TestOverloadedReceivers: the answers after which the webhook pauses.
+func TestOverloadedReceivers(t *testing.T) {
+	is := is.New(t)
+	for code, slow := range map[int]bool{204: false, 400: false, 410: false, 429: true, 500: false, 502: true, 503: true, 504: true} {
+		o := post(t, &receivers{answer: func(string) int { return code }}, "https://x.example/")
+		is.Equal(o.attempt.StatusCode, code)
+		is.Equal(o.slow, slow)
+	}
+}
+
 // TestWhatAReceiverCanDoToUs tries to keep a sender, or to fill it.
 func TestWhatAReceiverCanDoToUs(t *testing.T) {
 	endless := func(head string, chunk []byte) func(net.Conn) {

@@ -164,7 +164,7 @@ func readKeys[T any](ctx context.Context, r store.Reader, kind string, keys []st
 // cursor.
 func (b *batch) put(tx *transaction, rec webhookRecord, cursor hookCursor, answers erasedAnswers) (hookCursor, error) {
 	if b.purged > cursor.Position {
-		rec.Skipped += b.purged - max(cursor.Position, b.after)
+		rec.Skipped += b.purged - cursor.Position
 		if err := tx.putWebhook(b.Work, rec); err != nil {
 			return cursor, err
 		}

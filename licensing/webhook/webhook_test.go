@@ -182,6 +182,15 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 	}
 }
 
+// TestAFailureNotedByAClockThatWasAhead does not count for the days until then.
+func TestAFailureNotedByAClockThatWasAhead(t *testing.T) {
+	is := is.New(t)
+	rec := webhookRecord{Status: StatusActive}
+	rec.note(resultFailed, start.Add(10*day))
+	rec.note(resultFailed, start)
+	is.Equal(rec.FailingSince, start)
+}
+
 func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -1,10 +1,15 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -114,6 +120,26 @@ func exportedErrors(t *testing.T, dir string) (names []string) {
 		}
 	}
 	return names
+}
+
+// TestWriteError: a response lists the first errors of a large invalid body, and the
+// log has failures of the service, but not those of a request that was canceled.
+func TestWriteError(t *testing.T) {
+	is := is.New(t)
+	var log bytes.Buffer
+	write := func(ctx context.Context, err error) (p api.Problem) {
+		w := httptest.NewRecorder()
+		WriteError(slog.New(slog.NewTextHandler(&log, nil)), w, httptest.NewRequestWithContext(ctx, "GET", "/", nil), err)
+		is.NoErr(json.Unmarshal(w.Body.Bytes(), &p))
+		return p
+	}
+	is.Equal(len(write(t.Context(), &license.InvalidError{Fields: make([]license.FieldError, maxErrors+10)}).Errors), maxErrors)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	is.Equal(write(canceled, context.Canceled).Status, 503)
+	is.Equal(log.String(), "")
+	is.Equal(write(t.Context(), store.ErrUnavailable).Status, 503)
+	require.Contains(t, log.String(), "request failed")
 }
 
 func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
@@ -24,6 +26,23 @@ func TestRetryAfterIsWholeSecondsAndNeverShort(t *testing.T) {
 			require.AtLeast(t, got, time.Second)
 			require.AtMost(t, got, max(wait, time.Second)*5/4+2*time.Second)
 		}
+	}
+}
+
+// A countingLimiter allows and counts all.
+type countingLimiter struct{ n int }
+
+func (l *countingLimiter) Allow(context.Context, string) (time.Duration, bool) { l.n++; return 0, true }
+
+// TestBadTokensAreCounted: a store that failed says nothing of the token.
+func TestBadTokensAreCounted(t *testing.T) {
+	is := is.New(t)
+	for status, counted := range map[int]int{401: 1, 403: 1, 503: 0} {
+		l := &countingLimiter{}
+		r := httptest.NewRequest("GET", "/", nil)
+		refusal := &auth.Error{Status: status}
+		is.Equal((&Site{cfg: Config{Limiter: l}}).unauthorized(r, refusal), refusal)
+		is.Equal(l.n, counted)
 	}
 }
 
