@@ -215,3 +215,26 @@ func TestTwoProcesses(t *testing.T) {
 		s.Equal(b.files(), []string{"clock", "key", "license.json", "revocations.jwt"})
 	})
 }
+
+// TestTwoProcessesWithAnotherKey: a denial of the old key says nothing of the new one.
+func TestTwoProcessesWithAnotherKey(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		b.opts.Key = ""
+		one, two := b.open(), b.open()
+		synctest.Wait()
+		s.NoErr(one.SetKey(s.Context(), s.license.Key))
+		s.move((*license.Service).Suspend, "unpaid")
+		s.NoErr(one.Refresh(s.Context()))
+		time.Sleep(6 * time.Minute)
+		s.Equal(two.Status().Code, api.VerdictSuspended)
+		other, err := s.service().Create(s.Context(), license.CreateParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
+		s.NoErr(err)
+		_, err = s.service().Revoke(s.Context(), license.MoveParams{ID: other.ID})
+		s.NoErr(err)
+		require.ErrorIs(s.T, one.SetKey(s.Context(), other.Key), api.VerdictRevoked)
+		s.meddle(refuse) // for the second one, the directory is enough
+		time.Sleep(6 * time.Minute)
+		s.Equal(two.Status().Code, api.VerdictRevoked)
+	})
+}

@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
@@ -44,6 +46,34 @@ func TestBadTokensAreCounted(t *testing.T) {
 		is.Equal((&Site{cfg: Config{Limiter: l}}).unauthorized(r, refusal), refusal)
 		is.Equal(l.n, counted)
 	}
+}
+
+// TestASlotIsFreeOnceTheTimeOfItsRequestIsOver, although a client that does not read
+// its response keeps the handler.
+func TestASlotIsFreeOnceTheTimeOfItsRequestIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		read, log := make(chan struct{}), slog.New(slog.DiscardHandler)
+		s := NewSite(Config{Logger: log, RequestLog: log, BodyTimeout: time.Minute, Timeout: time.Minute}, []Route{{
+			Method: "GET", Path: "/slow", Slots: make(chan struct{}, 1), Unlimited: true,
+			Handle: func(http.ResponseWriter, *http.Request) error { <-read; return nil },
+		}}, nil)
+		get := func() int {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/slow", nil))
+			return w.Code
+		}
+		go get()
+		synctest.Wait()
+		is.Equal(get(), http.StatusTooManyRequests)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		done := make(chan int, 1)
+		go func() { done <- get() }()
+		synctest.Wait()
+		close(read)
+		is.Equal(<-done, http.StatusOK)
+	})
 }
 
 func TestAddressesAreCountedByWhoHasThem(t *testing.T) {
