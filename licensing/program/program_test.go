@@ -336,9 +336,11 @@ func TestExtendedUpdates(t *testing.T) {
 func TestReinstatedWithAnOldList(t *testing.T) {
 	onStage(t, func(s *stage) {
 		l := s.box("pc-1").open()
+		time.Sleep(2 * time.Hour) // the service signs another list
 		s.move((*license.Service).Suspend, "unpaid")
 		s.NoErr(l.Refresh(s.Context()))
 		s.is(l, api.VerdictSuspended)
+		s.Equal(len(l.revoked.Licenses), 1)
 		s.meddle(func(req *http.Request, carry func() answerOf) answerOf {
 			if strings.HasSuffix(req.URL.Path, "/file/revocations") {
 				return refuse(req, carry)
