@@ -58,6 +58,7 @@ func TestRenewRefuses(t *testing.T) {
 	}{
 		"nothing":       {license.RenewParams{}, map[string]string{"expires_at": "required"}},
 		"both":          {license.RenewParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Duration: license.Duration{Days: 1}}, map[string]string{"expires_at": "required"}},
+		"extend a date": {license.RenewParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Extend: license.ExtendUpdates}, map[string]string{"extend": "out_of_range"}},
 		"the same":      {license.RenewParams{ExpiresAt: &expiry}, map[string]string{"expires_at": "out_of_range"}},
 		"within the ms": {license.RenewParams{ExpiresAt: ptr(expiry.Add(time.Microsecond))}, map[string]string{"expires_at": "out_of_range"}},
 		"earlier":       {license.RenewParams{Duration: license.Duration{Days: 1}, From: license.FromNow}, map[string]string{"expires_at": "out_of_range"}},
