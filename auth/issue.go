@@ -34,10 +34,15 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 		g, leads := a.groups.join(m)
 		if leads {
 			a.lead(ctx, g)
-		} else if err := g.wait(ctx); err != nil {
-			return "", token{}, err
-		} else if g.abandoned {
-			continue
+		} else {
+			select {
+			case <-g.done:
+			case <-ctx.Done():
+				return "", token{}, ctx.Err()
+			}
+			if g.abandoned {
+				continue
+			}
 		}
 		err := m.err
 		if err == nil {

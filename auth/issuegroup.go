@@ -37,16 +37,6 @@ type issueGroup struct {
 	abandoned bool          // set before: the request of the leader ended, so the others must try again
 }
 
-// wait waits for the end of the update.
-func (g *issueGroup) wait(ctx context.Context) error {
-	select {
-	case <-g.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // entries makes the tokens of the group and returns their entries and how many
 // tokens these have. Tokens with the same secret and scopes have one entry; all are
 // issued at the time of the latest request. It returns an error if no request gets a

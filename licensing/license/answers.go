@@ -6,23 +6,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An eraser removes what receivers of events answered to them. Its function is nil
-// if nothing keeps answers.
-type eraser struct {
-	fn func(ctx context.Context, st store.Store, events []store.Event) error
-}
-
 // OnErase sets the function that [Service.EraseCustomer] calls with the events that
-// it blanks, outside its Updates. Call it before the Service is used.
+// it blanks, outside its Updates, to remove what receivers of webhooks answered to
+// them. Call it before the Service is used or copied.
 func (s internals) OnErase(fn func(ctx context.Context, st store.Store, events []store.Event) error) {
-	s.erasing.fn = fn
+	s.onErase = fn
 }
 
-func (e *eraser) answers(ctx context.Context, st store.Store, events []store.Event) error {
-	if e.fn == nil || len(events) == 0 {
+func (s *Service) eraseAnswersTo(ctx context.Context, events []store.Event) error {
+	if s.onErase == nil || len(events) == 0 {
 		return nil
 	}
-	return e.fn(ctx, st, events)
+	return s.onErase(ctx, internals{s}.Store(), events)
 }
 
 // eraseAnswers removes the answers to the events that EraseCustomer blanks next.
@@ -53,5 +48,5 @@ func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int
 			return 0, err
 		}
 	}
-	return after, s.erasing.answers(ctx, internals{s}.Store(), events)
+	return after, s.eraseAnswersTo(ctx, events)
 }

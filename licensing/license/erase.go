@@ -73,7 +73,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 			return s.appendOther(ctx, tx, store.Event{Type: EventCustomerErased, Data: record.Encode(total)})
 		})
 		if err == nil { // again, for answers that were stored before the events were blanked
-			err = s.erasing.answers(ctx, internals{s}.Store(), blanked)
+			err = s.eraseAnswersTo(ctx, blanked)
 		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)

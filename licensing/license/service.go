@@ -107,7 +107,7 @@ type Service struct {
 	searched  *atomic.Int64 // how long the searches of a request took; nil: each has its own time
 	counts    *countCache
 	pending   *pendingUsage
-	erasing   *eraser
+	onErase   func(ctx context.Context, st store.Store, events []store.Event) error // nil: nothing keeps answers
 	caller    Caller
 	tx        *transaction // set inside Atomically and Once
 	holder    bool         // acts for a license key holder
@@ -139,7 +139,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage(), erasing: new(eraser)}
+	return &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
 }
 
 // Options returns the options in effect, with defaults filled in.
