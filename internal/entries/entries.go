@@ -34,6 +34,22 @@ func All(ctx context.Context, r store.Reader, q store.EntryQuery) iter.Seq2[stor
 	}
 }
 
+// Of returns what read makes of the entries of a kind that have some keys, by key. It
+// takes as many keys as a query does.
+func Of[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {
+	found := make(map[string]T, len(keys))
+	if len(keys) == 0 {
+		return found, nil
+	}
+	all, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
+	for _, e := range all {
+		if err == nil {
+			found[e.Key], err = read(e)
+		}
+	}
+	return found, err
+}
+
 // PurgeBatch is the largest number of entries of a kind that [Purge] removes.
 const PurgeBatch = 100
 

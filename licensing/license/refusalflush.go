@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -124,7 +125,7 @@ func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
 
 // refusalEntries returns the entries of the licenses in the batch and of the
 // fingerprints that they refused, except for licenses that have been deleted.
-func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (entries []store.Entry, err error) {
+func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (put []store.Entry, err error) {
 	ids := slices.Sorted(maps.Keys(b.licenses))
 	if len(ids) == 0 {
 		return nil, nil
@@ -133,7 +134,7 @@ func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	records, err := stored[refusalRecord](ctx, tx, refusalKind, ids)
+	records, err := entries.Of(ctx, tx, refusalKind, ids, readJSON[refusalRecord])
 	if err != nil {
 		return nil, err
 	}
@@ -143,51 +144,37 @@ func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Ti
 		if rec.trim(now); len(rec.Codes) == 0 {
 			continue
 		}
-		entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
+		put = append(put, store.Entry{Kind: refusalKind, Key: l.ID, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
 		refused, err := putRefused(ctx, tx, l.ID, b.licenses[l.ID].Recent, now)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, refused...)
+		put = append(put, refused...)
 	}
-	return entries, nil
+	return put, nil
 }
 
 // usageEntries returns the entries of the days in the batch.
-func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.Time) (entries []store.Entry, err error) {
+func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.Time) (put []store.Entry, err error) {
 	days := slices.Sorted(maps.Keys(b.days))
 	keys := make([]string, len(days))
 	for i, day := range days {
 		keys[i] = dayText(day)
 	}
-	records, err := stored[usageRecord](ctx, r, usageKind, keys)
+	records, err := entries.Of(ctx, r, usageKind, keys, readJSON[usageRecord])
 	if err != nil {
 		return nil, err
 	}
 	for i, day := range days {
 		rec := records[keys[i]]
 		rec.merge(*b.days[day])
-		entries = append(entries, store.Entry{Kind: usageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
+		put = append(put, store.Entry{Kind: usageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
 	}
-	return entries, nil
+	return put, nil
 }
 
-// stored reads the records with the given keys.
-func stored[T any](ctx context.Context, r store.Reader, kind string, keys []string) (map[string]T, error) {
-	if len(keys) == 0 {
-		return map[string]T{}, nil
-	}
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
-	if err != nil {
-		return nil, err
-	}
-	records := make(map[string]T, len(keys))
-	for _, e := range entries {
-		var record T
-		if err := decode(e.Data, &record); err != nil {
-			return nil, err
-		}
-		records[e.Key] = record
-	}
-	return records, nil
+// readJSON decodes the data of an entry.
+func readJSON[T any](e store.Entry) (v T, err error) {
+	err = decode(e.Data, &v)
+	return v, err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -87,7 +88,7 @@ func (s internals) RefusedLicenses(ctx context.Context, p refusedParams) (page P
 		pending := s.pending.ids(maxPending)
 		slices.Sort(pending)
 		if p.Cursor == "" {
-			records, err := stored[refusalRecord](ctx, r, refusalKind, pending)
+			records, err := entries.Of(ctx, r, refusalKind, pending, readJSON[refusalRecord])
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -77,13 +78,10 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 		n, err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0)})
 		return n, false, err
 	}
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		n, err = readSeatCount(e)
 	}
-	if n, err = strconv.Atoi(string(e.Data)); err != nil {
-		return 0, false, fmt.Errorf("license %s: count of seats: %w", id, err)
-	}
-	return n, true, nil
+	return n, err == nil, err
 }
 
 // SeatCounts returns how many activations of the given licenses were not
@@ -106,20 +104,15 @@ func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]int
 
 // seatCounts returns the stored counts of licenses.
 func seatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]int, error) {
-	counts := make(map[string]int, len(ids))
-	if len(ids) == 0 {
-		return counts, nil
-	}
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: seatsKind, Keys: ids})
+	return entries.Of(ctx, r, seatsKind, ids, readSeatCount)
+}
+
+func readSeatCount(e store.Entry) (int, error) {
+	n, err := strconv.Atoi(string(e.Data))
 	if err != nil {
-		return nil, err
+		return 0, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
 	}
-	for _, e := range entries {
-		if counts[e.Key], err = strconv.Atoi(string(e.Data)); err != nil {
-			return nil, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
-		}
-	}
-	return counts, nil
+	return n, nil
 }
 
 // allSeatCounts returns the counts of licenses. Those that are not stored, as after a

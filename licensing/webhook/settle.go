@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -124,7 +125,7 @@ func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string
 	for _, b := range batches {
 		keys = append(keys, b.hook.ID)
 	}
-	hooks, err := readKeys(r.Work, tx, webhookKind, keys, readWebhookEntry)
+	hooks, err := entries.Of(r.Work, tx, webhookKind, keys, readWebhookEntry)
 	for _, b := range batches {
 		if rec, ok := hooks[b.hook.ID]; ok && err == nil {
 			rec.Status, err = b.report(tx, rec)
@@ -134,7 +135,7 @@ func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string
 	if err != nil {
 		return nil, err
 	}
-	if cursors, err = readKeys(r.Work, tx, cursorKind, keys, readCursorEntry); err != nil {
+	if cursors, err = entries.Of(r.Work, tx, cursorKind, keys, readCursorEntry); err != nil {
 		return nil, err
 	}
 	answers := erasedAnswers{tx, make(map[int64]bool)}
@@ -146,18 +147,6 @@ func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string
 		}
 	}
 	return cursors, nil
-}
-
-// readKeys reads the entries with some keys.
-func readKeys[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {
-	found := make(map[string]T)
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
-	for _, e := range entries {
-		if err == nil {
-			found[e.Key], err = read(e)
-		}
-	}
-	return found, err
 }
 
 // put stores the deliveries of the batch and the cursor of its webhook, and returns the
