@@ -182,13 +182,13 @@ func (g *group) withoutLast() {
 	t.mu.Lock() // the connection is free, and the function does not end meanwhile
 	defer t.mu.Unlock()
 	if !t.over.Load() {
-		t.leave()
+		t.leaveGroup()
 	}
 }
 
-// leave commits the group without its last member, which takes long: the updates
+// leaveGroup commits the group without its last member, which takes long: the updates
 // before that one must not wait for it. Call it with mu.
-func (t *tx) leave() error {
+func (t *tx) leaveGroup() error {
 	if w := t.others; t.err != errAgain {
 		t.err = errAgain
 		if w.keep(false) == nil {

@@ -42,7 +42,7 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (driver.Result,
 		return nil, err
 	}
 	if t.wrote++; t.wrote > largeUpdate && t.others != nil {
-		return nil, t.leave()
+		return nil, t.leaveGroup()
 	}
 	result, err := t.conn.exec(text, args...)
 	if err == nil {
@@ -96,7 +96,7 @@ func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx contex
 	if len(rows) > largeUpdate && t.others != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		return t.leave()
+		return t.leaveGroup()
 	}
 	if len(rows) > 1 {
 		ctx = context.WithoutCancel(ctx)
