@@ -11,10 +11,8 @@
 //   - nullable: null is allowed and means the zero value
 //   - credential: a license key, by which the caller is known
 //   - flag: a parameter of queries that is true if it is present, with any value
-//   - body: a member of bodies only, never a parameter of a query
 //   - names: the field is not on the wire and receives the names of the members that
 //     are present
-//   - "-": not on the wire; the json tag only names the field in errors
 //
 // Each member of the wrong form is a [FieldError]. Decoding reports all errors of
 // a struct together. The rules check the values themselves; with [Merge] what they

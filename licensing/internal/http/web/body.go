@@ -44,7 +44,8 @@ func noBody(r *http.Request) error {
 func checkContent(r *http.Request, types []string) error {
 	for _, coding := range r.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(coding, "identity") {
-			return unsupported("Send the body without Content-Encoding.", "Accept-Encoding", "identity")
+			return NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+				"Send the body without Content-Encoding.").WithHeader("Accept-Encoding", "identity")
 		}
 	}
 	if given := r.Header.Values("Content-Type"); len(given) == 1 {
@@ -57,15 +58,12 @@ func checkContent(r *http.Request, types []string) error {
 			return nil
 		}
 	}
-	p := unsupported("Send the body with Content-Type: "+strings.Join(types, " or ")+".", "Accept", strings.Join(types, ", "))
+	p := NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+		"Send the body with Content-Type: "+strings.Join(types, " or ")+".").WithHeader("Accept", strings.Join(types, ", "))
 	if r.Method == http.MethodPatch {
 		p.Header.Set("Accept-Patch", strings.Join(types, ", "))
 	}
 	return p
-}
-
-func unsupported(detail, header, value string) *Problem {
-	return NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", detail).WithHeader(header, value)
 }
 
 // readBody reads the body of r, with one of the media types, within the size and

@@ -129,7 +129,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		}
 	}
 	rules := x.site.rules(x, r, route)
-	body, err := e.readBody(x, r, route, rules, params)
+	body, err := e.readMembers(x, r, route, rules, params)
 	if err != nil {
 		return err
 	}
@@ -229,9 +229,9 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	return err
 }
 
-// readBody reads the body of r into the parameters, and returns it. A request whose
+// readMembers reads the body of r into the parameters, and returns it. A request whose
 // parameters have no members must not have a body.
-func (e *Endpoint) readBody(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body []byte, err error) {
+func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body []byte, err error) {
 	switch {
 	case route.Probe:
 		return nil, nil

@@ -93,11 +93,11 @@ func newMux(routes []Route, serve func(w http.ResponseWriter, r *http.Request, r
 					r.SetPathValue(name, value[1:])
 				}
 			}
+			chosen := &route
 			if first != nil && strings.HasPrefix(r.PathValue(names[0]), first.Prefix) {
-				serve(w, r, first)
-			} else {
-				serve(w, r, &route)
+				chosen = first
 			}
+			serve(w, r, chosen)
 		})
 	}
 	return mux, methods
@@ -113,7 +113,7 @@ func parametersOf(path string) (names []string) {
 	return names
 }
 
-// forMux returns r with a path that a mux routes as it is. To a mux, a segment of %2F
+// forMux returns r, whose path is clean, with one that a mux routes as it is. To a mux, a segment of %2F
 // is the end of a path with a trailing slash, so segments of slashes get one more,
 // which the handlers take off again.
 func forMux(r *http.Request) *http.Request {
@@ -122,7 +122,7 @@ func forMux(r *http.Request) *http.Request {
 	}
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for i, segment := range segments {
-		if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
+		if value, _ := url.PathUnescape(segment); onlySlashes(value) {
 			segments[i] += "%2F"
 		}
 	}
@@ -180,14 +180,17 @@ func PathTooLong(escaped string) bool {
 // of all pages are relative to the same directory.
 const home = "dashboard/"
 
-// isClean reports whether an escaped path begins with exactly one slash, and has
-// neither an empty segment, a trailing slash, a dot segment in any spelling, nor a
-// segment that is not text. A mux would redirect other paths; here they match no
-// route.
+// isClean reports whether an escaped path is not too long, begins with exactly one
+// slash, and has neither an empty segment, a trailing slash, a dot segment in any
+// spelling, nor a segment that is not text. A mux would redirect other paths; here
+// they match no route.
 func isClean(escaped string) bool {
 	rest, ok := strings.CutPrefix(escaped, "/")
-	if !ok || rest == "" || rest == home {
-		return ok
+	switch {
+	case !ok || PathTooLong(escaped):
+		return false
+	case rest == "" || rest == home:
+		return true
 	}
 	for segment := range strings.SplitSeq(rest, "/") {
 		s, err := url.PathUnescape(segment)

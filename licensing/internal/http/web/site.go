@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,10 +88,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.recovered(x, r, v)
 		}
 	}()
-	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
-		s.handle(x, r, nil)
-	} else {
+	if isClean(r.URL.EscapedPath()) {
 		s.mux.ServeHTTP(x, forMux(r))
+	} else {
+		s.handle(x, r, nil)
 	}
 }
 
@@ -135,13 +136,11 @@ func standardHeader(h http.Header, requestID string) {
 // path supports.
 func (s *Site) refuse(x *exchange, r *http.Request) error {
 	var allowed string
-	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
-		if isClean(escaped) {
-			allowed, x.pattern = s.allowed(r.URL)
-		}
-		if allowed == "" {
-			s.hintAtMount(escaped)
-		}
+	if isClean(r.URL.EscapedPath()) {
+		allowed, x.pattern = s.allowed(r.URL)
+	}
+	if allowed == "" {
+		s.hintAtMount(r.URL.EscapedPath())
 	}
 	switch {
 	case allowed == "" && x.page:
@@ -212,7 +211,10 @@ func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	}
 	if route.Scope != "" && (route.ScopeFor == "" || r.URL.Query().Has(route.ScopeFor)) {
 		if x.grant, err = s.cfg.Authenticate(r, route.Scope); err != nil {
-			return s.unauthorized(r, err)
+			if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {
+				err = cmp.Or(s.limit(r, ""), err) // of the address; valid tokens from there are not affected
+			}
+			return err
 		}
 	}
 	if x.page || route.Unlimited { // the pages limit sign-ins themselves
@@ -221,22 +223,10 @@ func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	return s.limit(r, x.grant.ClientID)
 }
 
-// unauthorized returns the problem for a request without a valid token. Such
-// requests count toward the limit of their address; requests with a valid token
-// from there are not affected. Store failures do not count.
-func (s *Site) unauthorized(r *http.Request, err error) error {
-	if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {
-		if limited := s.limit(r, ""); limited != nil {
-			return limited
-		}
-	}
-	return err
-}
-
 // hintAtMount logs, once, how to fix a mount that strips too much or too little:
 // a path matches no route, but would with a leading slash, or a suffix of it does.
 func (s *Site) hintAtMount(path string) {
-	if s.mountHinted.Load() {
+	if s.mountHinted.Load() || PathTooLong(path) {
 		return
 	}
 	hint := ""
