@@ -75,7 +75,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.site = web.Config{
 		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service, SignFile: h.files.Sign,
 		MaxBody: opts.Limits.MaxBody, BodyTimeout: opts.Limits.BodyTimeout, Timeout: opts.Limits.Timeout,
-		Limiter: limiter, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
+		Limiter: limiter, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins, After: h.look,
 	}
 	pages := h.section()
 	routes := endpoints.Routes(endpoints.Config{
@@ -88,9 +88,9 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		MaxImport:   opts.Limits.MaxImport,
 	})
-	h.whole = h.watched(web.NewSite(h.site, routes, pages))
-	h.api = h.watched(web.NewSite(h.site, routes, nil))
-	h.pages = h.watched(web.NewSite(h.site, nil, pages))
+	h.whole = web.NewSite(h.site, routes, pages)
+	h.api = web.NewSite(h.site, routes, nil)
+	h.pages = web.NewSite(h.site, nil, pages)
 	return h
 }
 

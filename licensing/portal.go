@@ -120,5 +120,5 @@ func (h *Handler) Portal(p Portal) http.Handler {
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
 		Customer: p.Customer, Page: p.Page, Texts: p.Texts.withDefaults(),
 	})
-	return h.watched(web.NewSite(h.site, nil, pages.Section()))
+	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// watched wraps next with a check of the backlog after the response.
-func (h *Handler) watched(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r)
-		h.watch.look(w, r, h)
-	})
-}
-
 // A watch logs, once, that the work of Handler.Run is overdue.
 // It checks periodically, after a request.
 type watch struct {
@@ -32,11 +24,11 @@ const (
 // response is flushed first, which completes it if its length is known. (On
 // HTTP/2 the stream stays open until look returns.) After other responses, the
 // check waits for the next request.
-func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
-	if rw.Header().Get("Content-Length") == "" || !w.due(h.opts.Now()) {
+func (h *Handler) look(w http.ResponseWriter, r *http.Request) {
+	if w.Header().Get("Content-Length") == "" || !h.watch.due(h.opts.Now()) {
 		return
 	}
-	_ = http.NewResponseController(rw).Flush() // if rw cannot flush, the client waits
+	_ = http.NewResponseController(w).Flush() // if w cannot flush, the client waits
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
 	defer cancel()
 	b, err := h.engine.Backlog(ctx)
@@ -44,9 +36,9 @@ func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
 		return // store failures are logged elsewhere
 	}
 	h.opts.Logger.WarnContext(ctx, "licensing: events, deliveries or expiry notices are overdue; check that Handler.Run is running")
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.told = true
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	h.watch.told = true
 }
 
 // due reports whether a check is due. The first is some time after the first

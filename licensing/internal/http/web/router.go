@@ -53,6 +53,9 @@ type Route struct {
 	// Unlimited marks an endpoint that reads nothing. Its requests do not
 	// count toward a rate limit.
 	Unlimited bool
+
+	names    []string // of the parameters of the path
+	prefixed *Route   // the route with a Prefix before this one; nil: none
 }
 
 func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
@@ -64,19 +67,19 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 const noRoute = "/"
 
 // newMux returns a mux for clean paths, which it never redirects, and the methods of
-// the routes. It calls serve with the route of a request; nil: none. It panics if two
-// routes are equal.
-func newMux(routes []Route, serve func(w http.ResponseWriter, r *http.Request, route *Route)) (mux *http.ServeMux, methods []string) {
+// the routes. It calls missing for requests without a route. It panics if two routes
+// are equal.
+func newMux(routes []Route, missing http.HandlerFunc) (mux *http.ServeMux, methods []string) {
 	mux = http.NewServeMux()
-	mux.HandleFunc(noRoute, func(w http.ResponseWriter, r *http.Request) { serve(w, r, nil) })
+	mux.HandleFunc(noRoute, missing)
 	var prefixed *Route
 	for _, route := range routes {
+		route.names = parametersOf(route.Path)
 		if route.Prefix != "" {
 			prefixed = &route
 			continue
 		}
-		first := prefixed // has the same pattern
-		prefixed = nil
+		route.prefixed, prefixed = prefixed, nil
 		pattern := route.Method + " " + route.Path
 		if route.OAuth {
 			pattern = route.Path // with any method
@@ -86,19 +89,7 @@ func newMux(routes []Route, serve func(w http.ResponseWriter, r *http.Request, r
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}
-		names := parametersOf(route.Path)
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			for _, name := range names {
-				if value := r.PathValue(name); onlySlashes(value) {
-					r.SetPathValue(name, value[1:])
-				}
-			}
-			chosen := &route
-			if first != nil && strings.HasPrefix(r.PathValue(names[0]), first.Prefix) {
-				chosen = first
-			}
-			serve(w, r, chosen)
-		})
+		mux.Handle(pattern, &route)
 	}
 	return mux, methods
 }

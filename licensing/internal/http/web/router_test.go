@@ -1,10 +1,12 @@
 package web
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 )
@@ -25,26 +27,32 @@ func TestUncleanPaths(t *testing.T) {
 	}
 }
 
-func nothing(http.ResponseWriter, *http.Request) error { return nil }
+// sited returns a Site of routes, which call serve.
+func sited(routes []Route, serve func(r *http.Request, route Route)) *Site {
+	for i, route := range routes {
+		routes[i].Handle = func(_ http.ResponseWriter, r *http.Request) error {
+			serve(r, route)
+			return nil
+		}
+	}
+	log := slog.New(slog.DiscardHandler)
+	return NewSite(Config{Logger: log, RequestLog: log, Timeout: time.Minute, After: func(http.ResponseWriter, *http.Request) {}}, routes, nil)
+}
 
 func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 	var found, value string
-	var at *url.URL
-	s := new(Site)
-	s.mux, s.methods = newMux([]Route{
-		{Method: "GET", Path: "/license/{id}", Prefix: "lic_", Handle: nothing},
-		{Method: "GET", Path: "/license/{id}", Handle: nothing},
-		{Method: "PATCH", Path: "/license/{id}", Handle: nothing},
-		{Method: "POST", Path: "/license/validate", Handle: nothing},
-		{Method: "GET", Path: "/license", Handle: nothing},
-		{Method: "GET", Path: "/", Handle: nothing},
-		{Method: "GET", Path: "/dashboard", Handle: nothing},
-		{Method: "GET", Path: "/dashboard/", Handle: nothing},
-		{Method: "POST", Path: "/oauth/token", Handle: nothing, OAuth: true},
-	}, func(_ http.ResponseWriter, r *http.Request, route *Route) {
-		if at = r.URL; route != nil {
-			found, value = route.Path+route.Prefix, r.PathValue("id")
-		}
+	s := sited([]Route{
+		{Method: "GET", Path: "/license/{id}", Prefix: "lic_"},
+		{Method: "GET", Path: "/license/{id}"},
+		{Method: "PATCH", Path: "/license/{id}"},
+		{Method: "POST", Path: "/license/validate"},
+		{Method: "GET", Path: "/license"},
+		{Method: "GET", Path: "/"},
+		{Method: "GET", Path: "/dashboard"},
+		{Method: "GET", Path: "/dashboard/"},
+		{Method: "POST", Path: "/oauth/token", OAuth: true},
+	}, func(r *http.Request, route Route) {
+		found, value = route.Path+route.Prefix, r.PathValue("id")
 	})
 	for _, c := range []struct{ method, path, route, value, pattern, allow string }{
 		{"POST", "/license/validate", "/license/validate", "", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
@@ -69,10 +77,10 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "/", nil)
 		r.URL.Path, _ = url.PathUnescape(c.path)
 		r.URL.RawPath = c.path
-		s.mux.ServeHTTP(httptest.NewRecorder(), forMux(r))
+		s.ServeHTTP(httptest.NewRecorder(), r)
 		is.Equal(found, c.route)
 		is.Equal(value, c.value)
-		allow, pattern := s.allowed(at)
+		allow, pattern := s.allowed(forMux(r).URL)
 		is.Equal(allow, c.allow)
 		is.Equal(pattern, c.pattern)
 	}
@@ -81,5 +89,5 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 func TestTwoRoutesThatAreTheSamePanic(t *testing.T) {
 	is := is.New(t)
 	defer func() { is.True(recover() != nil) }()
-	newMux([]Route{{Method: "GET", Path: "/x", Handle: nothing}, {Method: "GET", Path: "/x", Handle: nothing}}, nil)
+	newMux([]Route{{Method: "GET", Path: "/x"}, {Method: "GET", Path: "/x"}}, http.NotFound)
 }

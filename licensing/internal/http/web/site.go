@@ -26,7 +26,7 @@ import (
 const Version = "1"
 
 // Config configures a [Site]. Logger, RequestLog, Authenticate, Rules, MaxBody,
-// BodyTimeout and Timeout are required.
+// BodyTimeout, Timeout and After are required.
 type Config struct {
 	Logger       *slog.Logger
 	RequestLog   *slog.Logger                       // gets a line for each request
@@ -40,6 +40,8 @@ type Config struct {
 	Timeout        time.Duration // how long a request may take
 	ClientIP       func(*http.Request) netip.Addr
 	AllowedOrigins []string // of browser programs
+
+	After func(http.ResponseWriter, *http.Request) // called after each response, unless its handler has panicked
 
 	// Limiter limits the rates of callers, as licensing.Limiter does; nil: none.
 	Limiter interface {
@@ -65,7 +67,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.mux, s.methods = newMux(routes, s.handle)
+	s.mux, s.methods = newMux(routes, s.missing)
 	return s
 }
 
@@ -82,7 +84,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	timeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
-	defer s.observe(r, x)
+	ended := false // without a panic
+	defer func() {
+		s.observe(r, x)
+		if ended {
+			s.cfg.After(w, r)
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			s.recovered(x, r, v)
@@ -91,8 +99,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isClean(r.URL.EscapedPath()) {
 		s.mux.ServeHTTP(x, forMux(r))
 	} else {
-		s.handle(x, r, nil)
+		s.missing(x, r)
 	}
+	ended = true
 }
 
 // A Section holds the routes of pages for operators. Their responses have their
@@ -132,6 +141,14 @@ func standardHeader(h http.Header, requestID string) {
 	h["X-Content-Type-Options"] = values[2:3:3]
 }
 
+// missing serves a request without a route.
+func (s *Site) missing(w http.ResponseWriter, r *http.Request) {
+	x := w.(*exchange)
+	if err := s.refuse(x, r); err != nil {
+		Fail(x, r, err)
+	}
+}
+
 // refuse responds to a request without a route. OPTIONS returns the methods that the
 // path supports.
 func (s *Site) refuse(x *exchange, r *http.Request) error {
@@ -158,15 +175,18 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 }
 
-// handle serves a request to a route; nil: none. The handler of the route reads the
-// body, after all checks.
-func (s *Site) handle(w http.ResponseWriter, r *http.Request, route *Route) {
-	x := w.(*exchange)
-	if route == nil {
-		if err := s.refuse(x, r); err != nil {
-			Fail(x, r, err)
+// ServeHTTP implements [http.Handler], inside a Site. The handler of the route reads
+// the body, after all checks.
+func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, route := w.(*exchange), rt
+	s := x.site
+	for _, name := range rt.names {
+		if value := r.PathValue(name); onlySlashes(value) { // see forMux
+			r.SetPathValue(name, value[1:])
 		}
-		return
+	}
+	if rt.prefixed != nil && strings.HasPrefix(r.PathValue(rt.names[0]), rt.prefixed.Prefix) {
+		route = rt.prefixed
 	}
 	timeout := s.cfg.Timeout
 	if route.Bulk {
