@@ -54,15 +54,9 @@ func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 
 // query returns the parameters of the filter.
 func (f *auditFilter) query() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{
+	return queryOf(map[string]string{
 		"q": f.Search, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To, "subject": f.Subject, "customer": f.Customer,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return q
+	})
 }
 
 // params returns the parameters of a read for a page that has room for some more

@@ -80,14 +80,10 @@ func changeLine(label, from, to string) string {
 func describeMapChange(label string, c license.FieldChange) (lines []string) {
 	before, _ := c.From.(map[string]any)
 	after, _ := c.To.(map[string]any)
-	names := slices.Collect(maps.Keys(before))
-	for name := range after {
-		if _, kept := before[name]; !kept {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	all := map[string]any{}
+	maps.Copy(all, before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		from, had := before[name]
 		to, has := after[name]
 		text := label + " " + name

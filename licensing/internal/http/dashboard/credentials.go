@@ -11,9 +11,6 @@ import (
 // credentialsPage is the number of credentials on a page of the list.
 const credentialsPage = 50
 
-// credentialRow is a credential with what it allows in words.
-type credentialRow struct{ auth.Client }
-
 // scopeWords are the scopes in a few words.
 var scopeWords = map[string]string{
 	auth.ScopeLicenseRead:     "read licenses",
@@ -23,10 +20,10 @@ var scopeWords = map[string]string{
 	auth.ScopeTokenIntrospect: "introspect tokens",
 }
 
-// Access describes the scopes: "Read and change licenses, read events".
-func (c credentialRow) Access() string {
+// describeScopes describes scopes: "Read and change licenses, read events".
+func describeScopes(scopes []string) string {
 	var words []string
-	for _, s := range c.Scopes {
+	for _, s := range scopes {
 		if s == auth.ScopeLicenseWrite && slices.Contains(words, scopeWords[auth.ScopeLicenseRead]) {
 			words[0] = "read and change licenses"
 			continue
@@ -36,12 +33,12 @@ func (c credentialRow) Access() string {
 	return sentenceCase(strings.Join(words, ", "))
 }
 
-// For describes the products that the client can access.
-func (c credentialRow) For() string {
-	if c.Products == nil {
+// describeProducts describes the products that a client can access.
+func describeProducts(products []string) string {
+	if products == nil {
 		return "all products"
 	}
-	return "only " + strings.Join(c.Products, ", ")
+	return "only " + strings.Join(products, ", ")
 }
 
 // showSettings redirects to the first page of the settings.
@@ -60,15 +57,10 @@ func showCredentials(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var body struct {
-		Rows []credentialRow
+	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: struct {
+		Rows []auth.Client
 		pager
-	}
-	body.pager = newPager(nil, "after", after, clients.NextCursor)
-	for _, c := range clients.Data {
-		body.Rows = append(body.Rows, credentialRow{c})
-	}
-	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: body})
+	}{clients.Data, newPager(nil, "after", after, clients.NextCursor)}})
 }
 
 func showCredential(v *visit) error {
@@ -77,10 +69,10 @@ func showCredential(v *visit) error {
 		return err
 	}
 	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: struct {
-		credentialRow
+		auth.Client
 		Quick *quickStart
 		Via   string // how the secret was sent last
-	}{credentialRow{c}, v.quickStart(c, "YOUR_SECRET"), usedVia[c.LastUsedVia]}})
+	}{c, v.quickStart(c, "YOUR_SECRET"), usedVia[c.LastUsedVia]}})
 }
 
 // usedVia describes how a client sent its secret, by auth.Client.LastUsedVia.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -85,10 +84,7 @@ func (d directory) describe(v *visit, row *nameRow) error {
 func (d directory) show(v *visit) error {
 	q := v.r.URL.Query()
 	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Search: strings.TrimSpace(q.Get("q"))}
-	filter := url.Values{}
-	if body.Search != "" {
-		filter.Set("q", body.Search)
-	}
+	filter := queryOf(map[string]string{"q": body.Search})
 	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
 	if errors.Is(err, license.ErrInvalid) {

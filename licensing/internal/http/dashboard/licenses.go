@@ -66,13 +66,9 @@ func readFilter(q url.Values) filter {
 
 // query returns the filter as a query, without empty values.
 func (f filter) query() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return q
+	return queryOf(map[string]string{
+		"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort,
+	})
 }
 
 // params returns the list parameters for the filter.

@@ -39,11 +39,7 @@ func (v *visit) listRef() string { return withQuery("licenses", v.listState()) }
 
 // listQuery returns the query that keeps the state of the license list.
 func (v *visit) listQuery() url.Values {
-	q := url.Values{}
-	if state := v.listState(); state != "" {
-		q.Set("list", state)
-	}
-	return q
+	return queryOf(map[string]string{"list": v.listState()})
 }
 
 // keepList adds the state of the license list to a reference.

@@ -34,6 +34,8 @@ func pageTemplates() map[string]func() *template.Template {
 			"keyEnd":    keyEndOf,
 			"sentence":  sentence,
 			"seconds":   func(n int64) string { return sentenceCase(describeSeconds(n)) },
+			"access":    describeScopes,
+			"products":  describeProducts,
 			"asset":     func(name string) string { return "static/" + hashedNames[name] },
 		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
 	})
@@ -107,16 +109,17 @@ func newPager(filter url.Values, name, cursor, next string) (p pager) {
 }
 
 // A licenseTable is a table of licenses that links to their pages, with the query
-// Keep.
+// Keep. The kind "pick" has checkboxes, and "customer" and "product" are about one of
+// these.
 type licenseTable struct {
 	page
-	Keep string
-	Rows []licenseRow
+	Rows       []licenseRow
+	Keep, Kind string
 }
 
-// Table returns a table of licenses, whose pages get the query keep.
-func (p page) Table(rows []licenseRow, keep string) licenseTable {
-	return licenseTable{p, keep, rows}
+// Table returns a table of licenses.
+func (p page) Table(rows []licenseRow, keep, kind string) licenseTable {
+	return licenseTable{p, rows, keep, kind}
 }
 
 // render writes a page. It executes the template before it writes, so that the

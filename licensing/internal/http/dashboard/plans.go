@@ -46,10 +46,7 @@ type planUse struct {
 func (v *visit) planUses() (func(id string) planUse, error) {
 	q := v.r.URL.Query()
 	if q.Get("count") == "" {
-		to := url.Values{"count": {"1"}}
-		if after := q.Get("after"); after != "" {
-			to.Set("after", after)
-		}
+		to := queryOf(map[string]string{"count": "1", "after": q.Get("after")})
 		return func(id string) planUse { return planUse{ID: id, Count: "?" + to.Encode()} }, nil
 	}
 	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())

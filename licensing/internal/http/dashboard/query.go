@@ -19,6 +19,17 @@ var parameterValues = map[string]func(value string) bool{
 	"sort":    func(value string) bool { return sortLabels[value] != "" },
 }
 
+// queryOf returns a query with the values that are not empty.
+func queryOf(values map[string]string) url.Values {
+	q := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
 // checkQuery returns an error if the query of a request has a part that the page
 // would ignore. A page without a filter that the operator has mistyped would be
 // about other licenses than the operator means.

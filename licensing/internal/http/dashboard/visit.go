@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -157,13 +158,8 @@ func redirectTo(w http.ResponseWriter, reference string) {
 func local(reference string) string {
 	u, err := url.Parse(reference)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" ||
-		strings.HasPrefix(reference, "/") || strings.ContainsFunc(reference, notInReference) {
+		!fs.ValidPath(u.Path) || u.Path == "." || strings.ContainsFunc(reference, notInReference) {
 		return ""
-	}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return ""
-		}
 	}
 	return reference
 }

@@ -236,11 +236,7 @@ func showWebhook(v *visit) error {
 	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
-	filter := url.Values{}
-	if p.Status != "" {
-		filter.Set("status", string(p.Status))
-	}
-	body.pager = newPager(filter, "cursor", p.Cursor, result.NextCursor)
+	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)
 	for _, to := range []*string{&body.Next, &body.First} {
 		if *to != "" {
 			*to += "#deliveries"
