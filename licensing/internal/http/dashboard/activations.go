@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -100,9 +98,6 @@ func showActivations(v *visit, head licenseHead) (err error) {
 		body.Other = v.keepList(activationsPath(l.ID))
 	}
 	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
-	if errors.Is(err, license.ErrInvalid) {
-		return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
-	}
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func (v *visit) serve(route *route) error {
 	if err := route.checkQuery(v.r.URL.RawQuery); err != nil { // after a host's sign-in, which may have parameters of its own
 		return err
 	}
-	return v.explainNotFound(route.handle(v))
+	return v.explainNotFound(v.explainQuery(route.handle(v)))
 }
 
 // identify determines the operator and checks the access to the route. It

@@ -87,7 +87,7 @@ func (d directory) show(v *visit) error {
 	filter := queryOf(map[string]string{"q": body.Search})
 	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
-	if errors.Is(err, license.ErrInvalid) {
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {
 		return err

@@ -393,7 +393,7 @@ func TestExportLicenses(t *testing.T) {
 	for i, row := range read("?product=formula")[1:] {
 		is.Equal(row[1], texts[len(texts)-1-i]) // not a formula for a spreadsheet
 	}
-	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
+	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusBadRequest) // an invalid filter does not export everything
 
 	audit := v.get("audit?type=license_export.created")
 	require.Contains(t, audit.body, "License export created", "456 licenses with keys, as CSV", "product_id: compass")
@@ -439,7 +439,7 @@ func TestHistoryPages(t *testing.T) {
 	is.Equal(len(steps), 24)
 	is.Equal(steps[0], "Name 24")
 	is.Equal(steps[23], "Name 1")
-	is.Equal(v.get("licenses/"+l.ID+"/activity?after=wrong").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.get("licenses/"+l.ID+"/activity?after=wrong").StatusCode, http.StatusBadRequest)
 }
 
 func TestParseSeconds(t *testing.T) {

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // parameterValues are the values of the parameters that have a fixed set of them.
@@ -43,6 +45,20 @@ func (r *route) checkQuery(query string) error {
 		_, err = checkParameters(values.Get("list"), listNames)
 	}
 	return err
+}
+
+// explainQuery replaces the error of a page for a parameter of its query.
+func (v *visit) explainQuery(err error) error {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	if !ok || !v.isRead() {
+		return err
+	}
+	x := invalid.Fields[0]
+	detail := sentence(x.Field + " " + x.Detail)
+	if x.Field == "cursor" || x.Field == "after" {
+		detail = "This page of the list does not exist. Start again from the first page."
+	}
+	return web.NewProblem(http.StatusBadRequest, "invalid_query", detail).WithCause(err)
 }
 
 // checkParameters parses a query that may have some parameters, each once unless

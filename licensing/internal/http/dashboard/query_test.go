@@ -72,3 +72,19 @@ func TestParametersOfAHostSignIn(t *testing.T) {
 	})
 	is.Equal(s.visitor().get("licenses?code=1").StatusCode, http.StatusFound)
 }
+
+// A page of a list that does not exist is no fault of the search or of the service.
+func TestUnknownPages(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	one := s.license(license.CreateParams{Name: "One"})
+	for _, page := range []string{
+		"plans?after=x", "settings/webhooks?after=x",
+		"refusals?reason=expired&cursor=x", "search?q=abc&activations=x", "licenses/" + one.ID + "/activations?cursor=x", "licenses/" + one.ID + "/activity?after=x",
+	} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusBadRequest)
+		require.Contains(t, a.body, "This page of the list does not exist. Start again from the first page.")
+	}
+}

@@ -1,14 +1,12 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -89,9 +87,7 @@ func showRefusedLicenses(v *visit) error {
 	body.Other = refusedPath(code, body.Days, !body.Open)
 	if code != "" {
 		found, err := rules.RefusedLicenses(ctx, rules.RefusedParams(code, body.Days, body.Open, cursor, refusedPerPage))
-		if errors.Is(err, license.ErrInvalid) {
-			return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
 		body.pager = newPager(refusedQuery(code, body.Days, body.Open), "cursor", cursor, found.NextCursor)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -58,9 +57,7 @@ func showSearch(v *visit) error {
 	}
 	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
 		body.First = "search?" + url.Values{"q": {text}}.Encode()
-		if err := body.Elsewhere.addFingerprints(v, text, cursor); errors.Is(err, license.ErrInvalid) {
-			return web.NewProblem(http.StatusBadRequest, "invalid_cursor", "This page of the list does not exist. Start again from the first page.")
-		} else if err != nil {
+		if err := body.Elsewhere.addFingerprints(v, text, cursor); err != nil {
 			return err
 		}
 		return render(http.StatusOK)

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -56,9 +53,6 @@ func showWebhooks(v *visit) error {
 	ctx := v.r.Context()
 	after := v.r.URL.Query().Get("after")
 	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Cursor: after, Limit: webhooksPage})
-	if errors.Is(err, license.ErrInvalid) {
-		return web.NewProblem(http.StatusBadRequest, "invalid_list", "This page of the webhooks does not exist. Start again from the first page.")
-	}
 	if err != nil {
 		return err
 	}
@@ -218,9 +212,6 @@ func showWebhook(v *visit) error {
 	}
 	p := webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.webhooks.Deliveries(ctx, p)
-	if errors.Is(err, license.ErrInvalid) {
-		return web.NewProblem(http.StatusBadRequest, "invalid_list", "This page of the deliveries does not exist. Start again from the webhook page.")
-	}
 	if err != nil {
 		return err
 	}
