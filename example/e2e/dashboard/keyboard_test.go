@@ -156,7 +156,7 @@ func TestKeyboardWalk(t *testing.T) {
 			b.t = t
 			b.open(address(path))
 			b.wait(`!document.querySelector("a[data-later]")`) // a number replaces it
-			b.walk(path != "") // all navigation once
+			b.walk(path != "")                                 // all navigation once
 		})
 	}
 	b.t = t

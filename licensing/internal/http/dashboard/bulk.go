@@ -72,15 +72,6 @@ type selectedRow struct {
 	ExpiresAt         *time.Time
 }
 
-// bulkMove returns the move in the path.
-func (v *visit) bulkMove() (move, error) {
-	i := slices.IndexFunc(bulkMoves, func(m move) bool { return m.name == v.r.PathValue("move") })
-	if i < 0 {
-		return move{}, notFound("This page does not exist.")
-	}
-	return bulkMoves[i], nil
-}
-
 // isRenewal reports whether a move is a renewal, which has a form of its own.
 func (m move) isRenewal() bool { return m.name == "renew" }
 
@@ -144,7 +135,7 @@ func checkSelected(n int) error {
 
 // bulkForm is the page that asks for confirmation, and changes the licenses.
 func bulkForm(v *visit) (*formPage, error) {
-	m, err := v.bulkMove()
+	m, err := v.moveOf(bulkMoves)
 	if err != nil {
 		return nil, err
 	}

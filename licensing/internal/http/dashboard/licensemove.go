@@ -85,12 +85,14 @@ func movesFrom(s license.Status) (list []moveLink) {
 	return list
 }
 
-func (v *visit) move() (move, error) {
-	i := slices.IndexFunc(moves, func(m move) bool { return m.name == v.r.PathValue("move") })
-	if i < 0 {
-		return move{}, notFound("This page does not exist.")
+// moveOf returns the move in the path, which is one of a list.
+func (v *visit) moveOf(list []move) (move, error) {
+	for _, m := range list {
+		if m.name == v.r.PathValue("move") {
+			return m, nil
+		}
 	}
-	return moves[i], nil
+	return move{}, notFound("This page does not exist.")
 }
 
 func (m move) form() *form {
@@ -98,7 +100,7 @@ func (m move) form() *form {
 }
 
 func moveForm(v *visit, l license.License) (*formPage, error) {
-	m, err := v.move()
+	m, err := v.moveOf(moves)
 	if err != nil {
 		return nil, err
 	}

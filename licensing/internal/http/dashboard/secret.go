@@ -34,9 +34,8 @@ func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) erro
 
 // renderRepeated answers a form for a new secret that was already submitted.
 func (v *visit) renderRepeated(p *formPage, next string) error {
-	title := map[string]string{"credentials": "API credentials", "webhooks": "Webhooks"}[p.Section]
 	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: p.Section, Body: secretPage{
-		ListTitle: title, ListPath: "settings/" + p.Section, Next: next,
+		ListTitle: p.Subject, ListPath: p.Back, Next: next,
 	}})
 }
 
