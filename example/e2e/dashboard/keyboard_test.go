@@ -155,8 +155,8 @@ func TestKeyboardWalk(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			b.t = t
 			b.open(address(path))
-			b.wait(`!document.querySelector("a[data-later]")`) // a number replaces it
-			b.walk(path != "")                                 // all navigation once
+			b.wait(`!document.querySelector("a[data-later]")`)
+			b.walk(path != "") // all navigation once
 		})
 	}
 	b.t = t

@@ -33,7 +33,7 @@ const (
 // holds the write lock for less than 20 ms, large licenses included.
 const maxMoving = 10 * time.Millisecond
 
-// A selection is what the page that changes several licenses shows besides the form.
+// A selection is what the page that changes several licenses shows in addition to the form.
 type selection struct {
 	Path  string // the target of the form, as a reference from dashboard/
 	Done  bool   // the action is complete, and Rows has the results

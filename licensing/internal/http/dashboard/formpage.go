@@ -31,7 +31,7 @@ type formPage struct {
 	Live           string // a text that a script replaces while the form is filled in
 	Licenses       *planUse
 	Standalone     bool // the page has no navigation
-	Extra          any  // what the template shows besides the form
+	Extra          any  // what the template shows in addition to the form
 
 	// Once marks a form that creates something: submitting it again has no
 	// effect. Then do runs in an Update.

@@ -26,7 +26,7 @@ func planFields(t license.Plan) *form {
 		amountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
 		terms.Field("entitlements"),
 	)
-	for _, x := range f.Fields { // also those that the form for a license shows on request
+	for _, x := range f.Fields { // some are shown on request in the form for a license
 		x.More, x.Title = false, ""
 	}
 	return f

@@ -17,7 +17,7 @@ import (
 const issuer = "Licensing"
 
 // secondFactor is what the page that enables or removes the second factor of the
-// operator shows besides the form.
+// operator shows in addition to the form.
 type secondFactor struct {
 	Secret   string       // in groups of four characters; empty: a second factor is enabled
 	URI      template.URL // what authenticator apps open
