@@ -47,9 +47,9 @@ type ExportLicensesParams struct {
 // the fields of [CreateLicenseParams] and those below. It does not include
 // activations or events; programs activate again after an import.
 type LicenseRow struct {
-	ID string `json:"id,omitempty"`
+	ID string `json:"id,omitempty" wire:"filled"`
 	CreateLicenseParams
-	State       LicenseStatus `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
+	State       LicenseStatus `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked" wire:"filled"` // empty: active
 	StateReason string        `json:"state_reason,omitempty" validate:"omitempty,text"`
 	CreatedAt   *time.Time    `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
 	Generation  int64         `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1

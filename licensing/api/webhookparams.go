@@ -22,7 +22,7 @@ type UpdateWebhookParams struct {
 	Status      *WebhookStatus `json:"status"` // WebhookActive or WebhookPaused
 	// ResumeFrom says which events a webhook receives that Status makes active
 	// again. Empty: ResumeFromStop.
-	ResumeFrom ResumeFrom `json:"resume_from"`
+	ResumeFrom ResumeFrom `json:"resume_from" validate:"omitempty,oneof=stop now" wire:"filled"`
 }
 
 // RotateWebhookParams are the parameters of a new signing secret.

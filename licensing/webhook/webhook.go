@@ -182,17 +182,12 @@ func (s *Service) checkUpdate(p *UpdateParams) []license.FieldError {
 	record.Set(&next.URL, p.URL)
 	record.Set(&next.Description, p.Description)
 	record.Set(&next.Types, p.Types)
-	broken := s.checkCreate(&next)
+	broken := append(s.checkCreate(&next), checkTags(p)...)
 	if p.Types != nil {
 		p.Types = &next.Types
 	}
 	if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
 		broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
-	}
-	switch p.ResumeFrom {
-	case "", ResumeFromStop, ResumeFromNow:
-	default:
-		broken = append(broken, license.FieldError{Field: "resume_from", Code: license.CodeUnknown, Detail: "must be stop or now"})
 	}
 	return broken
 }
