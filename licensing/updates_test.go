@@ -2,6 +2,7 @@ package licensing_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -43,4 +44,18 @@ func TestProgramsWithoutUpdates(t *testing.T) {
 		require.Contains(t, s.Message(), until.Local().Format("2 January 2006"), "keep running")
 		is.Equal(run("", until).Code, license.VerdictValid)
 	}
+}
+
+// TestEarliestInstant: files have whole seconds, of which 0 is none.
+//
+// Fault: no file is issued for a license whose updates end in the first second of 1970.
+func TestEarliestInstant(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	id := c.create("n", "p", "c")
+	refused := c.do("PATCH", "/license/"+id, `{"updates_until":"1970-01-01T00:00:00.999Z"}`)
+	is.Equal(refused.Code, http.StatusUnprocessableEntity)
+	require.Contains(t, refused.Body.String(), "1970-01-01T00:00:01Z")
+	is.Equal(c.do("PATCH", "/license/"+id, `{"updates_until":"1970-01-01T00:00:01Z"}`).Code, http.StatusOK)
+	is.Equal(c.do("POST", "/license/"+id+"/file", "").Code, http.StatusOK)
 }

@@ -102,7 +102,7 @@ func (f *fuzzer) vary(r *request, varied string, schema *openapi3.Schema) {
 	value, has := members[name]
 	var twice []string
 	switch {
-	case has && f.mistake(3) && varied == r.body: // a line is refused with status 200
+	case has && f.mistake(3) && varied == r.body && schema.Properties[name] != nil: // a line is refused with status 200
 		twice = []string{fmt.Sprintf("%q:%s", name, value)}
 		r.defect = func(status int, _ []byte) error {
 			if status < 300 {
