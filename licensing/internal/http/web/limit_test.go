@@ -40,10 +40,15 @@ func (l *countingLimiter) Allow(context.Context, string) (time.Duration, bool) {
 func TestBadTokensAreCounted(t *testing.T) {
 	is := is.New(t)
 	for status, counted := range map[int]int{401: 1, 403: 1, 503: 0} {
-		l := &countingLimiter{}
-		r := httptest.NewRequest("GET", "/", nil)
-		refusal := &auth.Error{Status: status}
-		is.Equal((&Site{cfg: Config{Limiter: l}}).unauthorized(r, refusal), refusal)
+		l, log := &countingLimiter{}, slog.New(slog.DiscardHandler)
+		s := NewSite(Config{
+			Logger: log, RequestLog: log, BodyTimeout: time.Minute, Timeout: time.Minute, Limiter: l,
+			After:        func(http.ResponseWriter, *http.Request) {},
+			Authenticate: func(*http.Request, string) (auth.Grant, error) { return auth.Grant{}, &auth.Error{Status: status} },
+		}, []Route{{Method: "GET", Path: "/license", Scope: "license:read"}}, nil)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/license", nil))
+		is.Equal(w.Code, status)
 		is.Equal(l.n, counted)
 	}
 }
@@ -54,7 +59,9 @@ func TestASlotIsFreeOnceTheTimeOfItsRequestIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		read, log := make(chan struct{}), slog.New(slog.DiscardHandler)
-		s := NewSite(Config{Logger: log, RequestLog: log, BodyTimeout: time.Minute, Timeout: time.Minute}, []Route{{
+		s := NewSite(Config{
+			Logger: log, RequestLog: log, BodyTimeout: time.Minute, Timeout: time.Minute, After: func(http.ResponseWriter, *http.Request) {},
+		}, []Route{{
 			Method: "GET", Path: "/slow", Slots: make(chan struct{}, 1), Unlimited: true,
 			Handle: func(http.ResponseWriter, *http.Request) error { <-read; return nil },
 		}}, nil)
