@@ -154,7 +154,7 @@ func newFuzzer(t *testing.T, c *checker, around func(http.Handler) http.Handler,
 	clock := licensingtest.NewClock()
 	h := licensing.NewHandler(st, licensing.Options{
 		Now: clock.Now, PublicURL: "https://host.example/licensing", KeyHolderSeats: random.IntN(2) == 0, HoldOffline: random.IntN(4) == 0,
-		Logger:   slog.New(slog.DiscardHandler),
+		Logger:   slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Limits:   licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1, MaxImport: 1 << 17},
 		Tokens:   auth.TokenOptions{MaxFailures: 1000},
 		ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
