@@ -32,6 +32,8 @@ func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe
 // IsTrimmed reports whether s neither begins nor ends with white space.
 func IsTrimmed(s string) bool { return strings.TrimSpace(s) == s }
 
-// IsInstant reports whether RFC 3339, every store and license files can represent t.
-// To license files, the second in which 1970 began is no time.
-func IsInstant(t time.Time) bool { return t.Unix() >= 1 && t.UTC().Year() <= 9999 }
+// IsInstant reports whether RFC 3339 and every store can represent t.
+func IsInstant(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1970 && year <= 9999
+}

@@ -51,7 +51,7 @@ func New(rules map[string]Rule) *Checker {
 		"wellformed": Text(IsText, "invalid_characters", "must be valid UTF-8 without control characters"),
 		"trimmed":    Text(IsTrimmed, "invalid_format", "must not begin or end with white space"),
 		"instant": {func(v reflect.Value) bool { return IsInstant(v.Interface().(time.Time)) },
-			"out_of_range", "must be a time from 1970-01-01T00:00:01Z to the end of the year 9999"},
+			"out_of_range", "must be a time between the years 1970 and 9999"},
 	}
 	for name, rule := range rules {
 		all[name] = rule

@@ -52,7 +52,7 @@ func checkFulfill(p *FulfillParams, now time.Time) []FieldError {
 	}
 	p.Until.Value = toMillis(p.Until.Value)
 	if p.Until.Set && !p.Until.Null && !valid.IsInstant(p.Until.Value) {
-		broken = append(broken, FieldError{Field: "until", Code: CodeOutOfRange, Detail: "must be a time from 1970-01-01T00:00:01Z to the end of the year 9999"})
+		broken = append(broken, FieldError{Field: "until", Code: CodeOutOfRange, Detail: "must be a time between the years 1970 and 9999"})
 	}
 	values := map[string]string{}
 	for name, v := range p.Metadata {

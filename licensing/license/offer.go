@@ -112,7 +112,8 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
 	c := &licensefile.Claims{
 		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: generation(f.license),
-		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt, UpdatesUntil: f.license.UpdatesUntil,
+		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp,
+		LicenseExpiresAt: claimTime(f.license.ExpiresAt), UpdatesUntil: claimTime(f.license.UpdatesUntil),
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}
 	if f.seated {
@@ -130,6 +131,15 @@ func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*l
 		return nil, &Reason{Code: FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
 	}
 	return c, nil, err
+}
+
+// claimTime returns t for a claim, of whole seconds, of which 0 is none: the second in
+// which 1970 began becomes the next.
+func claimTime(t time.Time) time.Time {
+	if !t.IsZero() && t.Unix() < 1 {
+		return time.Unix(1, 0).UTC()
+	}
+	return t
 }
 
 // noFile returns why a valid license allows no file even if the fingerprint gets
