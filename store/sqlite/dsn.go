@@ -61,9 +61,10 @@ func identityDSN(path string) string {
 // writerDSN is for the one connection that writes.
 func writerDSN(path string, opts Options) string {
 	return dsn(path, "rw", url.Values{"_dqs": {"0"}, "_pragma": {
-		// The writer waits for other processes itself, so that the end of a
-		// context ends the wait.
-		"busy_timeout(0)",
+		// While Open reads the file, another process may repair its log. Then
+		// Open sets this to 0: the writer waits for other processes itself, so
+		// that the end of a context ends the wait.
+		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
 		// Readers and the writer do not wait for each other.
 		"journal_mode(wal)",
 		// Commits survive a power failure: one flush per commit.

@@ -91,12 +91,12 @@ func OpenWith(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, wrap(sentinel(err), "open %s", path)
 	}
-	// What is deleted is overwritten with zeros, so that an erased customer is not
-	// left in free pages. A migration, which may free half of the file, leaves them.
-	if err := c.script("PRAGMA secure_delete = on"); err != nil {
-		return nil, wrap(errors.Join(sentinel(err), c.close()), "open %s", path)
-	}
 	g, err := newGuard(path, c, opts.Logger)
+	if err == nil {
+		// What is deleted is overwritten with zeros, so that an erased customer is not
+		// left in free pages. A migration, which may free half of the file, leaves them.
+		err = c.script("PRAGMA secure_delete = on; PRAGMA busy_timeout = 0")
+	}
 	if err != nil {
 		return nil, wrap(errors.Join(sentinel(err), c.close()), "open %s", path)
 	}
