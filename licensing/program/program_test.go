@@ -327,7 +327,9 @@ func TestExtendedUpdates(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.vendor.Die()
 		b.opts.BuiltAt = until.Add(day)
-		s.is(b.restart(l), "valid")
+		l = b.restart(l)
+		synctest.Wait()
+		s.is(l, "valid", CodeUnreachable)
 	})
 }
 
@@ -364,7 +366,9 @@ func TestOldDenial(t *testing.T) {
 		s.NoErr(l.Close())
 		s.NoErr(disk{b.opts.Dir}.write(denialName, string(old)))
 		s.vendor.Die()
-		s.is(b.open(), "valid")
+		l = b.open()
+		synctest.Wait()
+		s.is(l, "valid", CodeUnreachable)
 	})
 }
 
