@@ -153,7 +153,7 @@ func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string
 // cursor.
 func (b *batch) put(tx *transaction, rec webhookRecord, cursor hookCursor, answers erasedAnswers) (hookCursor, error) {
 	if b.purged > cursor.Position {
-		rec.Skipped += b.purged - cursor.Position
+		rec.Skipped += b.purged - max(cursor.Position, b.after)
 		if err := tx.putWebhook(b.Work, rec); err != nil {
 			return cursor, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -45,4 +46,26 @@ func TestNothingIsDueDuringAPause(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(got, start.Add(want))
 	}
+}
+
+// TestSkippedEventsAreTheOnesThatWereNotPassed: the webhook may have passed events that
+// it does not select, although its stored position is before them.
+func TestSkippedEventsAreTheOnesThatWereNotPassed(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	err := f.store.Update(t.Context(), func(tx store.Tx) error {
+		rec, err := f.findWebhook(t.Context(), tx, w.ID)
+		is.NoErr(err)
+		cursor, err := readCursor(t.Context(), tx, w.ID)
+		is.NoErr(err)
+		r := &run{Service: f.Service, Run: &feed.Run{Work: t.Context()}}
+		b := &batch{run: r, hook: rec, after: cursor.Position + 2, through: cursor.Position + 2, purged: cursor.Position + 5}
+		_, err = r.putOutcomes(&transaction{tx, f.now}, []*batch{b})
+		return err
+	})
+	is.NoErr(err)
+	w, err = f.Get(t.Context(), w.ID)
+	is.NoErr(err)
+	is.Equal(w.SkippedEvents, int64(3))
 }
