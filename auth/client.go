@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/listing"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -94,7 +94,7 @@ func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Clien
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	now := a.now()
-	data, next, err := listing.Page(ctx, a.st, kindClient, p.Cursor, p.Limit, func(e store.Entry) (Client, error) {
+	data, next, err := entries.Page(ctx, a.st, kindClient, p.Cursor, p.Limit, func(e store.Entry) (Client, error) {
 		c, err := readClient(e)
 		return c.view(now), err
 	})

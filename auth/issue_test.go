@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -151,7 +152,7 @@ func TestExpiredTokensArePurged(t *testing.T) {
 	s := newIssuer(t)
 	other, otherSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "other"})
 	is.NoErr(err)
-	for range purgeBatch {
+	for range entries.PurgeBatch {
 		s.token(t, s.client.ID, s.secret)
 	}
 	s.token(t, other.ID, otherSecret)

@@ -35,10 +35,9 @@ var arrows = map[string][]string{
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
 	"internal/valid":                  {}, // for the tags of parameters and options
-	"auth":                            {"internal/inner", "store", "auth/internal/listing", "internal/rate", "internal/rotation", "internal/valid"},
-	"auth/internal/listing":           {"store"},
+	"auth":                            {"internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"store", "auth", "auth/internal/listing", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
 	"internal/seal":                   {"internal/entries", "store"},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/internal/listing"
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -125,7 +125,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (auth.Page[Operator], 
 	if p.Limit < 1 || p.Limit > maxPage {
 		p.Limit = maxPage
 	}
-	data, next, err := listing.Page(ctx, s.st, kindOperator, p.Cursor, p.Limit, func(e store.Entry) (op Operator, err error) {
+	data, next, err := entries.Page(ctx, s.st, kindOperator, p.Cursor, p.Limit, func(e store.Entry) (op Operator, err error) {
 		var rec record
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
 			return op, fmt.Errorf("operator: %s: %w", e.Key, err)

@@ -50,6 +50,27 @@ func Of[T any](ctx context.Context, r store.Reader, kind string, keys []string, 
 	return found, err
 }
 
+// Page returns what read makes of up to limit entries of a kind after a key, in the
+// order of their keys. Next is the key of the last one if the list continues, and
+// empty otherwise.
+func Page[T any](ctx context.Context, r store.Reader, kind, after string, limit int, read func(store.Entry) (T, error)) (data []T, next string, err error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, After: store.Position{ID: after}, Limit: limit + 1})
+	if err != nil {
+		return nil, "", err
+	}
+	if len(entries) > limit {
+		entries, next = entries[:limit], entries[limit-1].Key
+	}
+	for _, e := range entries {
+		record, err := read(e)
+		if err != nil {
+			return nil, "", err
+		}
+		data = append(data, record)
+	}
+	return data, next, nil
+}
+
 // PurgeBatch is the largest number of entries of a kind that [Purge] removes.
 const PurgeBatch = 100
 
@@ -59,7 +80,7 @@ const PurgeBatch = 100
 func Purge(ctx context.Context, st store.Store, now time.Time, kinds ...string) (more bool, err error) {
 	var found []string
 	for _, kind := range kinds {
-		entries, err := st.Entries(ctx, expired(kind, now, 1))
+		entries, err := st.Entries(ctx, Expired(kind, now, 1))
 		if err != nil {
 			return false, err
 		}
@@ -73,7 +94,7 @@ func Purge(ctx context.Context, st store.Store, now time.Time, kinds ...string) 
 	err = st.Update(ctx, func(tx store.Tx) error {
 		more = false
 		for _, kind := range found {
-			entries, err := tx.Entries(ctx, expired(kind, now, PurgeBatch))
+			entries, err := tx.Entries(ctx, Expired(kind, now, PurgeBatch))
 			if err != nil {
 				return err
 			}
@@ -91,7 +112,7 @@ func Purge(ctx context.Context, st store.Store, now time.Time, kinds ...string) 
 	return more, err
 }
 
-// expired selects the entries that have expired by now, in whole milliseconds.
-func expired(kind string, now time.Time, limit int) store.EntryQuery {
+// Expired selects the entries that have expired by now, in whole milliseconds.
+func Expired(kind string, now time.Time, limit int) store.EntryQuery {
 	return store.EntryQuery{Kind: kind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now.Add(time.Millisecond)}, Limit: limit}
 }

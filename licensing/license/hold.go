@@ -119,6 +119,9 @@ func spentKey(licenseID, activationID string) string { return licenseID + "/" + 
 
 // spentSeats counts the spent seats of a license that counts accepts, up to most.
 func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, most int64, counts func(store.Entry) bool) (n int64, err error) {
+	if most == 0 {
+		return 0, nil
+	}
 	q := store.EntryQuery{
 		Kind: spentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)},
 		Limit: int(min(most+1, store.MaxLimit)),
@@ -127,11 +130,11 @@ func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, m
 		if err != nil {
 			return 0, fmt.Errorf("spent seats: %w", err)
 		}
-		if n == most {
-			break
-		}
 		if counts(row) {
 			n++
+		}
+		if n == most {
+			break
 		}
 	}
 	return n, nil
