@@ -1,13 +1,10 @@
 package licensing_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/cryptotest"
-	"time"
 
 	"github.com/matryer/is"
 
@@ -15,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
-	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // TestCredentialsAreFromCryptoRand creates a credential of each kind with crypto/rand
@@ -45,8 +42,8 @@ func newCredentials(t *testing.T) map[string]string {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	h := licensing.NewHandler(memory.New(), licensing.Options{Now: func() time.Time { return now }, Logger: discard})
+	kit := licensingtest.New(t, licensing.Options{Logger: discard})
+	h := kit.Handler
 	all := map[string]string{}
 	var err error
 
@@ -64,7 +61,7 @@ func newCredentials(t *testing.T) map[string]string {
 	all["session"] = w.Result().Cookies()[0].Value
 	all["second factor"] = operator.NewTOTPSecret()
 	recovery, err := h.Operators().EnableSecondFactor(httptest.NewRecorder(), withCookies(ctx, w), operator.EnableSecondFactorParams{
-		Secret: all["second factor"], Code: appCode(t, all["second factor"], now), Password: operatorPassword,
+		Secret: all["second factor"], Code: appCode(t, all["second factor"], kit.Clock.Now()), Password: operatorPassword,
 	})
 	is.NoErr(err)
 	all["recovery codes"] = fmt.Sprint(recovery)
@@ -72,16 +69,7 @@ func newCredentials(t *testing.T) map[string]string {
 	client, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "shop", Scopes: auth.Scopes()})
 	is.NoErr(err)
 	all["client id"], all["client secret"] = client.ID, secret
-	r := httptest.NewRequestWithContext(ctx, "POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.SetBasicAuth(client.ID, secret)
-	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, r)
-	var issued struct {
-		Token string `json:"access_token"`
-	}
-	is.NoErr(json.Unmarshal(answer.Body.Bytes(), &issued))
-	all["access token"] = issued.Token
+	all["access token"], _ = kit.NewToken(client.ID, secret)
 
 	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
 	is.NoErr(err)

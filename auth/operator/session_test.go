@@ -404,7 +404,7 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 // A changingStore calls change before one of its Updates.
 type changingStore struct {
 	store.Store
-	updates int // until then
+	updates int // before that
 	change  func()
 }
 

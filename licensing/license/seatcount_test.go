@@ -294,7 +294,7 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 	}
 }
 
-// TestShortenedLeaseOfAHeldSeat: a lease that is short enough stays as it is, however
+// TestShortenedLeaseOfAHeldSeat: a lease that is short enough stays unchanged, however
 // long a license file holds the seat.
 func TestShortenedLeaseOfAHeldSeat(t *testing.T) {
 	is := is.New(t)

@@ -314,7 +314,7 @@ func TestChangedLicense(t *testing.T) {
 }
 
 // TestExtendedUpdates: the program fetches a file with the new end, so that a build
-// until then runs offline.
+// before it runs offline.
 func TestExtendedUpdates(t *testing.T) {
 	onStage(t, func(s *stage) {
 		until := time.Now().Add(day).Truncate(time.Second)

@@ -182,7 +182,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 	}
 }
 
-// TestAFailureNotedByAClockThatWasAhead does not count for the days until then.
+// TestAFailureNotedByAClockThatWasAhead does not count for the days before that.
 func TestAFailureNotedByAClockThatWasAhead(t *testing.T) {
 	is := is.New(t)
 	rec := webhookRecord{Status: StatusActive}

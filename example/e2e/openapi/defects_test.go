@@ -84,13 +84,13 @@ func TestFuzzFindsDefects(t *testing.T) {
 			}
 			return nil
 		},
-		"refused as it was read": func(r *sent, _ []sent) *answer {
+		"refused although it was just read": func(r *sent, _ []sent) *answer {
 			if r.method == http.MethodPatch && strings.Contains(r.body, `"offline_seconds":null`) {
 				return &answer{http.StatusUnprocessableEntity, "application/problem+json", `{"type":"about:blank","title":"Unprocessable Entity","status":422,"code":"invalid_parameters","detail":"d","request_id":"r","errors":[]}`}
 			}
 			return nil
 		},
-		"changed when it is written as it was read": func(r *sent, _ []sent) *answer {
+		"changed when it is written back unchanged": func(r *sent, _ []sent) *answer {
 			if r.method == http.MethodPatch {
 				r.body = strings.Replace(r.body, `"name":"`, `"name":"x`, 1)
 			}

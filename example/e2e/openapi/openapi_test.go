@@ -226,7 +226,7 @@ func testExamples(t *testing.T, c *checker) {
 }
 
 // testMembers asks every operation with its own example, in which one member has a
-// value that is hardly ever right. The checker finds those that are taken and not
+// value that is hardly ever right. The checker finds values that are taken and not
 // described, but for the rows of an import.
 func testMembers(t *testing.T, c *checker) {
 	values := []any{"", " ", "x", nil, 0, -1, 0.5, true, []any{}, []any{""}, map[string]any{}, map[string]any{"": ""}}

@@ -104,9 +104,9 @@ func parametersOf(path string) (names []string) {
 	return names
 }
 
-// forMux returns r, whose path is clean, with one that a mux routes as it is. To a mux, a segment of %2F
-// is the end of a path with a trailing slash, so segments of slashes get one more,
-// which the handlers take off again.
+// forMux returns r, whose path is clean, with one that a mux routes unchanged. To a
+// mux, a segment of %2F is the end of a path with a trailing slash, so segments of
+// slashes get one more, which the handlers take off again.
 func forMux(r *http.Request) *http.Request {
 	if r.URL.RawPath == "" { // it has no escaped slash
 		return r
