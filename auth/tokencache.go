@@ -9,7 +9,7 @@ import (
 const (
 	// cacheTTL is how long a verified token is accepted without a store read.
 	cacheTTL = time.Second
-	// cacheSize is the largest number of tokens in the cache, about 3 MB.
+	// cacheSize is the largest number of tokens in the cache.
 	cacheSize = 10_000
 )
 
@@ -20,6 +20,7 @@ const (
 type tokenCache struct {
 	mu      sync.RWMutex
 	grants  map[tokenDigest]cachedGrant
+	began   time.Time // readAt of the first of them
 	flushes uint64
 }
 
@@ -43,16 +44,17 @@ func (c *tokenCache) get(key tokenDigest, now time.Time) (g Grant, flushes uint6
 }
 
 // put adds a grant unless the cache was flushed since get: then the grant may be
-// from before the change. If the cache is full, put empties it first; this costs
-// each token two reads of the store at most once per 10,000 verifications.
+// from before the change. It empties a cache that is cacheTTL old, so that the cache
+// keeps no tokens that are no longer used, or full.
 func (c *tokenCache) put(key tokenDigest, g Grant, readAt time.Time, flushes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.flushes != flushes {
 		return
 	}
-	if len(c.grants) >= cacheSize {
+	if age := readAt.Sub(c.began); age < 0 || age >= cacheTTL || len(c.grants) >= cacheSize {
 		clear(c.grants)
+		c.began = readAt
 	}
 	c.grants[key] = cachedGrant{g, readAt}
 }

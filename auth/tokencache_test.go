@@ -225,6 +225,24 @@ func TestTokenCacheIsBounded(t *testing.T) {
 	is.True(ok) // the newest token is in the cache
 }
 
+func TestTokenCacheForgetsUnusedTokens(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	for range 3 {
+		_, err := authenticate(s.Auth, s.token(t, s.client.ID, s.secret))
+		is.NoErr(err)
+	}
+	is.Equal(len(s.cache.grants), 3)
+	s.turn(cacheTTL)
+	_, err := authenticate(s.Auth, s.token(t, s.client.ID, s.secret))
+	is.NoErr(err)
+	is.Equal(len(s.cache.grants), 1)
+	s.turn(-time.Hour) // the clock was set back
+	_, err = authenticate(s.Auth, s.token(t, s.client.ID, s.secret))
+	is.NoErr(err)
+	is.Equal(len(s.cache.grants), 1)
+}
+
 func TestNoVerificationSucceedsAfterAConcurrentChange(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
