@@ -369,11 +369,11 @@ func (g *group) same(what, id string) string {
 // the model.
 func (g *group) learn(q request, l resource) string {
 	version, number := fmt.Sprintf("%d.%v", l.Revision, l.Status), l.Metadata.Number
-	g.mu.Lock()
-	g.known[q.subject] = license{number, version}
-	g.mu.Unlock()
 	if twice := g.same(strconv.Itoa(number), l.ID); twice != "" {
 		return fmt.Sprint(number, " ", twice)
 	}
+	g.mu.Lock()
+	g.known[q.subject] = license{number, version} // other clients ask about it from now on, by its id
+	g.mu.Unlock()
 	return fmt.Sprintf("%d %s %s until %d", number, version, l.Name, l.ExpiresAt.Year())
 }

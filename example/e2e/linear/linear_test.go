@@ -1,13 +1,16 @@
 package linear
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,16 +136,35 @@ func search(history []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model, history, 20*time.Second)
 }
 
-// check is search, and fails the test if a history is impossible. It then writes a
-// page that shows where the model and the history differ, which stays if the test
-// runs with -artifacts.
+// check is search, and fails the test if a history is impossible. It then prints the
+// requests about each subject whose history is, and the longest beginning that is
+// possible, by the times at which requests were sent.
 func check(t *testing.T, history []porcupine.Operation) porcupine.CheckResult {
 	t.Helper()
 	result := search(history)
-	if result == porcupine.Illegal {
-		_, info := porcupine.CheckOperationsVerbose(model, history, 20*time.Second)
-		page := filepath.Join(t.ArtifactDir(), "history.html")
-		t.Errorf("the history is not linearizable: %s (%v)", page, porcupine.VisualizePath(model, info, page))
+	if result != porcupine.Illegal {
+		return result
+	}
+	for _, ops := range model.Partition(history) {
+		found, info := porcupine.CheckOperationsVerbose(model, ops, 20*time.Second)
+		if found != porcupine.Illegal {
+			continue
+		}
+		var longest []int64
+		for _, o := range slices.Concat(info.PartialLinearizationsOperations()...) {
+			if len(o) > len(longest) {
+				longest = longest[:0]
+				for _, op := range o {
+					longest = append(longest, op.Call)
+				}
+			}
+		}
+		var text strings.Builder
+		slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+		for _, op := range ops {
+			fmt.Fprintf(&text, "%d-%d client %d %+v: %v\n", op.Call, op.Return, op.ClientId, op.Input, op.Output)
+		}
+		t.Errorf("the history is not linearizable; the longest beginning that is: %v\n%s", longest, &text)
 	}
 	return result
 }
