@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,14 +19,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// answers maps errors to problems. The first row that matches under errors.Is
-// applies. An error without a row is a 500, and its text appears only in the log.
-var answers = []struct {
+// An answer is what the service responds to an error.
+type answer struct {
 	err    error
 	status int
 	code   api.Code
 	detail string
-}{
+}
+
+// answers maps errors to problems. The first row that matches under errors.Is
+// applies. An error without a row is a 500, and its text appears only in the log.
+var answers = []answer{
 	// Licensing rules.
 	{license.ErrNotFound, 404, "not_found", "This license, activation, plan, purchase, webhook or delivery does not exist."},
 	{license.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it."},
@@ -69,71 +74,51 @@ func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
+	p := NewProblem(http.StatusInternalServerError, "internal", "Internal error. The service log has the details under this request_id.")
 	if refusal, ok := errors.AsType[*auth.Error](err); ok {
-		return refused(refusal)
+		p = NewProblem(refusal.Status, api.Code(refusal.Code), refusal.Description)
+	} else if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
+		p = NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
+	} else if i := slices.IndexFunc(answers, func(a answer) bool { return errors.Is(err, a.err) }); i >= 0 {
+		p = NewProblem(answers[i].status, answers[i].code, answers[i].detail)
 	}
-	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
-		return NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
-	}
-	for _, a := range answers {
-		if errors.Is(err, a.err) {
-			p := NewProblem(a.status, a.code, a.detail).WithCause(err)
-			p.addDetails(err)
-			return p
-		}
-	}
-	return NewProblem(http.StatusInternalServerError, "internal",
-		"Internal error. The service log has the details under this request_id.").WithCause(err)
+	p.addDetails(err)
+	return p.WithCause(err)
 }
 
-// refused returns the problem for a request without a valid token.
-func refused(err *auth.Error) *Problem {
-	p := NewProblem(err.Status, api.Code(err.Code), err.Description).WithCause(err)
-	if err.Challenge != "" {
-		p.Header.Set("WWW-Authenticate", err.Challenge)
-	}
-	if err.RetryAfter > 0 {
-		p.Header.Set("Retry-After", retryAfter(err.RetryAfter))
-	} else {
-		p.addDetails(err)
-	}
-	return p
-}
-
-// addDetails adds what an error of the table says of itself.
+// addDetails adds what an error says of itself.
 func (p *Problem) addDetails(err error) {
-	var (
-		invalid   *license.InvalidError
-		stale     *license.StaleError
-		ambiguous *license.AmbiguousError
-		move      *license.MoveError
-		denied    *license.DeniedError
-		held      *license.SeatHeldError
-		noFile    *license.NoFileError
-		throttled *operator.ThrottledError
-	)
-	switch {
-	case errors.As(err, &invalid):
-		for _, f := range invalid.Fields {
+	wait := time.Duration(0) // until the request may be repeated
+	if p.Status == http.StatusServiceUnavailable {
+		wait = time.Second
+	}
+	if e, ok := errors.AsType[*auth.Error](err); ok {
+		wait = cmp.Or(e.RetryAfter, wait)
+		if e.Challenge != "" {
+			p.Header.Set("WWW-Authenticate", e.Challenge)
+		}
+	} else if e, ok := errors.AsType[*license.InvalidError](err); ok {
+		for _, f := range e.Fields {
 			p.Errors = append(p.Errors, api.FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
-	case errors.As(err, &stale):
-		p.Header.Set("ETag", stale.Current.ETag())
-	case errors.As(err, &ambiguous):
-		p.IDs = ambiguous.IDs
-	case errors.As(err, &move):
-		p.From, p.To = string(move.From), string(move.To)
-		p.Detail = "Cannot " + move.Move + " a license that is " + p.From + "."
-	case p.Status == http.StatusConflict && errors.As(err, &denied): // an unknown key is only not found
-		p.Code, p.Verdict = denied.Verdict.Code, &denied.Verdict
-	case errors.As(err, &held):
-		p.OfflineUntil = &held.OfflineUntil
-	case errors.As(err, &noFile):
-		p.Code, p.Detail = noFile.Reason.Code, noFile.Reason.Detail
-	case errors.As(err, &throttled):
-		p.Header.Set("Retry-After", retryAfter(throttled.RetryAfter))
-	case p.Status == http.StatusServiceUnavailable:
-		p.Header.Set("Retry-After", retryAfter(time.Second))
+	} else if e, ok := errors.AsType[*license.StaleError](err); ok {
+		p.Header.Set("ETag", e.Current.ETag())
+	} else if e, ok := errors.AsType[*license.AmbiguousError](err); ok {
+		p.IDs = e.IDs
+	} else if e, ok := errors.AsType[*license.MoveError](err); ok {
+		p.From, p.To = string(e.From), string(e.To)
+		p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
+	} else if e, ok := errors.AsType[*license.DeniedError](err); ok && p.Status == http.StatusConflict { // an unknown key is only not found
+		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict
+	} else if e, ok := errors.AsType[*license.SeatHeldError](err); ok {
+		p.OfflineUntil = &e.OfflineUntil
+	} else if e, ok := errors.AsType[*license.NoFileError](err); ok {
+		p.Code, p.Detail = e.Reason.Code, e.Reason.Detail
+	} else if e, ok := errors.AsType[*operator.ThrottledError](err); ok {
+		wait = e.RetryAfter
+	}
+	if wait > 0 {
+		p.Header.Set("Retry-After", retryAfter(wait))
 	}
 }
 

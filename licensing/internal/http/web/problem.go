@@ -59,29 +59,24 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 // WriteError responds to any request with the problem for err.
 func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
-	var id string
-	if x != nil {
-		id = x.id
-	} else {
-		id = newRequestID(r)
-		standardHeader(w.Header(), id)
+	if x == nil { // a request of the host application
+		x = &exchange{id: newRequestID(r)}
+		standardHeader(w.Header(), x.id)
 	}
 	p := ProblemOf(err)
 	if p.Status >= 500 && r.Context().Err() != context.Canceled {
 		logger.LogAttrs(r.Context(), slog.LevelError, "licensing: request failed",
-			slog.String("request_id", id), slog.Any("error", err))
-		if x != nil {
-			x.err = err
-		}
+			slog.String("request_id", x.id), slog.Any("error", err))
+		x.err = err
 	}
 	maps.Copy(w.Header(), p.Header)
 	switch {
-	case x != nil && x.Status != 0:
+	case x.Status != 0:
 		panic(http.ErrAbortHandler) // abort: a partial response must not look complete
-	case x != nil && x.page:
+	case x.page:
 		x.site.pages.Fail(w, r, p)
 	default:
-		p.write(w, id, x != nil && x.route != nil && x.route.OAuth)
+		p.write(w, x.id, x.route != nil && x.route.OAuth)
 	}
 }
 
