@@ -18,16 +18,6 @@ import (
 // ClientKey returns the key by which the requests of a client are counted.
 func ClientKey(clientID string) string { return "client:" + clientID }
 
-// limit counts one request for the client or, without a client, for the
-// address.
-func (s *Site) limit(r *http.Request, client string) error {
-	key := ClientKey(client)
-	if client == "" {
-		key = s.addressKey(r)
-	}
-	return s.take(r, key)
-}
-
 // limitKey counts one request for a license key, whether or not a license has
 // it. It is counted by a digest, never by the key.
 func (s *Site) limitKey(r *http.Request, typed string) error {
