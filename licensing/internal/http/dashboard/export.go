@@ -58,7 +58,6 @@ func (d *csvDownload) Write(part []byte) (int, error) {
 		h := d.v.w.Header()
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", `attachment; filename="`+d.name+`-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
-		web.CloseAfter(d.v.w, d.v.r) // the write deadlines must not apply to a later request
 		d.control = http.NewResponseController(d.v.w)
 	}
 	// Each part gets a new deadline in place of the one of the server.

@@ -35,38 +35,15 @@ func (a *Answer) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// lines is an NDJSON response, sent line by line. It starts with the first
-// line: an earlier failure gets an error response, a later one aborts the
-// response.
-type lines struct{ x *exchange }
-
-// Write implements [io.Writer].
-func (l lines) Write(p []byte) (int, error) {
-	if l.x.Status == 0 {
-		l.x.Header().Set("Content-Type", NDJSON)
-		l.x.WriteHeader(http.StatusOK)
-	}
-	return l.x.Write(p)
-}
-
 // timeAnswer limits how long the client may take to read the response, unless
-// the server has a write timeout. Later writes fail.
+// the server has a write timeout. Later writes fail. An HTTP/1 connection is closed
+// after the response.
 func timeAnswer(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.WriteTimeout > 0 {
 		return
 	}
-	if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most)) == nil {
-		CloseAfter(w, r)
-	}
-}
-
-// CloseAfter closes an HTTP/1 connection after the response to r, unless the
-// server sets a write deadline for each request: the deadline of this response
-// would also apply to the next.
-func CloseAfter(w http.ResponseWriter, r *http.Request) {
-	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if r.ProtoMajor == 1 && (!ok || server.WriteTimeout <= 0) {
-		w.Header().Set("Connection", "close")
+	if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most)) == nil && r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close") // the deadline would also apply to the next response
 	}
 }
 

@@ -32,47 +32,23 @@ func hasBody(r *http.Request) bool {
 	return err != io.EOF
 }
 
-// noBody refuses a body on a request that reads none. Ignoring the body would
-// ignore what the client meant.
-func noBody(r *http.Request) error {
-	if !hasBody(r) {
-		return nil
-	}
-	return NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
-}
-
-func checkContent(r *http.Request, types []string) error {
-	for _, coding := range r.Header.Values("Content-Encoding") {
-		if !strings.EqualFold(coding, "identity") {
-			return NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
-				"Send the body without Content-Encoding.").WithHeader("Accept-Encoding", "identity")
-		}
-	}
-	if given := r.Header.Values("Content-Type"); len(given) == 1 {
-		if slices.Contains(types, given[0]) {
-			return nil
-		}
-		mediaType, params, err := mime.ParseMediaType(given[0])
-		charset, has := params["charset"]
-		if err == nil && slices.Contains(types, mediaType) && (!has || strings.EqualFold(charset, "utf-8")) {
-			return nil
-		}
-	}
-	p := NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
-		"Send the body with Content-Type: "+strings.Join(types, " or ")+".").WithHeader("Accept", strings.Join(types, ", "))
-	if r.Method == http.MethodPatch {
-		p.Header.Set("Accept-Patch", strings.Join(types, ", "))
-	}
-	return p
-}
-
 // readBody reads the body of r, with one of the media types, within the size and
 // time limits.
 func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte, error) {
-	if err := checkContent(r, types); err != nil {
-		return nil, err
-	}
-	if r.ContentLength > most {
+	isCoded := func(coding string) bool { return !strings.EqualFold(coding, "identity") }
+	given := r.Header.Values("Content-Type")
+	switch {
+	case slices.ContainsFunc(r.Header.Values("Content-Encoding"), isCoded):
+		return nil, NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"Send the body without Content-Encoding.").WithHeader("Accept-Encoding", "identity")
+	case len(given) != 1 || !isOneOf(types, given[0]):
+		p := NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"Send the body with Content-Type: "+strings.Join(types, " or ")+".").WithHeader("Accept", strings.Join(types, ", "))
+		if r.Method == http.MethodPatch {
+			p.Header.Set("Accept-Patch", strings.Join(types, ", "))
+		}
+		return nil, p
+	case r.ContentLength > most:
 		return nil, tooLarge()
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
@@ -80,6 +56,16 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 		return nil, bodyError(err)
 	}
 	return data, nil
+}
+
+// isOneOf reports whether a Content-Type is one of the media types, in UTF-8.
+func isOneOf(types []string, given string) bool {
+	if slices.Contains(types, given) {
+		return true
+	}
+	mediaType, params, err := mime.ParseMediaType(given)
+	charset, has := params["charset"]
+	return err == nil && slices.Contains(types, mediaType) && (!has || strings.EqualFold(charset, "utf-8"))
 }
 
 // A timedBody is a body with a read deadline. The deadline is cleared once the

@@ -113,14 +113,8 @@ func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method 
 // to the body, and calls the function.
 func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	params := reflect.New(e.Params)
-	if err := e.readQuery(r, route, params); err != nil {
-		return err
-	}
-	if err := e.readConditions(r, route, params); err != nil {
-		return err
-	}
 	key, err := idempotencyKeyFor(r, route)
-	if err != nil {
+	if err = cmp.Or(e.readQuery(r, route, params), e.readConditions(r, route, params), err); err != nil {
 		return err
 	}
 	for i := range e.form.Fields {
@@ -133,21 +127,21 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	if err != nil {
 		return err
 	}
-	if e.stream != nil {
-		if err := e.stream(r.Context(), rules, params.Interface(), lines{x}); err != nil {
-			return e.located(err, route, 0)
+	switch {
+	case e.stream != nil:
+		x.Header().Set("Content-Type", NDJSON)
+		if err = e.stream(r.Context(), rules, params.Interface(), x); err == nil {
+			_, err = x.Write(nil) // begins the response if no line has
 		}
-		_, err = lines{x}.Write(nil) // unless a line has begun the response
-		return err
-	}
-	if key == "" {
-		result, err := e.do(r.Context(), rules, params.Interface())
-		if err != nil {
-			return e.located(err, route, 0)
+	case key != "":
+		err = e.serveOnce(x, r, route, rules, key, body, params.Interface())
+	default:
+		var result any
+		if result, err = e.do(r.Context(), rules, params.Interface()); err == nil {
+			err = e.answer(x, r, route, result)
 		}
-		return e.answer(x, r, route, result)
 	}
-	return e.located(e.serveOnce(x, r, route, rules, key, body, params.Interface()), route, 0)
+	return e.located(err, route, 0)
 }
 
 // rules returns a Service that acts for the client of r, or for a license key
@@ -214,12 +208,17 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	if route.Method == http.MethodGet {
 		return nil
 	}
-	if e.match == nil {
-		const detail = "not supported: this resource has no ETag; omit the header"
-		return cmp.Or(refuseCondition(r, "If-Match", detail), refuseCondition(r, "If-None-Match", detail))
+	refused, detail := []string{"If-Match", "If-None-Match"}, "not supported: this resource has no ETag; omit the header"
+	if e.match != nil {
+		refused, detail = refused[1:], "applies only to reads; use If-Match for changes"
 	}
-	if err := refuseCondition(r, "If-None-Match", "applies only to reads; use If-Match for changes"); err != nil {
-		return err
+	for _, header := range refused { // to ignore it could change what the client meant to protect
+		if r.Header.Get(header) != "" {
+			return invalid(api.FieldError{Header: header, Code: license.CodeUnknown, Detail: detail})
+		}
+	}
+	if e.match == nil {
+		return nil
 	}
 	versions, any, err := ifMatch(r)
 	if any && route.Method == http.MethodPut {
@@ -239,7 +238,10 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 		params.Interface().(*Rows).Lines, err = readBody(x, r, route.Rows, []string{NDJSON})
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
-		return nil, noBody(r)
+		if hasBody(r) { // to ignore it would ignore what the client meant
+			return nil, NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
+		}
+		return nil, nil
 	}
 	var members input.Object
 	if !route.OptionalBody || hasBody(r) {

@@ -27,15 +27,6 @@ func ifMatch(r *http.Request) (versions []license.Version, any bool, err error) 
 	return versions, any, err
 }
 
-// refuseCondition refuses a header that a change does not support. Ignoring it
-// could change what the client meant to protect.
-func refuseCondition(r *http.Request, header, detail string) error {
-	if r.Header.Get(header) == "" {
-		return nil
-	}
-	return invalid(api.FieldError{Header: header, Code: license.CodeUnknown, Detail: detail})
-}
-
 // notModified reports whether If-None-Match names a strong entity tag, so that the
 // client already has the response. It compares weakly (RFC 9110 section 13.1.2).
 func notModified(r *http.Request, etag string) (bool, error) {
