@@ -3,6 +3,7 @@ package valid
 import (
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -10,21 +11,12 @@ import (
 // C1, DEL) and noncharacters, so that every store can hold it and every
 // screen can show it.
 func IsText(s string) bool {
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if c < ' ' || c == 0x7f {
-				return false
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 || r <= 0x9f || isNoncharacter(r) {
+	for _, r := range s {
+		if unicode.IsControl(r) || isNoncharacter(r) {
 			return false
 		}
-		i += size
 	}
-	return true
+	return utf8.ValidString(s)
 }
 
 func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe }

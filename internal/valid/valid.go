@@ -4,6 +4,7 @@ package valid
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -53,9 +54,7 @@ func New(rules map[string]Rule) *Checker {
 		"instant": {func(v reflect.Value) bool { return IsInstant(v.Interface().(time.Time)) },
 			"out_of_range", "must be a time between the years 1970 and 9999"},
 	}
-	for name, rule := range rules {
-		all[name] = rule
-	}
+	maps.Copy(all, rules)
 	return &Checker{rules: all, engine: sync.OnceValue(func() *validator.Validate {
 		v := validator.New(validator.WithRequiredStructEnabled())
 		v.RegisterTagNameFunc(func(f reflect.StructField) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -129,32 +130,16 @@ func (c *codec) done() {
 // appendString appends s, which is valid UTF-8, as JSON. It escapes what SQLite
 // and PostgreSQL escape, so that a migration writes the same documents.
 func appendString(b []byte, s string) []byte {
+	const escaped, letters = "\"\\\b\f\n\r\t", `"\bfnrt`
 	b = append(b, '"')
-	from := 0
-	for i := range len(s) {
-		c := s[i]
+	for _, c := range []byte(s) {
 		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[from:i]...)
-		from = i + 1
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, `\b`...)
-		case '\f':
-			b = append(b, `\f`...)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\r':
-			b = append(b, `\r`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			const hex = "0123456789abcdef"
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			b = append(b, c)
+		} else if i := strings.IndexByte(escaped, c); i >= 0 {
+			b = append(b, '\\', letters[i])
+		} else {
+			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 	}
-	return append(append(b, s[from:]...), '"')
+	return append(b, '"')
 }

@@ -62,14 +62,12 @@ func valueEnd(b []byte) int {
 			i += n - 1
 		case '{', '[':
 			depth++
-		case '}', ']':
+		case '}', ']', ',':
 			if depth == 0 {
 				return i
 			}
-			depth--
-		case ',':
-			if depth == 0 {
-				return i
+			if b[i] != ',' {
+				depth--
 			}
 		}
 	}

@@ -36,13 +36,6 @@ const IDDigits = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // IsID reports whether s is a well-formed ID with the given prefix.
 func IsID(prefix, s string) bool {
-	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
-		return false
-	}
-	for _, c := range []byte(s[len(prefix)+1:]) {
-		if strings.IndexByte(IDDigits, c) < 0 {
-			return false
-		}
-	}
-	return true
+	digits, ok := strings.CutPrefix(s, prefix+"_")
+	return ok && len(digits) == 26 && strings.Trim(digits, IDDigits) == ""
 }
