@@ -143,6 +143,7 @@ func TestMembersOfTheWrongFormAreAllReported(t *testing.T) {
 		`{"text":"","name":"","id":"x"}`:                      "id unknown",
 		`{"text":"","name":"","Text":"","hidden":"","ID":""}`: "ID unknown,Text unknown,hidden unknown",
 		`{"text":"","name":"","which":"x","a~b/c d":1}`:       "a~0b~1c d unknown,which unknown",
+		`{"text":"","name":"","":1}`:                          " unknown",
 		`{"int":"1","bool":0}`:                                "text required,name required,int invalid_type,bool invalid_type",
 	} {
 		_, errs := readEverything(t, body)

@@ -53,7 +53,7 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []F
 // size of a page.
 func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) {
 	switch {
-	case f.flag:
+	case f.Is("flag"):
 		v.SetBool(true)
 		return "", ""
 	case slices.ContainsFunc(given, isNotStorable):
@@ -63,30 +63,25 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 	case slices.Contains(given, ""):
 		return api.FieldRequired, "must not be empty; set a value or omit it"
 	}
-	if target, ok := v.Addr().Interface().(*time.Time); ok {
+	switch target := v.Addr().Interface().(type) {
+	case *time.Time:
 		if !setTime(target, given[0]) {
 			return api.FieldInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
 		}
-		return "", ""
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(given[0])
-	case reflect.Slice:
-		v.Set(reflect.ValueOf(given))
-	case reflect.Bool:
-		if given[0] != "true" && given[0] != "false" {
+	case *[]string:
+		*target = given
+	case *bool:
+		if *target = given[0] == "true"; !*target && given[0] != "false" {
 			return api.FieldInvalidFormat, "must be true or false"
 		}
-		v.SetBool(given[0] == "true")
-	case reflect.Int:
+	case *int:
 		n, err := strconv.Atoi(given[0])
 		if err != nil || n < 1 || n > valid.MaxLimit || given[0] != strconv.Itoa(n) {
 			return api.FieldOutOfRange, fmt.Sprintf("must be a whole number between 1 and %d", valid.MaxLimit)
 		}
-		v.SetInt(int64(n))
+		*target = n
 	default:
-		panic(fmt.Sprintf("input: %v has no form in a query", v.Type()))
+		v.SetString(given[0])
 	}
 	return "", ""
 }

@@ -36,11 +36,8 @@ type Field struct {
 	GoName string
 	Type   reflect.Type
 
-	Credential bool // a license key, by which the caller is known
-
-	index                      []int
-	required, filled, nullable bool
-	flag                       bool // of a query
+	index   []int
+	options []string // of the tag wire
 }
 
 var structs sync.Map // of *Struct by reflect.Type
@@ -53,29 +50,19 @@ func Of(t reflect.Type) *Struct {
 	}
 	s := &Struct{byName: map[string]bool{}}
 	for _, f := range reflect.VisibleFields(t) {
-		options := strings.Split(f.Tag.Get("wire"), ",")
-		if !f.IsExported() || f.Anonymous {
-			continue
+		field := Field{
+			GoName: f.Name, Type: f.Type, index: f.Index, options: strings.Split(f.Tag.Get("wire"), ","),
+			Param: f.Tag.Get("query"), Path: f.Tag.Get("path"), Header: f.Tag.Get("header"),
 		}
-		if slices.Contains(options, "names") {
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case !f.IsExported() || f.Anonymous:
+			continue
+		case field.Is("names"):
 			s.names = f.Index
 			continue
-		}
-		field := Field{
-			GoName: f.Name, Type: f.Type, index: f.Index,
-			Param: f.Tag.Get("query"), Path: f.Tag.Get("path"), Header: f.Tag.Get("header"),
-			required: slices.Contains(options, "required"),
-			filled:   slices.Contains(options, "filled"),
-			flag:     slices.Contains(options, "flag"),
-			nullable: slices.Contains(options, "nullable"),
-
-			Credential: slices.Contains(options, "credential"),
-		}
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+		case name != "" && name != "-":
 			field.Name = name
-		}
-		if field.Name != "" {
-			s.byName[field.Name] = true
+			s.byName[name] = true
 			decode(reflect.New(f.Type).Elem(), json.RawMessage("0"))
 		}
 		s.Fields = append(s.Fields, field)
@@ -83,6 +70,9 @@ func Of(t reflect.Type) *Struct {
 	actual, _ := structs.LoadOrStore(t, s)
 	return actual.(*Struct)
 }
+
+// Is reports whether the tag wire of f has an option.
+func (f *Field) Is(option string) bool { return slices.Contains(f.options, option) }
 
 // In returns the field of the struct that v points to.
 func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex(f.index) }
@@ -107,15 +97,15 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 			known++
 		}
 		switch {
-		case !present && f.required:
+		case !present && f.Is("required"):
 			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "is required"})
-		case !present, f.nullable && string(raw) == "null":
-		case f.filled && string(raw) == `""`:
+		case !present, string(raw) == "null" && f.Is("nullable"):
+		case string(raw) == `""` && f.Is("filled"):
 			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
 			field := f.In(v)
 			broken := decode(field, raw)
-			if f.filled && len(broken) == 0 && field.Kind() == reflect.Int && field.IsZero() {
+			if len(broken) == 0 && field.Kind() == reflect.Int && field.IsZero() && f.Is("filled") {
 				broken = []FieldError{{Code: api.FieldOutOfRange, Detail: "must not be 0; set a value or omit it"}}
 			}
 			for _, e := range broken {

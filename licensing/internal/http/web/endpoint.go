@@ -60,7 +60,7 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 	}
 	for i := range e.form.Fields {
 		switch f := &e.form.Fields[i]; {
-		case f.Credential:
+		case f.Is("credential"):
 			e.key = f
 		case f.Header != "":
 			e.match = f
