@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -13,6 +14,7 @@ import (
 type exchange struct {
 	Answer
 	site  *Site
+	url   *url.URL // as it was before forMux
 	id    string
 	start time.Time
 

@@ -66,11 +66,10 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 // noRoute is the pattern of requests without a route.
 const noRoute = "/"
 
-// newMux returns a mux for clean paths, which it never redirects, and the methods of
-// the routes. It calls missing for requests without a route. It panics if two routes
-// are equal.
-func newMux(routes []Route, missing http.HandlerFunc) (mux *http.ServeMux, methods []string) {
-	mux = http.NewServeMux()
+// newMux returns a mux for clean paths, which it never redirects. It calls missing for
+// requests without a route. It panics if two routes are equal.
+func newMux(routes []Route, missing http.HandlerFunc) *http.ServeMux {
+	mux := http.NewServeMux()
 	mux.HandleFunc(noRoute, missing)
 	var prefixed *Route
 	for _, route := range routes {
@@ -83,15 +82,13 @@ func newMux(routes []Route, missing http.HandlerFunc) (mux *http.ServeMux, metho
 		pattern := route.Method + " " + route.Path
 		if route.OAuth {
 			pattern = route.Path // with any method
-		} else if !slices.Contains(methods, route.Method) {
-			methods = append(methods, route.Method)
 		}
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}
 		mux.Handle(pattern, &route)
 	}
-	return mux, methods
+	return mux
 }
 
 // parametersOf returns the names of the parameters of a path.
@@ -104,34 +101,29 @@ func parametersOf(path string) (names []string) {
 	return names
 }
 
-// forMux returns r, whose path is clean, with one that a mux routes unchanged. To a
-// mux, a segment of %2F is the end of a path with a trailing slash, so segments of
-// slashes get one more, which the handlers take off again.
+// doubleSlashes doubles the slashes that are escaped in a path.
+var doubleSlashes = strings.NewReplacer("%2F", "%2F%2F", "%2f", "%2F%2F")
+
+// forMux returns r, whose path is clean, with one that a mux routes unchanged: to a
+// mux, a segment of one %2F is the end of a path with a trailing slash. The routes
+// undo it.
 func forMux(r *http.Request) *http.Request {
 	if r.URL.RawPath == "" { // it has no escaped slash
 		return r
 	}
-	segments := strings.Split(r.URL.EscapedPath(), "/")
-	for i, segment := range segments {
-		if value, _ := url.PathUnescape(segment); onlySlashes(value) {
-			segments[i] += "%2F"
-		}
-	}
 	u := *r.URL
-	u.RawPath = strings.Join(segments, "/")
+	u.RawPath = doubleSlashes.Replace(u.EscapedPath())
 	u.Path, _ = url.PathUnescape(u.RawPath)
 	r = r.WithContext(r.Context())
 	r.URL = &u
 	return r
 }
 
-func onlySlashes(s string) bool { return s != "" && strings.Trim(s, "/") == "" }
-
 // allowed returns the methods of a path for the Allow header, and the pattern with
 // the fewest parameters. They are empty for a path without routes.
 func (s *Site) allowed(u *url.URL) (allow, pattern string) {
 	methods := []string{http.MethodOptions}
-	for _, method := range s.methods {
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut} {
 		_, found := s.mux.Handler(&http.Request{Method: method, URL: u})
 		if found == noRoute {
 			continue

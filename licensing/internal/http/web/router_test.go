@@ -40,7 +40,7 @@ func sited(routes []Route, serve func(r *http.Request, route Route)) *Site {
 }
 
 func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
-	var found, value string
+	var found, value, path string
 	s := sited([]Route{
 		{Method: "GET", Path: "/license/{id}", Prefix: "lic_"},
 		{Method: "GET", Path: "/license/{id}"},
@@ -52,7 +52,7 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 		{Method: "GET", Path: "/dashboard/"},
 		{Method: "POST", Path: "/oauth/token", OAuth: true},
 	}, func(r *http.Request, route Route) {
-		found, value = route.Path+route.Prefix, r.PathValue("id")
+		found, value, path = route.Path+route.Prefix, r.PathValue("id"), r.URL.EscapedPath()
 	})
 	for _, c := range []struct{ method, path, route, value, pattern, allow string }{
 		{"POST", "/license/validate", "/license/validate", "", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
@@ -73,13 +73,14 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 		{"GET", "/license/x/y", "", "", "", ""},
 	} {
 		is := is.New(t)
-		found, value = "", ""
+		found, value, path = "", "", c.path
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "/", nil)
 		r.URL.Path, _ = url.PathUnescape(c.path)
 		r.URL.RawPath = c.path
 		s.ServeHTTP(httptest.NewRecorder(), r)
 		is.Equal(found, c.route)
 		is.Equal(value, c.value)
+		is.Equal(path, c.path) // as the client sent it
 		allow, pattern := s.allowed(forMux(r).URL)
 		is.Equal(allow, c.allow)
 		is.Equal(pattern, c.pattern)

@@ -51,11 +51,10 @@ type Config struct {
 
 // A Site routes and serves requests. It is safe for concurrent use.
 type Site struct {
-	cfg     Config
-	mux     *http.ServeMux
-	methods []string // of all routes
-	pages   *Section // nil: none
-	alone   bool     // the section has the only routes
+	cfg   Config
+	mux   *http.ServeMux
+	pages *Section // nil: none
+	alone bool     // the section has the only routes
 
 	mountHinted atomic.Bool
 }
@@ -67,13 +66,13 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.mux, s.methods = newMux(routes, s.missing)
+	s.mux = newMux(routes, s.missing)
 	return s
 }
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, id: newRequestID(r), start: time.Now()}
+	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, url: r.URL, id: newRequestID(r), start: time.Now()}
 	x.page = s.pages != nil && (s.alone || s.pages.has(r.URL.EscapedPath()))
 	standardHeader(w.Header(), x.id)
 	if x.page {
@@ -180,11 +179,10 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, route := w.(*exchange), rt
 	s := x.site
-	for _, name := range rt.names {
-		if value := r.PathValue(name); onlySlashes(value) { // see forMux
-			r.SetPathValue(name, value[1:])
-		}
+	for _, name := range rt.names { // see forMux
+		r.SetPathValue(name, strings.ReplaceAll(r.PathValue(name), "//", "/"))
 	}
+	r.URL = x.url
 	if rt.prefixed != nil && strings.HasPrefix(r.PathValue(rt.names[0]), rt.prefixed.Prefix) {
 		route = rt.prefixed
 	}
