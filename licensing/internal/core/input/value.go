@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,8 +45,14 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 			return failed(api.FieldInvalidFormat, want)
 		}
 		return nil
-	case encoding.TextUnmarshaler:
-		return decodeText(target, raw)
+	case *api.Duration:
+		if raw[0] != '"' {
+			return failed(api.FieldInvalidType, "must be a string")
+		}
+		if invalid, ok := errors.AsType[*api.FieldError](target.UnmarshalText([]byte(unquote(raw)))); ok {
+			return failed(invalid.Code, invalid.Detail)
+		}
+		return nil
 	case *[]string:
 		var list []*string // null is no string
 		if json.Unmarshal(raw, &list) != nil || slices.Contains(list, nil) {
@@ -109,22 +114,6 @@ func setTime(t *time.Time, s string) (ok bool) {
 	at, err := time.Parse(time.RFC3339, s)
 	*t = at.UTC()
 	return err == nil && rfc3339.MatchString(s)
-}
-
-// decodeText decodes a type that parses its own text. If its error is an
-// [*api.FieldError], the code and detail of that are reported.
-func decodeText(target encoding.TextUnmarshaler, raw json.RawMessage) []FieldError {
-	if raw[0] != '"' {
-		return failed(api.FieldInvalidType, "must be a string")
-	}
-	err := target.UnmarshalText([]byte(unquote(raw)))
-	if invalid, ok := errors.AsType[*api.FieldError](err); ok {
-		return failed(invalid.Code, invalid.Detail)
-	}
-	if err != nil {
-		return failed(api.FieldInvalidFormat, err.Error())
-	}
-	return nil
 }
 
 // decodeTextMap decodes an object of strings. Value returns what the map holds for

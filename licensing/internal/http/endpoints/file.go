@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -43,12 +44,8 @@ func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParam
 }
 
 func checkFileByKey(rules *license.Service, p *api.IssueFileByKeyParams) []license.FieldError {
-	var missing []license.FieldError
-	if p.Key == "" {
-		missing = []license.FieldError{{Field: "key", Code: license.CodeRequired, Detail: "is required"}}
-	}
 	p.IssueFileParams.Key = cmp.Or(p.Key, "-")
-	return append(missing, inner.Of(rules).Faults(&p.IssueFileParams)...)
+	return input.Merge(inner.Of(rules).Faults(p), inner.Of(rules).Faults(&p.IssueFileParams))
 }
 
 func issueFileByKey(rules *license.Service, ctx context.Context, p api.IssueFileByKeyParams) (license.File, error) {

@@ -91,14 +91,12 @@ func updateByMatch(rules *license.Service, ctx context.Context, p license.Update
 }
 
 func missingForMatch(p license.UpdateParams) (missing []license.FieldError) {
-	require := func(name string, value *string) {
+	for i, value := range []*string{p.Name, p.ProductID, p.CustomerID} {
 		if value == nil {
+			name := []string{"name", "product_id", "customer_id"}[i]
 			missing = append(missing, license.FieldError{Field: name, Code: license.CodeRequired, Detail: "is required"})
 		}
 	}
-	require("name", p.Name)
-	require("product_id", p.ProductID)
-	require("customer_id", p.CustomerID)
 	return missing
 }
 
