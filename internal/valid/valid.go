@@ -90,26 +90,22 @@ func (c *Checker) describe(b validator.FieldError) (code, detail string) {
 	if rule, ok := c.rules[b.ActualTag()]; ok {
 		return rule.Code, rule.Detail
 	}
-	switch b.ActualTag() {
-	case "required", "required_without":
+	switch tag := b.ActualTag(); {
+	case tag == "required", tag == "required_without":
 		return "required", "is required"
-	case "oneof":
+	case tag == "oneof":
 		return "unknown", "must be one of " + strings.ReplaceAll(b.Param(), " ", ", ")
-	case "max":
-		switch {
-		case b.Kind() == reflect.String:
-			return "too_long", "must be at most " + b.Param() + " characters"
-		case isList(b):
-			return "out_of_range", "must have at most " + b.Param() + " members"
-		}
+	case tag == "max" && b.Kind() == reflect.String:
+		return "too_long", "must be at most " + b.Param() + " characters"
+	case tag == "max" && isList(b):
+		return "out_of_range", "must have at most " + b.Param() + " members"
+	case tag == "max":
 		return "out_of_range", "must be at most " + b.Param()
-	case "min":
-		switch {
-		case isList(b) && b.Param() == "1":
-			return "required", "must have at least one member"
-		case b.Kind() == reflect.Slice:
-			return "out_of_range", "must be at least " + b.Param() + " bytes"
-		}
+	case tag == "min" && isList(b) && b.Param() == "1":
+		return "required", "must have at least one member"
+	case tag == "min" && b.Kind() == reflect.Slice:
+		return "out_of_range", "must be at least " + b.Param() + " bytes"
+	case tag == "min":
 		return "out_of_range", "must be at least " + b.Param()
 	}
 	return "invalid_format", "is invalid"

@@ -27,16 +27,14 @@ type revocationsParams struct {
 	LicenseID string `query:"license_id"`
 }
 
-// revocations returns an endpoint with the signed revocation list of a product, or
-// of one of its licenses.
-func revocations(list func(ctx context.Context, productID, licenseID string) (string, error)) *web.Endpoint {
-	return web.Do(func(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
-		if p.ProductID == "" {
-			return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
-		}
-		text, err := list(ctx, p.ProductID, p.LicenseID)
-		return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
-	})
+// revocations returns the signed revocation list of a product, or of one of its
+// licenses.
+func (c Config) revocations(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
+	if p.ProductID == "" {
+		return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
+	}
+	text, err := c.Revocations(ctx, p.ProductID, p.LicenseID)
+	return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
 }
 
 func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParams) (license.License, error) {

@@ -103,7 +103,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
 		{Method: "GET", Path: "/file/keys", Do: web.Do(c.fileKeys)},
-		{Method: "GET", Path: "/file/revocations", Do: revocations(c.Revocations)},
+		{Method: "GET", Path: "/file/revocations", Do: web.Do(c.revocations)},
 
 		{Method: "GET", Path: "/openapi.json", Do: web.Do(describe)},
 		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true, Unlimited: true},

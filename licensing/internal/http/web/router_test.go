@@ -87,8 +87,20 @@ func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
 	}
 }
 
+func TestAPageThatIsMissingIsAtTheAddressOfTheClient(t *testing.T) {
+	is := is.New(t)
+	var path string
+	s := sited(nil, nil)
+	s.alone, s.pages = true, &Section{Header: func(http.Header) {}, Missing: func(_ http.ResponseWriter, r *http.Request) error {
+		path = r.URL.EscapedPath()
+		return nil
+	}}
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/a%2Fb/%2F", nil))
+	is.Equal(path, "/a%2Fb/%2F")
+}
+
 func TestTwoRoutesThatAreTheSamePanic(t *testing.T) {
 	is := is.New(t)
 	defer func() { is.True(recover() != nil) }()
-	newMux([]Route{{Method: "GET", Path: "/x"}, {Method: "GET", Path: "/x"}}, http.NotFound)
+	newMux([]Route{{Method: "GET", Path: "/x"}, {Method: "GET", Path: "/x"}}, http.NotFoundHandler())
 }

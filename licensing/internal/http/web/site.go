@@ -66,7 +66,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.mux = newMux(routes, s.missing)
+	s.mux = newMux(routes, Handler(s.refuse))
 	return s
 }
 
@@ -98,7 +98,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isClean(r.URL.EscapedPath()) {
 		s.mux.ServeHTTP(x, forMux(r))
 	} else {
-		s.missing(x, r)
+		Handler(s.refuse).ServeHTTP(x, r)
 	}
 	ended = true
 }
@@ -140,21 +140,15 @@ func standardHeader(h http.Header, requestID string) {
 	h["X-Content-Type-Options"] = values[2:3:3]
 }
 
-// missing serves a request without a route.
-func (s *Site) missing(w http.ResponseWriter, r *http.Request) {
-	x := w.(*exchange)
-	if err := s.refuse(x, r); err != nil {
-		Fail(x, r, err)
-	}
-}
-
 // refuse responds to a request without a route. OPTIONS returns the methods that the
 // path supports.
-func (s *Site) refuse(x *exchange, r *http.Request) error {
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request) error {
+	x := w.(*exchange)
 	var allowed string
 	if isClean(r.URL.EscapedPath()) {
 		allowed, x.pattern = s.allowed(r.URL)
 	}
+	r.URL = x.url
 	if allowed == "" {
 		s.hintAtMount(r.URL.EscapedPath())
 	}
@@ -174,9 +168,9 @@ func (s *Site) refuse(x *exchange, r *http.Request) error {
 		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 }
 
-// ServeHTTP implements [http.Handler], inside a Site. The handler of the route reads
-// the body, after all checks.
-func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve is the [Handler] of a route. The endpoint or the handler that it calls reads the
+// body, after all checks.
+func (rt *Route) serve(w http.ResponseWriter, r *http.Request) error {
 	x, route := w.(*exchange), rt
 	s := x.site
 	for _, name := range rt.names { // see forMux
@@ -194,31 +188,27 @@ func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	timed := r.WithContext(ctx)
-	err := s.admit(x, timed, route)
-	if err == nil && route.Bulk {
+	if err := s.admit(x, timed, route); err != nil {
+		return err
+	}
+	if route.Bulk {
 		timeAnswer(x, timed, timeout+s.cfg.Timeout) // longer than the handler has, so that it can still respond
 	}
-	if err == nil && route.Slots != nil {
+	if route.Slots != nil {
 		select {
 		case route.Slots <- struct{}{}:
 			free := sync.OnceFunc(func() { <-route.Slots })
 			defer free()
 			context.AfterFunc(ctx, free) // a client that does not read its response can block a write for longer
 		default:
-			err = NewProblem(http.StatusTooManyRequests, "rate_limited",
+			return NewProblem(http.StatusTooManyRequests, "rate_limited",
 				"Too many requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.").WithHeader("Retry-After", "10")
 		}
 	}
-	switch {
-	case err != nil:
-	case route.Do != nil:
-		err = route.Do.serve(x, timed, route)
-	default:
-		err = route.Handle(x, timed)
+	if route.Do != nil {
+		return route.Do.serve(x, timed, route)
 	}
-	if err != nil {
-		Fail(x, r, err)
-	}
+	return route.Handle(x, timed)
 }
 
 // admit checks the authorization and the rate of a request, in that order.
