@@ -18,8 +18,7 @@ type codec struct {
 	member  []byte // the current member: its name and value, as they are
 	name    []byte // nil: no member is left
 	value   []byte
-	visited bool
-	read    bool   // the last visit read a member
+	read    bool   // the last visit read a member, or there was none
 	unknown []byte // the members that no visit read, each with a comma before it
 	err     error
 }
@@ -28,7 +27,7 @@ var errDocument = errors.New("malformed document")
 
 // newReader returns a codec that reads a document.
 func newReader(document []byte) codec {
-	c := codec{rest: document}
+	c := codec{rest: document, read: true}
 	c.next('{', "{}")
 	return c
 }
@@ -43,11 +42,11 @@ func newWriter(size int) codec {
 // left. A visit reads all members that are in order; if it reads none, the
 // current one is unknown.
 func (c *codec) more() bool {
-	if c.visited && !c.read && c.err == nil {
+	if !c.read && c.err == nil {
 		c.unknown = append(append(c.unknown, ','), c.member...)
 		c.next(',', "}")
 	}
-	c.visited, c.read = true, false
+	c.read = false
 	return c.name != nil && c.err == nil
 }
 

@@ -63,21 +63,14 @@ func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
 // A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
-// ServeHTTP implements [http.Handler], inside a [Site].
-func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h(w, r); err != nil {
-		Fail(w, r, err)
-	}
-}
-
 // noRoute is the pattern of requests without a route.
 const noRoute = "/"
 
 // newMux returns a mux for clean paths, which it never redirects. It calls missing for
 // requests without a route. It panics if two routes are equal.
-func newMux(routes []Route, missing http.Handler) *http.ServeMux {
+func newMux(routes []Route, missing http.HandlerFunc) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.Handle(noRoute, missing)
+	mux.HandleFunc(noRoute, missing)
 	var prefixed *Route
 	for _, route := range routes {
 		route.names = parametersOf(route.Path)
@@ -93,7 +86,7 @@ func newMux(routes []Route, missing http.Handler) *http.ServeMux {
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}
-		mux.Handle(pattern, Handler(route.serve))
+		mux.Handle(pattern, &route)
 	}
 	return mux
 }

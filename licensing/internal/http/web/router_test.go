@@ -102,5 +102,5 @@ func TestAPageThatIsMissingIsAtTheAddressOfTheClient(t *testing.T) {
 func TestTwoRoutesThatAreTheSamePanic(t *testing.T) {
 	is := is.New(t)
 	defer func() { is.True(recover() != nil) }()
-	newMux([]Route{{Method: "GET", Path: "/x"}, {Method: "GET", Path: "/x"}}, http.NotFoundHandler())
+	newMux([]Route{{Method: "GET", Path: "/x"}, {Method: "GET", Path: "/x"}}, http.NotFound)
 }

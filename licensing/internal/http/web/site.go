@@ -66,7 +66,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.mux = newMux(routes, Handler(s.refuse))
+	s.mux = newMux(routes, s.refuse)
 	return s
 }
 
@@ -98,7 +98,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isClean(r.URL.EscapedPath()) {
 		s.mux.ServeHTTP(x, forMux(r))
 	} else {
-		Handler(s.refuse).ServeHTTP(x, r)
+		s.refuse(x, r)
 	}
 	ended = true
 }
@@ -142,35 +142,38 @@ func standardHeader(h http.Header, requestID string) {
 
 // refuse responds to a request without a route. OPTIONS returns the methods that the
 // path supports.
-func (s *Site) refuse(w http.ResponseWriter, r *http.Request) error {
-	x := w.(*exchange)
-	var allowed string
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request) {
+	x, allowed := w.(*exchange), ""
 	if isClean(r.URL.EscapedPath()) {
 		allowed, x.pattern = s.allowed(r.URL)
 	}
 	r.URL = x.url
-	if allowed == "" {
+	if allowed != "" {
+		s.allowOrigin(x, r, allowed)
+	} else {
 		s.hintAtMount(r.URL.EscapedPath())
 	}
+	var err error
 	switch {
 	case allowed == "" && x.page:
-		return s.pages.Missing(x, r)
+		err = s.pages.Missing(x, r)
 	case allowed == "":
-		return NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
-	}
-	s.allowOrigin(x, r, allowed)
-	if r.Method == http.MethodOptions {
+		err = NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
+	case r.Method == http.MethodOptions:
 		x.Header().Set("Allow", allowed)
 		x.WriteHeader(http.StatusNoContent)
-		return nil
+	default:
+		err = NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
+			"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 	}
-	return NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
-		"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
+	if err != nil {
+		Fail(x, r, err)
+	}
 }
 
-// serve is the [Handler] of a route. The endpoint or the handler that it calls reads the
-// body, after all checks.
-func (rt *Route) serve(w http.ResponseWriter, r *http.Request) error {
+// ServeHTTP implements [http.Handler], inside a Site. The handler of the route reads
+// the body, after all checks.
+func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, route := w.(*exchange), rt
 	s := x.site
 	for _, name := range rt.names { // see forMux
@@ -188,27 +191,31 @@ func (rt *Route) serve(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	timed := r.WithContext(ctx)
-	if err := s.admit(x, timed, route); err != nil {
-		return err
-	}
-	if route.Bulk {
+	err := s.admit(x, timed, route)
+	if err == nil && route.Bulk {
 		timeAnswer(x, timed, timeout+s.cfg.Timeout) // longer than the handler has, so that it can still respond
 	}
-	if route.Slots != nil {
+	if err == nil && route.Slots != nil {
 		select {
 		case route.Slots <- struct{}{}:
 			free := sync.OnceFunc(func() { <-route.Slots })
 			defer free()
 			context.AfterFunc(ctx, free) // a client that does not read its response can block a write for longer
 		default:
-			return NewProblem(http.StatusTooManyRequests, "rate_limited",
+			err = NewProblem(http.StatusTooManyRequests, "rate_limited",
 				"Too many requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.").WithHeader("Retry-After", "10")
 		}
 	}
-	if route.Do != nil {
-		return route.Do.serve(x, timed, route)
+	switch {
+	case err != nil:
+	case route.Do != nil:
+		err = route.Do.serve(x, timed, route)
+	default:
+		err = route.Handle(x, timed)
 	}
-	return route.Handle(x, timed)
+	if err != nil {
+		Fail(x, r, err)
+	}
 }
 
 // admit checks the authorization and the rate of a request, in that order.
