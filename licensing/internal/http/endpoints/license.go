@@ -67,27 +67,22 @@ type updateByQueryParams struct {
 	updateParams
 }
 
+// updateByQuery without an id is the update as the specification defines it: the
+// product and the customer identify the license, and the name is set. All three are
+// required.
 func updateByQuery(rules *license.Service, ctx context.Context, p updateByQueryParams) (license.License, error) {
 	switch {
 	case p.QueryID != "":
 		p.ID = p.QueryID
-		return updateLicense(rules, ctx, p.updateParams)
 	case p.BodyID != nil:
 		p.ID = *p.BodyID
-		return rules.Update(ctx, p.UpdateParams)
+	default:
+		if missing := missingForMatch(p.UpdateParams); len(missing) > 0 {
+			return license.License{}, &license.InvalidError{Fields: missing}
+		}
+		p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
 	}
-	return updateByMatch(rules, ctx, p.UpdateParams)
-}
-
-// updateByMatch is the update as the specification defines it: the product and
-// the customer identify the license, and the name is set. All three are
-// required.
-func updateByMatch(rules *license.Service, ctx context.Context, p license.UpdateParams) (license.License, error) {
-	if missing := missingForMatch(p); len(missing) > 0 {
-		return license.License{}, &license.InvalidError{Fields: missing}
-	}
-	p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
-	return rules.Update(ctx, p)
+	return updateLicense(rules, ctx, p.updateParams)
 }
 
 func missingForMatch(p license.UpdateParams) (missing []license.FieldError) {
