@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +15,11 @@ import (
 // escaping: "<" stays "<". It encodes licenses and pages of them as encoding/json
 // does, which takes several times as long.
 func Marshal(v any) ([]byte, error) {
-	text, err := appendValue(make([]byte, 0, 1024), reflect.ValueOf(v))
+	size := 1024
+	if l, ok := v.(*list); ok {
+		size = 256 + 768*reflect.ValueOf(l.Data).Len()
+	}
+	text, err := appendValue(make([]byte, 0, size), reflect.ValueOf(v))
 	return append(text, '\n'), err
 }
 
@@ -56,7 +59,6 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 	case reflect.Slice:
 		if objects[v.Type().Elem()] != nil && v.Len() > 0 {
 			first := len(b)
-			b = slices.Grow(b, 768*v.Len())
 			for i := range v.Len() {
 				if b, err = appendValue(append(b, ','), v.Index(i)); err != nil {
 					return nil, err
