@@ -35,7 +35,9 @@ func ParseVersion(s string) (v Version, ok bool) {
 	v = Version{Revision: n, Status: LicenseStatus(status)}
 	switch v.Status {
 	case "", LicenseRevoked, LicenseSuspended, LicenseExpired, LicenseScheduled, LicenseActive:
-		return v, v.String() == s
+		if v.String() == s {
+			return v, true
+		}
 	}
 	return Version{}, false
 }

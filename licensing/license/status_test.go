@@ -48,7 +48,8 @@ func TestParseVersion(t *testing.T) {
 	is.True(ok)
 	is.Equal(plan, license.Version{Revision: 3})
 	for _, text := range []string{"", "3.", "03", "0", ".active", "03.active", "+3.active", "3.ended", "0.active", "-1.active", "3.active ", "99999999999999999999.active"} {
-		_, ok := license.ParseVersion(text)
+		v, ok := license.ParseVersion(text)
 		is.True(!ok) // not a version
+		is.Equal(v, license.Version{})
 	}
 }

@@ -18,10 +18,7 @@ import (
 func ifMatch(r *http.Request) (versions []license.Version, any bool, err error) {
 	tags, any, err := entityTags(r, "If-Match")
 	for _, tag := range tags {
-		var version license.Version
-		if !tag.weak {
-			version, _ = license.ParseVersion(tag.opaque)
-		}
+		version, _ := license.ParseVersion(strings.Trim(tag, `"`))
 		versions = append(versions, version)
 	}
 	return versions, any, err
@@ -31,20 +28,15 @@ func ifMatch(r *http.Request) (versions []license.Version, any bool, err error) 
 // client already has the response. It compares weakly (RFC 9110 section 13.1.2).
 func notModified(r *http.Request, etag string) (bool, error) {
 	tags, any, err := entityTags(r, "If-None-Match")
-	return any || slices.ContainsFunc(tags, func(tag entityTag) bool { return `"`+tag.opaque+`"` == etag }), err
-}
-
-type entityTag struct {
-	weak   bool
-	opaque string
+	return any || slices.Contains(tags, etag) || slices.Contains(tags, "W/"+etag), err
 }
 
 // entityTagForm is the beginning of a list of entity tags (RFC 9110 section 8.8.3).
-var entityTagForm = regexp.MustCompile(`^(W/)?"([^"\x00-\x20\x7f]*)"[ \t]*(?:,|$)`)
+var entityTagForm = regexp.MustCompile(`^((?:W/)?"[^"\x00-\x20\x7f]*")[ \t]*(?:,|$)`)
 
 // entityTags parses a header that is "*" or a list of entity tags, on one line or
-// several.
-func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err error) {
+// several. It returns the tags as they are, in quotes.
+func entityTags(r *http.Request, name string) (tags []string, any bool, err error) {
 	lines := r.Header.Values(name)
 	list := strings.Join(lines, ",")
 	if len(lines) == 0 || strings.Trim(list, " \t") == "*" {
@@ -60,7 +52,7 @@ func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err e
 			return nil, false, invalid(api.FieldError{Header: name, Code: license.CodeInvalidFormat,
 				Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 		}
-		tags = append(tags, entityTag{weak: tag[1] != "", opaque: tag[2]})
+		tags = append(tags, tag[1])
 		list = list[len(tag[0]):]
 	}
 }

@@ -35,6 +35,7 @@ func TestIfMatchComparesStrongly(t *testing.T) {
 		{[]string{`W/"1.active"`}, []license.Version{{}}},
 		{[]string{`"a,b"`, `"1.active"`}, []license.Version{{}, one}},
 		{[]string{`""`}, []license.Version{{}}},
+		{[]string{`"01.active"`, `"+1.active"`}, []license.Version{{}, {}}}, // not as ETag writes it
 	} {
 		is := is.New(t)
 		got, _, err := ifMatch(withHeader("If-Match", c.lines...))
@@ -122,15 +123,7 @@ func FuzzEntityTags(f *testing.F) {
 		if err != nil || any {
 			return
 		}
-		var written []string
-		for _, tag := range tags {
-			text := `"` + tag.opaque + `"`
-			if tag.weak {
-				text = "W/" + text
-			}
-			written = append(written, text)
-		}
-		again, _, err := entityTags(withHeader("If-Match", strings.Join(written, ", ")), "If-Match")
+		again, _, err := entityTags(withHeader("If-Match", strings.Join(tags, ", ")), "If-Match")
 		if err != nil || len(again) != len(tags) || len(tags) == 0 {
 			t.Fatalf("%q gave %v, and then %v, %v", s, tags, again, err)
 		}

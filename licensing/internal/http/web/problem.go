@@ -111,6 +111,5 @@ func pointer(field string) string {
 	if field == "" {
 		return "#"
 	}
-	u := url.URL{Fragment: "/" + field}
-	return u.String()
+	return (&url.URL{Fragment: "/" + field}).String()
 }
