@@ -20,8 +20,7 @@ func OptionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	at := t // only this is allocated
-	return &at
+	return new(t)
 }
 
 // Set sets a field to *v, unless v is nil.
