@@ -63,7 +63,7 @@ func members(data []byte) (Object, error) {
 	}
 	var (
 		o     = Object{}
-		seen  map[named]bool // the names in inner objects
+		seen  = map[named]bool{} // the names in inner objects
 		open  = make([]int, 0, maxDepth)
 		name  string // of the member of o that the loop is in
 		value int    // where the value of that member begins; 0: between members
@@ -99,10 +99,7 @@ func members(data []byte) (Object, error) {
 				_, duplicate = o[name]
 			} else {
 				key := named{open[len(open)-1], member}
-				if duplicate = seen[key]; seen == nil {
-					seen = make(map[named]bool)
-				}
-				seen[key] = true
+				duplicate, seen[key] = seen[key], true
 			}
 			if duplicate {
 				return nil, syntaxError("has a duplicate member %q; see byte %d", shorten(member), end)

@@ -10,26 +10,23 @@ import (
 // before. At the end of the document the rest is end.
 func (c *codec) next(separator byte, end string) {
 	c.name = nil
-	switch {
-	case string(c.rest) == end:
+	if string(c.rest) == end {
 		return
-	case len(c.rest) == 0 || c.rest[0] != separator:
-		c.err = errDocument
+	}
+	c.err = errDocument // unless a member follows
+	if len(c.rest) == 0 || c.rest[0] != separator {
 		return
 	}
 	b := c.rest[1:]
 	n := stringEnd(b)
 	if n < 0 || n == len(b) || b[n] != ':' {
-		c.err = errDocument
 		return
 	}
-	size := valueEnd(b[n+1:])
-	if size <= 0 {
-		c.err = errDocument
-		return
+	if size := valueEnd(b[n+1:]); size > 0 {
+		c.name, c.value = b[1:n-1], b[n+1:n+1+size]
+		c.member, c.rest = b[:n+1+size], b[n+1+size:]
+		c.err = nil
 	}
-	c.name, c.value = b[1:n-1], b[n+1:n+1+size]
-	c.member, c.rest = b[:n+1+size], b[n+1+size:]
 }
 
 // stringEnd returns where the string that b begins with ends, or -1.
