@@ -49,7 +49,7 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 		}
 		return nil, p
 	case r.ContentLength > most:
-		return nil, tooLarge()
+		return nil, bodyError(&http.MaxBytesError{Limit: most}) // before any of it is sent
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
 	if err != nil {

@@ -129,14 +129,10 @@ func bodyError(err error) error {
 		return NewProblem(http.StatusRequestTimeout, "request_timeout",
 			"The body did not arrive in time.").WithCause(err).WithHeader("Connection", "close")
 	case errors.As(err, new(*http.MaxBytesError)):
-		return tooLarge()
+		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than this service accepts.")
 	default:
 		return NewProblem(http.StatusBadRequest, "incomplete_body", "The body is incomplete.").WithCause(err)
 	}
-}
-
-func tooLarge() error {
-	return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than this service accepts.")
 }
 
 // invalid returns the problem for invalid headers or query parameters.
