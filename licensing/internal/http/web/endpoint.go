@@ -37,7 +37,7 @@ type Endpoint struct {
 	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
-	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
+	stream func(ctx context.Context, rules *license.Service, params any, body []byte, w io.Writer) error
 }
 
 // Do returns an Endpoint for a function with one result. If a member of the body
@@ -93,18 +93,16 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 	return e
 }
 
-// Stream returns an Endpoint for a function that writes NDJSON line by line.
-func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
+// Stream returns an Endpoint for a function that writes NDJSON line by line. It gets
+// the body if that is NDJSON too.
+func Stream[P any](fn func(rules *license.Service, ctx context.Context, p P, body []byte, w io.Writer) error) *Endpoint {
 	return &Endpoint{
 		Params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
-		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
-			return fn(rules, ctx, *params.(*P), w)
+		stream: func(ctx context.Context, rules *license.Service, params any, body []byte, w io.Writer) error {
+			return fn(rules, ctx, *params.(*P), body, w)
 		},
 	}
 }
-
-// Rows are the parameters of an endpoint that reads an NDJSON body.
-type Rows struct{ Lines []byte }
 
 // reads reports whether the parameters of a route stand in its query.
 func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
@@ -130,7 +128,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	switch {
 	case e.stream != nil:
 		x.Header().Set("Content-Type", NDJSON)
-		if err = e.stream(r.Context(), rules, params.Interface(), x); err == nil {
+		if err = e.stream(r.Context(), rules, params.Interface(), body, x); err == nil {
 			_, err = x.Write(nil) // begins the response if no line has
 		}
 	case key != "":
@@ -235,8 +233,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		params.Interface().(*Rows).Lines, err = readBody(x, r, route.Rows, []string{NDJSON})
-		return nil, err
+		return readBody(x, r, route.Rows, []string{NDJSON})
 	case route.reads() || !e.form.HasMembers():
 		if hasBody(r) { // to ignore it would ignore what the client meant
 			return nil, NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
