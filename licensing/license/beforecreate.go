@@ -36,7 +36,9 @@ func (s *Service) beforeCreate(ctx context.Context, p *CreateParams) error {
 // license. Options.BeforeCreate runs before the Update, and not at all if there
 // is a stored reply.
 func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p CreateParams, answer func(License) ([]byte, error)) (reply []byte, replayed bool, err error) {
+	create := (*Service).Create
 	if s.opts.BeforeCreate != nil {
+		create = (*Service).create
 		if reply, replayed, err = s.replay(ctx, key, fingerprint); err != nil || replayed {
 			return reply, replayed, err
 		}
@@ -45,12 +47,7 @@ func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p Cr
 		}
 	}
 	return s.Once(ctx, key, fingerprint, func(in *Service) ([]byte, error) {
-		if s.opts.BeforeCreate == nil {
-			if err := in.prepare(ctx, &p); err != nil {
-				return nil, err
-			}
-		}
-		l, err := in.create(ctx, p)
+		l, err := create(in, ctx, p)
 		if err != nil {
 			return nil, err
 		}
