@@ -14,7 +14,7 @@ import (
 type exchange struct {
 	Answer
 	site  *Site
-	url   *url.URL // as it was before forMux
+	url   *url.URL // as the client sent it, without the path of the mount
 	id    string
 	start time.Time
 
