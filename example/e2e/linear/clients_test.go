@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -307,7 +308,9 @@ func (g *group) decode(q request, status int, data []byte) (string, error) {
 			At    time.Time
 		}
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	numbers := json.NewDecoder(bytes.NewReader(data))
+	numbers.UseNumber() // with all their digits
+	if err := numbers.Decode(&answer); err != nil {
 		g.t.Errorf("%s: %v in %s", q.verb, err, data)
 		return "", err
 	}
