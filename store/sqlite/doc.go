@@ -43,11 +43,13 @@ network file systems.
 
 Several processes on one machine may open the same file. Each sees what the
 others commit. An update waits for the updates of other processes for at most
-[Options.BusyTimeout]. Use one Store per process and file; two are correct but
-slower. On Unix, the rest of the program must not open and close the file, for
-example to hash or copy it: when a process closes a file, the system drops all
-locks that the process has on it, including those of SQLite. (On Linux, OFDLocking
-of modernc.org/sqlite, called before the first Open, prevents this.)
+[Options.BusyTimeout]. Processes that write without a gap take turns of about ten
+milliseconds. Use one Store per process and file; two are correct but slower.
+
+On Unix, the rest of the program must not open and close the file, for example to
+hash or copy it: when a process closes a file, the system drops all locks that the
+process has on it, including those of SQLite. (On Linux, OFDLocking of
+modernc.org/sqlite, called before the first Open, prevents this.)
 
 # Group commit
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,10 +20,15 @@ import (
 // or when it begins to write many rows, the group commits without it, and it runs
 // again by itself.
 type writer struct {
-	conn     *conn
-	guard    *guard
+	conn  *conn
+	guard *guard
+
+	// For the turns of processes that write at the same time.
 	patience time.Duration // how long an update waits for another process
 	blocked  time.Time     // since when another process has the lock; zero: it does not, as of the last attempt
+	waited   time.Time     // when an update last waited for another process
+	turn     time.Time     // since when this process has not let others have the lock
+	ended    time.Time     // when the last transaction ended
 
 	// A group of this size or age accepts no more members, so that the first
 	// ones can return.
@@ -225,74 +228,6 @@ func (w *writer) keep(ok bool) (err error) {
 	return err
 }
 
-// lock waits for the write lock, at most until ctx ends: behind the updates that wait,
-// or before them.
-func (w *writer) lock(ctx context.Context, before bool) error {
-	w.mu.Lock()
-	if !w.locked {
-		w.locked = true
-		w.mu.Unlock()
-		return nil
-	}
-	granted := make(chan struct{})
-	if before {
-		w.queue = slices.Insert(w.queue, 0, granted)
-	} else {
-		w.queue = append(w.queue, granted)
-	}
-	w.mu.Unlock()
-
-	select {
-	case <-granted:
-		return nil
-	case <-ctx.Done():
-	}
-	w.mu.Lock()
-	i := slices.Index(w.queue, granted)
-	if i >= 0 {
-		w.queue = slices.Delete(w.queue, i, i+1)
-	}
-	w.mu.Unlock()
-	if i < 0 { // the lock was granted at the same moment: pass it on
-		w.unlock()
-	}
-	return ctx.Err()
-}
-
-// unlock passes the write lock to the next update. If there is none, or the group
-// accepts no more members, it commits first.
-func (w *writer) unlock() {
-	for {
-		w.mu.Lock()
-		switch {
-		case len(w.queue) > 0 && !w.group.full(w):
-			next := w.queue[0]
-			w.queue = slices.Delete(w.queue, 0, 1)
-			w.mu.Unlock()
-			close(next)
-			return
-		case w.group == nil:
-			w.locked = false
-			w.mu.Unlock()
-			return
-		}
-		w.mu.Unlock()
-		if w.expectsMore() {
-			w.group.yielded = true
-			runtime.Gosched()
-			continue
-		}
-		w.commit()
-	}
-}
-
-// expectsMore reports whether to let other goroutines run before the group
-// commits. If several updates follow each other, those of the previous group have
-// returned meanwhile, and their callers are about to update again.
-func (w *writer) expectsMore() bool {
-	return (w.shared || w.group.members > 1) && !w.group.yielded && !w.group.full(w)
-}
-
 // full reports whether the group accepts no more members. The nil group is never
 // full: a new one begins.
 func (g *group) full(w *writer) bool {
@@ -356,7 +291,7 @@ func (w *writer) settle() {
 		w.group.late.Stop()
 	}
 	close(w.group.settled)
-	w.group = nil
+	w.group, w.ended = nil, time.Now()
 }
 
 // close writes the log back into the file and closes the connection. No update
@@ -364,46 +299,4 @@ func (w *writer) settle() {
 func (w *writer) close() error {
 	_, err := w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, w.conn.close())
-}
-
-// begin starts the transaction of an update that was called at began. The update
-// waits for another process as long as patience says. The time in the queue counts
-// only if the updates before it waited for another process too.
-func (w *writer) begin(ctx context.Context, began time.Time) error {
-	if w.blocked.IsZero() {
-		w.blocked = time.Now()
-	}
-	if w.blocked.After(began) {
-		began = w.blocked
-	}
-	err := begin(ctx, w.conn, began.Add(w.patience))
-	if !busy(err) && ctx.Err() == nil {
-		w.blocked = time.Time{}
-	}
-	return err
-}
-
-// begin starts a transaction that may write.
-func begin(ctx context.Context, c *conn, deadline time.Time) error {
-	return patiently(ctx, deadline, func() error {
-		_, err := c.exec("BEGIN IMMEDIATE")
-		return err
-	})
-}
-
-// patiently calls try until no other process has the lock, or until ctx or the
-// deadline ends. It retries often, because a process under load releases the lock
-// only for moments.
-func patiently(ctx context.Context, deadline time.Time, try func() error) error {
-	for {
-		err := try()
-		if !busy(err) || !time.Now().Before(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -340,3 +340,30 @@ func TestFullLogIsWrittenBack(t *testing.T) {
 		t.Fatalf("%v: %s", err, printed)
 	}
 }
+
+// TestProcessesTakeTurns updates without a gap after another process has had the
+// write lock, and expects a gap in which that process, if it retries, gets it again.
+func TestProcessesTakeTurns(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	st := openAt(t, path)
+	other, err := connect(writerDSN(path, Options{}))
+	is.NoErr(err)
+	defer other.close()
+	is.NoErr(other.script("BEGIN IMMEDIATE"))
+	time.AfterFunc(50*time.Millisecond, func() { other.script("COMMIT") })
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "first") }))
+
+	w := st.writer
+	is.True(!w.waited.IsZero())
+	for i, due := 0, false; !due; i++ {
+		w.waited = time.Now()
+		due = time.Since(w.turn) >= maxTurn
+		var gap time.Duration
+		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+			gap = time.Since(w.ended)
+			return add(tx, fmt.Sprint(i))
+		}))
+		is.True(!due || gap >= 3*retryEvery/2)
+	}
+}
