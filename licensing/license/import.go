@@ -33,9 +33,10 @@ const (
 )
 
 // A batch of rows is written in one Update. Other writers wait meanwhile, so a
-// batch has as many rows as the one before would have written in importHold.
+// batch has as many rows as the one before would have written and committed in
+// importHold.
 const (
-	importHold  = 6 * time.Millisecond
+	importHold  = 4 * time.Millisecond
 	importLeast = 100 // rows; also those of the first batch
 	importMost  = 600
 	importBytes = 256 << 10 // a batch ends when its lines have this many
@@ -117,7 +118,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 // rows. It prepares the batch before the Update as if no license of it existed
 // and, if one does or did, processes row by row. That takes longer, so of
 // more than importLeast rows it then writes nothing and returns no results. It
-// returns how long the Update had the write lock.
+// returns how long other writers waited for the Update.
 func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
 	now := s.now()
 	licenses := make([]store.License, 0, len(batch))
@@ -140,9 +141,9 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 	if err != nil || len(licenses) == 0 {
 		return prepared, 0, err
 	}
+	var began time.Time
 	err = s.update(ctx, func(tx *transaction) error {
-		began := time.Now()
-		defer func() { held = time.Since(began) }()
+		began = time.Now()
 		results = prepared
 		err := s.importIDs(ctx, tx, ids)
 		if err == nil && referenced { // their purchases are read one by one
@@ -164,7 +165,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		}
 		return err
 	})
-	return results, held, err
+	return results, time.Since(began), err
 }
 
 // importResults calls process for the rows of a batch that have no error, and
