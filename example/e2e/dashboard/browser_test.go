@@ -232,16 +232,22 @@ func (b *browser) ask(script bool, title string) {
 	b.do("wait for the dialog", chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS("dialog"))))
 }
 
-// wait waits until a JavaScript expression is true.
+// wait waits until a JavaScript expression is true, also if the page is left while it
+// is evaluated.
 func (b *browser) wait(js string) {
 	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	var last error
 	for range 100 {
-		if eval[bool](b, js) {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](js))
+		if is && err == nil {
 			return
 		}
+		last = err
 		time.Sleep(50 * time.Millisecond)
 	}
-	b.t.Fatalf("never true: %s", js)
+	b.t.Fatalf("never true: %s (%v)", js, last)
 }
 
 // apply submits the filter in which text was just entered. With JavaScript, its
