@@ -16,14 +16,11 @@ func (w *writer) begin(ctx context.Context, began time.Time) error {
 	if w.blocked.After(began) {
 		began = w.blocked
 	}
-	err := patiently(ctx, began.Add(w.patience), func() error {
-		_, err := w.conn.exec("BEGIN IMMEDIATE")
-		if busy(err) {
-			w.waited = time.Now()
-			w.turn = w.waited
-		}
-		return err
-	})
+	waited, err := begin(ctx, w.conn, began.Add(w.patience))
+	if waited {
+		w.waited = time.Now()
+		w.turn = w.waited
+	}
 	if !busy(err) && ctx.Err() == nil {
 		w.blocked = time.Time{}
 	}
@@ -45,8 +42,9 @@ func (w *writer) giveWay() {
 	}
 }
 
-// begin starts a transaction that may write.
-func begin(ctx context.Context, c *conn, deadline time.Time) error {
+// begin starts a transaction that may write, and reports whether it waited for another
+// process.
+func begin(ctx context.Context, c *conn, deadline time.Time) (waited bool, err error) {
 	return patiently(ctx, deadline, func() error {
 		_, err := c.exec("BEGIN IMMEDIATE")
 		return err
@@ -58,17 +56,18 @@ func begin(ctx context.Context, c *conn, deadline time.Time) error {
 const retryEvery = time.Millisecond
 
 // patiently calls try until no other process has the lock, or until ctx or the
-// deadline ends.
-func patiently(ctx context.Context, deadline time.Time, try func() error) error {
+// deadline ends, and reports whether it waited.
+func patiently(ctx context.Context, deadline time.Time, try func() error) (waited bool, err error) {
 	for {
 		err := try()
 		if !busy(err) || !time.Now().Before(deadline) {
-			return err
+			return waited, err
 		}
+		waited = true
 		select {
 		case <-time.After(retryEvery):
 		case <-ctx.Done():
-			return ctx.Err()
+			return waited, ctx.Err()
 		}
 	}
 }

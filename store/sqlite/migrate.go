@@ -151,7 +151,7 @@ func version(c *conn) (int, error) {
 func connectWriter(path string, opts Options) (*conn, error) {
 	deadline := time.Now().Add(opts.BusyTimeout)
 	var c *conn
-	err := patiently(context.Background(), deadline, func() (err error) {
+	_, err := patiently(context.Background(), deadline, func() (err error) {
 		c, err = connect(writerDSN(path, opts))
 		return err
 	})
@@ -196,7 +196,7 @@ func migrate(c *conn, deadline time.Time) error {
 		if done == len(steps) {
 			return c.script("PRAGMA temp_store = memory")
 		}
-		if err := begin(context.Background(), c, deadline); err != nil {
+		if _, err := begin(context.Background(), c, deadline); err != nil {
 			return err
 		}
 		// Another process may have come first.

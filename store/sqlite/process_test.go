@@ -76,7 +76,7 @@ func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Re
 func migrateForever(path string) error {
 	c, err := connect(writerDSN(path, Options{}))
 	if err == nil {
-		err = begin(context.Background(), c, time.Now().Add(time.Second))
+		_, err = begin(context.Background(), c, time.Now().Add(time.Second))
 	}
 	if err == nil {
 		var done int
