@@ -38,7 +38,12 @@ func one[T any](ctx context.Context, r reader, scan func(*row) T, text string, a
 
 // list returns the rows that the selection finds.
 func list[T any](ctx context.Context, r reader, scan func(*row) T, s *selection) (found []T, err error) {
-	err = r.from.query(ctx, s.size(), s.text.String(), s.args, func(r *row) { found = append(found, scan(r)) })
+	err = r.from.query(ctx, s.size(), s.text.String(), s.args, func(r *row) {
+		if found == nil {
+			found = make([]T, 0, min(s.limit, 32)) // most lists then grow no more
+		}
+		found = append(found, scan(r))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type selection struct {
 	args  []any
 	where bool // whether text has a WHERE yet
 	exact bool // every row that the index yields matches
+	limit int  // set by order
 }
 
 func (s *selection) size() size {
@@ -53,11 +54,12 @@ func (s *selection) and(condition string, args ...any) {
 // order ends the SELECT. To a limit that is a bare parameter the engine would
 // fit its plan, and make a new one for every run of the statement.
 func (s *selection) order(descending bool, limit int, columns ...string) {
+	s.limit = store.Limit(limit)
 	direction := ""
 	if descending {
 		direction = " DESC"
 	}
-	s.add(" ORDER BY "+strings.Join(columns, direction+", ")+direction+" LIMIT ? + 0", store.Limit(limit))
+	s.add(" ORDER BY "+strings.Join(columns, direction+", ")+direction+" LIMIT ? + 0", s.limit)
 }
 
 // beyond narrows a list in the order of one text column to what lies behind

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,11 +16,7 @@ import (
 // escaping: "<" stays "<". It encodes licenses and pages of them as encoding/json
 // does, which takes several times as long.
 func Marshal(v any) ([]byte, error) {
-	size := 1024
-	if l, ok := v.(*list); ok {
-		size = 256 + 768*reflect.ValueOf(l.Data).Len()
-	}
-	text, err := appendValue(make([]byte, 0, size), reflect.ValueOf(v))
+	text, err := appendValue(make([]byte, 0, 1024), reflect.ValueOf(v))
 	return append(text, '\n'), err
 }
 
@@ -62,6 +59,9 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 			for i := range v.Len() {
 				if b, err = appendValue(append(b, ','), v.Index(i)); err != nil {
 					return nil, err
+				}
+				if i == 0 { // the others are about as long
+					b = slices.Grow(b, v.Len()*(len(b)-first))
 				}
 			}
 			b[first] = '['
