@@ -18,6 +18,7 @@ import (
 // host imports it, so the dependencies of its tests do not reach a host's go.sum.
 
 func TestAPIOnSQLite(t *testing.T) {
+	t.Parallel()
 	licensingtest.RunAPI(t, openSQLite)
 }
 

@@ -296,7 +296,7 @@ func (s *seller) random(t *testing.T, histories, orders int) {
 	}
 }
 
-var numHistories = flag.Int("histories", 60, "how many histories TestRandomHistoriesEndTheSame has")
+var numHistories = flag.Int("histories", 30, "how many histories TestRandomHistoriesEndTheSame has")
 
 func TestRandomHistoriesEndTheSame(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {

@@ -176,6 +176,7 @@ func TestOpenRefusesALogOfAnotherFile(t *testing.T) {
 }
 
 func TestDamageIsFound(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	folder := t.TempDir()
 	st := open(t)

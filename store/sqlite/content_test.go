@@ -19,6 +19,7 @@ import (
 // cp and the shell do. Afterwards nothing may be acknowledged, and the log, which
 // has the newest changes, must stay.
 func TestOverwrittenFileIsNoticed(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		content func(now, copied, backup []byte) []byte
 		reopen  string // what the next Open says, if it can tell

@@ -24,6 +24,7 @@ import (
 // TestErasedCustomerIsNotInTheFile erases some of many customers while the service
 // runs, and looks for them in the file and its log.
 func TestErasedCustomerIsNotInTheFile(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "licenses.db")

@@ -339,6 +339,7 @@ func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 //
 // Fault: the first waits for a function that began after its own.
 func TestSlowMemberRunsAgainByItself(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func() error{
 		"done":   func() error { return nil },
 		"failed": func() error { return errors.New("failed") },
@@ -346,6 +347,7 @@ func TestSlowMemberRunsAgainByItself(t *testing.T) {
 		"exit":   func() error { runtime.Goexit(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			is := is.New(t)
 			st := open(t)
 			returned := make(chan struct{})

@@ -107,6 +107,7 @@ func TestProcessesWithoutTextsAreLockedOut(t *testing.T) {
 // TestKilledMigrationToTexts kills a process immediately before it commits the step
 // that gives licenses a text.
 func TestKilledMigrationToTexts(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	const n = 3000
 	path, old := secondFile(t, n)
@@ -257,6 +258,7 @@ func TestFirstRecordsGetDocuments(t *testing.T) {
 // first release still reads, and does not write. Nothing is lost, and the next
 // process migrates the file.
 func TestKilledMigrationStartsAgain(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	path, old := firstFile(t)
 	const n = 3000

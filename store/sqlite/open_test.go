@@ -38,6 +38,7 @@ func files(t *testing.T, folder string) map[string]string {
 }
 
 func TestEveryPathNamesOneFile(t *testing.T) {
+	t.Parallel()
 	names := []string{
 		"licenses.db", "with space", "ques?tion", "ha#sh", "per%20cent", "am&per=sand", "plus+", "semi;colon", "quo'te\"s",
 		"ünïcödé 許可", "?mode=memory", "%", "a:b", ":memory:x", "back`tick", "trailing.",
@@ -351,6 +352,7 @@ func TestCloseWaitsForWhatIsInProgress(t *testing.T) {
 
 // TestUpdateGivesUpOnABusyFile has another process keep the file to itself.
 func TestUpdateGivesUpOnABusyFile(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	st, err := OpenWith(path, Options{BusyTimeout: 200 * time.Millisecond})
@@ -380,6 +382,7 @@ func TestUpdateGivesUpOnABusyFile(t *testing.T) {
 // TestTheQueueUsesNoBusyTimeout: an update that has waited longer than
 // BusyTimeout for updates of its own process still waits for another process.
 func TestTheQueueUsesNoBusyTimeout(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	const patience = 200 * time.Millisecond

@@ -68,6 +68,7 @@ var position = regexp.MustCompile(`\((?:l\.)?(\w+_at), (?:l\.)?(\w+)\) ([<>])`)
 // with every combination of filters. It uses one goroutine, so it is useless
 // under the race detector.
 func TestNoReadScansATableOrSorts(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	ctx := t.Context()
 	p := &planner{conn: open(t).writer.conn}

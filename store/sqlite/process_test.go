@@ -128,6 +128,7 @@ func createForever(st *Store, name string) error {
 // TestKilledProcessLosesNothing kills a process that writes, and checks that
 // everything it has acknowledged is there.
 func TestKilledProcessLosesNothing(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "licenses.db")
@@ -219,6 +220,7 @@ func claimSeats(st *Store, name string) error {
 // TestTwoProcessesShareTheSeats lets two processes claim the seats of one license
 // until none is left.
 func TestTwoProcessesShareTheSeats(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	st := openAt(t, path)

@@ -70,12 +70,14 @@ func openAt(t testing.TB, path string) *Store {
 }
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
 }
 
 // TestAnswersAreThoseOfTheReference makes random changes to this store and to
 // the reference backend, and asks both the same random questions.
 func TestAnswersAreThoseOfTheReference(t *testing.T) {
+	t.Parallel()
 	rounds := 400
 	if raceDetector {
 		rounds = 40
@@ -103,6 +105,7 @@ func TestRepeats(t *testing.T) {
 }
 
 func TestDurable(t *testing.T) {
+	t.Parallel()
 	storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
 		st, err := Open(filepath.Join(dir, "licenses.db"))
 		if err != nil {

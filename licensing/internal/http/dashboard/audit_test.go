@@ -239,6 +239,7 @@ func auditTypes(a reply) (list []string) {
 // TestAuditLogFindsDays checks that a range of days in a long log is found with a
 // few reads, and that pages of a search are full.
 func TestAuditLogFindsDays(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	st := &eventReads{Store: memory.New()}
 	s := newSiteOn(t, st, licensing.Options{})

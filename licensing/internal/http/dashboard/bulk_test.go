@@ -121,6 +121,7 @@ func (tx feedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int
 
 // TestAllMatching changes all licenses that match a filter, in two parts.
 func TestAllMatching(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	st := &feedStore{Store: memory.New()}
 	s := newSiteOn(t, st, licensing.Options{})

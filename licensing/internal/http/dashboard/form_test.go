@@ -285,6 +285,7 @@ func strict(s string) error {
 }
 
 func TestInvalidTextIsClientError(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s := newSiteOn(t, strictStore{memory.New()}, licensing.Options{})
 	v := s.admin()

@@ -82,6 +82,7 @@ func TestImportCSV(t *testing.T) {
 }
 
 func TestImportCSVWithFaults(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -124,6 +125,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 
 // TestImportOfAnExport: what Export wrote goes back in, 10,000 licenses and more.
 func TestImportOfAnExport(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	from, to := newSite(t), newSite(t)
 	var rows strings.Builder

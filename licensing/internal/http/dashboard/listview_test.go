@@ -198,6 +198,7 @@ func TestListSorts(t *testing.T) {
 }
 
 func TestListPagesBackward(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

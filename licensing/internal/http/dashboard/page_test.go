@@ -73,6 +73,7 @@ func everyPage(s *site) map[string]reply {
 }
 
 func TestEveryPage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	pages := everyPage(s)
 	titles := map[string]string{}

@@ -30,6 +30,7 @@ func (s *site) quickStarts(a reply) map[string]string {
 // TestQuickStart runs the curl program on the page of a new credential in a
 // shell, for each scope. The tests in example/e2e run those in other languages.
 func TestQuickStart(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"sh", "curl", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)

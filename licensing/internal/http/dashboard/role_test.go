@@ -67,6 +67,7 @@ func roleRoutes() (list []dashboard.Route) {
 }
 
 func TestEveryRouteChecksTheRole(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	at := s.paths()
 	routes := roleRoutes()

@@ -153,6 +153,7 @@ func TestDemotionDuringSlowForm(t *testing.T) {
 }
 
 func TestFormBodyTimeout(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: 50 * time.Millisecond}})
 	body, typing := io.Pipe()

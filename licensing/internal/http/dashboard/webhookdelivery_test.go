@@ -91,6 +91,7 @@ func (s *site) start() (stop func()) {
 // TestTestEventShowsItsResult: the page after a test event has the result, even if
 // the receiver takes some time.
 func TestTestEventShowsItsResult(t *testing.T) {
+	t.Parallel()
 	s, v, w, receiver := newReceiverSite(t)
 	s.run(t)
 	defer s.start()()
@@ -109,6 +110,7 @@ func TestTestEventShowsItsResult(t *testing.T) {
 }
 
 func TestDeliveryPage(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s, v, w, receiver := newReceiverSite(t)
 

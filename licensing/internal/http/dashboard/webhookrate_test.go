@@ -13,6 +13,7 @@ import (
 )
 
 func TestWebhookSuccessRate(t *testing.T) {
+	t.Parallel()
 	is := is.New(t)
 	s, v, w, receiver := newReceiverSite(t)
 	at := "settings/webhooks/" + w.ID
