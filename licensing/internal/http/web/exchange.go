@@ -14,7 +14,8 @@ import (
 type exchange struct {
 	Answer
 	site  *Site
-	url   *url.URL // as the client sent it, without the path of the mount
+	ctx   context.Context // of the request, without the time limit
+	url   *url.URL        // as the client sent it, without the path of the mount
 	id    string
 	start time.Time
 

@@ -16,7 +16,7 @@ import (
 // escaping: "<" stays "<". It encodes licenses and pages of them as encoding/json
 // does, which takes several times as long.
 func Marshal(v any) ([]byte, error) {
-	text, err := appendValue(make([]byte, 0, 1024), reflect.ValueOf(v))
+	text, err := appendValue(make([]byte, 0, 768), reflect.ValueOf(v))
 	return append(text, '\n'), err
 }
 

@@ -18,7 +18,7 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	if x.page {
 		who = slog.String("operator", x.operator)
 	}
-	s.cfg.RequestLog.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",
+	s.cfg.RequestLog.LogAttrs(x.ctx, slog.LevelInfo, "licensing: request",
 		slog.String("method", o.Method),
 		slog.String("route", o.Route),
 		slog.Int("status", o.Status),
@@ -27,7 +27,7 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 		slog.String("request_id", o.RequestID),
 	)
 	if s.cfg.Observe != nil {
-		s.cfg.Observe(r.Context(), o)
+		s.cfg.Observe(x.ctx, o)
 	}
 }
 

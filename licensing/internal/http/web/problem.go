@@ -53,7 +53,11 @@ func (p *Problem) Unwrap() error { return p.Cause }
 
 // Fail responds to a request inside a Site with the problem for err.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
-	WriteError(exchangeOf(r.Context()).site.cfg.Logger, w, r, err)
+	x := exchangeOf(r.Context())
+	if r.Context().Err() == context.DeadlineExceeded { // an error page may need time
+		r = r.WithContext(x.ctx)
+	}
+	WriteError(x.site.cfg.Logger, w, r, err)
 }
 
 // WriteError responds to any request with the problem for err.

@@ -80,7 +80,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Licensing-Version", Version)
 	}
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	x.ctx = context.WithValue(r.Context(), exchangeKey{}, x)
+	ctx, cancel := context.WithTimeout(x.ctx, s.cfg.Timeout)
+	defer cancel()
+	r = r.WithContext(ctx)
 	timeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
 	ended := false // without a panic
@@ -183,24 +186,22 @@ func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.prefixed != nil && strings.HasPrefix(r.PathValue(rt.names[0]), rt.prefixed.Prefix) {
 		route = rt.prefixed
 	}
-	timeout := s.cfg.Timeout
 	if route.Bulk {
-		timeout *= bulkFactor
 		timeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
+		ctx, cancel := context.WithTimeout(x.ctx, bulkFactor*s.cfg.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	timed := r.WithContext(ctx)
-	err := s.admit(x, timed, route)
+	err := s.admit(x, r, route)
 	if err == nil && route.Bulk {
-		timeAnswer(x, timed, timeout+s.cfg.Timeout) // longer than the handler has, so that it can still respond
+		timeAnswer(x, r, (bulkFactor+1)*s.cfg.Timeout) // longer than the handler has, so that it can still respond
 	}
 	if err == nil && route.Slots != nil {
 		select {
 		case route.Slots <- struct{}{}:
 			free := sync.OnceFunc(func() { <-route.Slots })
 			defer free()
-			context.AfterFunc(ctx, free) // a client that does not read its response can block a write for longer
+			context.AfterFunc(r.Context(), free) // a client that does not read its response can block a write for longer
 		default:
 			err = NewProblem(http.StatusTooManyRequests, "rate_limited",
 				"Too many requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.").WithHeader("Retry-After", "10")
@@ -209,9 +210,9 @@ func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case route.Do != nil:
-		err = route.Do.serve(x, timed, route)
+		err = route.Do.serve(x, r, route)
 	default:
-		err = route.Handle(x, timed)
+		err = route.Handle(x, r)
 	}
 	if err != nil {
 		Fail(x, r, err)
