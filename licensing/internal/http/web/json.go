@@ -57,11 +57,11 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 		if objects[v.Type().Elem()] != nil && v.Len() > 0 {
 			first := len(b)
 			for i := range v.Len() {
+				if i == 1 { // the others are about as long as the first
+					b = slices.Grow(b, v.Len()*(len(b)-first))
+				}
 				if b, err = appendValue(append(b, ','), v.Index(i)); err != nil {
 					return nil, err
-				}
-				if i == 0 { // the others are about as long
-					b = slices.Grow(b, v.Len()*(len(b)-first))
 				}
 			}
 			b[first] = '['
