@@ -26,10 +26,11 @@ A program that only warns uses [Status.Message], and continues whatever Valid is
 
 	start with a license file that counts     Open returns immediately, and checks in the background
 	start without one                         Open waits for the first attempt, at most 5 seconds
+	no license has the key                    not_found at the first start
 	the service is down, stalls, answers 5xx  the file counts until ValidUntil, also after a restart,
 	or 429, a captive portal answers, or it   with the warning unreachable; then file_expired
 	answers without a file that verifies      the same, with untrusted
-	the service does not know the key         the same, with not_found, unless the revocation list says
+	no license has the key any more           the same, with not_found, unless the revocation list says
 	                                          that the license was deleted (revoked) or changed (file_outdated)
 	suspended, revoked, another product       denied at the next check, with the reason of the operator,
 	                                          until a newer license file arrives

@@ -21,6 +21,7 @@ const (
 	requestTimeout = 15 * time.Second
 	maxAnswer      = 1 << 20 // bytes of an answer in JSON
 	maxRetryAfter  = time.Hour
+	unknownRecheck = 60 * 60 // seconds, as the verdict on an unknown key says
 )
 
 // params are the members of the requests of a program: of api.ValidateKeyParams,
@@ -69,6 +70,10 @@ func (l *License) ask(ctx context.Context, path string, p params) (answer, error
 		err = refused(resp, problem)
 		if problem.Verdict != nil && !problem.Verdict.Valid {
 			a.Verdict, err = *problem.Verdict, nil
+		} else if problem.Code == api.CodeNotFound { // the answer to the activation of an unknown key
+			a.Verdict, err = api.Verdict{
+				Code: api.VerdictNotFound, Reasons: []api.Reason{{Code: api.VerdictNotFound, Detail: problem.Detail}}, RecheckAfter: unknownRecheck,
+			}, nil
 		}
 	}
 	if err == nil && (a.Code == "" || a.Valid && a.License == nil || !a.Valid && len(a.Reasons) == 0) {

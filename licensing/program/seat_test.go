@@ -239,6 +239,28 @@ func TestSetKey(t *testing.T) {
 	})
 }
 
+// TestMistypedKey: at the first start, the message is about the key, not the network.
+func TestMistypedKey(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		b.opts.Key = "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA"
+		l := b.open()
+		s.is(l, api.VerdictNotFound, api.VerdictNotFound)
+		s.Equal(l.Status().Message(), "No license has this license key; check it for typos.")
+		require.ErrorIs(s.T, l.TakeOver(s.Context()), api.VerdictNotFound)
+		s.requests()
+		time.Sleep(50 * time.Minute)
+		s.Equal(len(s.requests()), 0) // it asks each hour, as after any answer
+		s.NoErr(l.SetKey(s.Context(), s.license.Key))
+		s.is(l, "valid")
+
+		// An address at which no service is mounted is another mistake.
+		other := s.box("pc-2")
+		other.opts.URL += "/v1"
+		s.is(other.open(), CodeUnreachable, CodeUnreachable)
+	})
+}
+
 // TestAnotherMachine: a copied directory takes no seat until the key is entered.
 func TestAnotherMachine(t *testing.T) {
 	onStage(t, func(s *stage) {
