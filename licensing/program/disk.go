@@ -23,6 +23,7 @@ const (
 	keyName     = "key"             // the license key from SetKey
 	requestName = "request"         // the nonce of the request that waits for a file
 	idName      = "installation-id" // the random fingerprint
+	ownerName   = "owner.json"      // whose default directory it is
 	tempPrefix  = ".tmp-"           // a file that is being written
 	tempMost    = 10 * time.Minute  // after which such a file was left by a crash
 )

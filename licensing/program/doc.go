@@ -58,6 +58,12 @@ whole, so any number of processes may share it. A user who can write there can r
 files, or put back earlier ones, but not forge a license; a user who can change the
 program can do anything.
 
+The default directory is named after the product and the oldest of [Options.Keys], and
+stores the IDs of all keys that programs have pinned there. A program finds it by any of
+these keys, so the directory stays while keys are rotated, as long as a version of the
+program has one key in common with a version before it. A program of another vendor with
+the same product ID has a directory of its own.
+
 # Without a network
 
 Without [Options.URL], the program makes no requests. [License.Request] returns a text

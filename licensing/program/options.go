@@ -1,14 +1,11 @@
 package program
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,8 +31,8 @@ type Options struct {
 
 	// Dir is the directory for the license file and what belongs to it; see the
 	// package documentation. It is created when it is needed, and may be shared by
-	// any number of processes. Empty: a directory for ProductID below
-	// [os.UserConfigDir].
+	// any number of processes. Empty: a directory below [os.UserConfigDir], which
+	// programs share that have the same ProductID and at least one of Keys in common.
 	Dir string
 
 	// Fingerprint identifies this installation: a machine, a container or a user,
@@ -90,13 +87,6 @@ func (o *Options) complete() error {
 			o.Name = host
 		}
 	}
-	if o.Dir == "" {
-		config, err := os.UserConfigDir()
-		if err != nil {
-			return fmt.Errorf("program: Options.Dir must be set, because there is no directory for the configuration of the user: %w", err)
-		}
-		o.Dir = filepath.Join(config, dirName(o.ProductID), "license")
-	}
 	return nil
 }
 
@@ -121,14 +111,4 @@ func parseURL(s string) (string, error) {
 		return "", errors.New("must not have a user name, a query or a fragment")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
-}
-
-// dirName returns the name of a product's directory on any file system.
-func dirName(productID string) string {
-	const safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	if len(productID) <= 64 && strings.Trim(productID, safe) == "" {
-		return productID
-	}
-	digest := sha256.Sum256([]byte(productID))
-	return hex.EncodeToString(digest[:16])
 }

@@ -88,14 +88,25 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	if err != nil {
 		return nil, errors.New("program: Options.Keys must be the answer of GET /file/keys: " + err.Error())
 	}
+	unsaved := map[string]string{}
+	if opts.Dir == "" {
+		dir, owner, err := defaultDir(opts.ProductID, keys.IDs())
+		if err != nil {
+			return nil, err
+		}
+		if opts.Dir = dir; owner != "" {
+			unsaved[ownerName] = owner
+		}
+	}
 	l := &License{
-		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, key: opts.Key, fresh: true, unsaved: map[string]string{},
+		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, key: opts.Key, fresh: true, unsaved: unsaved,
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), tried: make(chan struct{}), opened: make(chan struct{}),
 		start: time.Now(), wall: wall, clock: clock{wall: wall},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.connect()
 	l.disk.sweep()
+	l.save() // the owner first, because it makes the directory found again
 	if l.fingerprint == "" {
 		l.fingerprint, l.idError = m.fingerprint(opts.ProductID, l.disk)
 	}
