@@ -75,10 +75,13 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
-// canExport opens the license once, when the program starts. The program embeds keys, your public keys.
-func canExport(keys []byte, key string) (bool, error) {
+func canExport(keys []byte, key string) (bool, error) { // the program embeds keys, your public keys
 	lic, err := program.Open(program.Options{URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: key})
-	return err == nil && lic.Has("export"), err
+	if err != nil {
+		return false, err // an option is wrong
+	}
+	defer lic.Close()
+	return lic.Has("export"), nil
 }
 
 // openLicense opens the license of this installation. The program embeds the keys

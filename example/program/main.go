@@ -5,6 +5,7 @@
 //
 //	curl -o keys.json http://127.0.0.1:8080/licensing/file/keys
 //	go run ./example/program -keys keys.json -key ABCDE-…
+//	go run ./example/program -keys keys.json -export
 package main
 
 import (
@@ -39,7 +40,7 @@ func routes(lic *program.License) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
 		if !lic.Has("export") {
-			http.Error(w, "The export needs a license. "+lic.Status().Message(), http.StatusForbidden)
+			http.Error(w, refusal(lic), http.StatusForbidden)
 			return
 		}
 		fmt.Fprintln(w, "the export")
@@ -49,6 +50,11 @@ func routes(lic *program.License) http.Handler {
 		json.NewEncoder(w).Encode(lic.Status())
 	})
 	return mux
+}
+
+// refusal says why there is no export.
+func refusal(lic *program.License) string {
+	return "The export needs a license. " + lic.Status().Message()
 }
 
 // show prints a status for the user.
@@ -68,6 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	dir := flags.String("dir", "", "directory for the license; by default below that of your configuration")
 	addr := flags.String("addr", "127.0.0.1:8090", "address to serve the program at")
 	takeOver := flags.Bool("take-over", false, "take the seat of another installation if none is free")
+	export := flags.Bool("export", false, "print the export, and end")
 	uninstall := flags.Bool("uninstall", false, "free the seat, and end")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -93,6 +100,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(out, err) // the program continues
+	}
+	if *export {
+		if !lic.Has("export") {
+			return errors.New(refusal(lic))
+		}
+		fmt.Fprintln(out, "the export")
+		return nil
 	}
 	show(out, lic.Status())
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -133,6 +134,27 @@ func TestProgram(t *testing.T) {
 	is.NoErr(err)
 	code, _, _ = try()
 	is.Equal(code, 200)
+
+	// A command asks again an hour after the last answer.
+	command := func() (string, error) {
+		var out output
+		err := run(t.Context(), []string{"-export", "-url", service.URL, "-keys", keys, "-dir", state}, &out)
+		return out.text.String(), err
+	}
+	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Please pay invoice 8."})
+	is.NoErr(err)
+	printed, err := command()
+	is.NoErr(err)
+	is.Equal(printed, "the export\n")
+	passed := strconv.FormatInt(time.Now().Unix(), 10)
+	is.NoErr(os.WriteFile(filepath.Join(state, "next-check"), []byte(passed), 0o600))
+	_, err = command()
+	require.Contains(t, err.Error(), "The license is suspended: Please pay invoice 8.")
+	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	printed, err = command()
+	is.NoErr(err)
+	is.Equal(printed, "the export\n")
 
 	_, err = h.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "other", TakeOver: license.TakeOverOldest})
 	is.NoErr(err)

@@ -206,7 +206,7 @@ func (l *License) accept(r result) {
 	case !l.unknown:
 		l.deny(l.denialOf(v))
 	}
-	l.next = time.Now().Add(early(l.recheck(v)))
+	l.schedule(early(l.recheck(v)))
 }
 
 // denialOf returns the denial of a negative verdict.
@@ -232,7 +232,7 @@ func (l *License) denialOf(v api.Verdict) denial {
 
 // recheck returns how long to wait after an answer. The caller holds l.mu.
 func (l *License) recheck(v api.Verdict) time.Duration {
-	wait := time.Duration(min(max(1, v.RecheckAfter), 24*60*60)) * time.Second
+	wait := time.Duration(min(max(1, v.RecheckAfter), int64(latestDue/time.Second))) * time.Second
 	if f := l.file; f != nil && l.denial == nil && l.refused == nil && !l.unknown {
 		half := f.IssuedAt.Add(f.ExpiresAt.Sub(f.IssuedAt) / 2)
 		wait = min(wait, max(shortestBackoff, half.Sub(l.clock.now())))
@@ -245,5 +245,5 @@ func (l *License) recheck(v api.Verdict) time.Duration {
 func (l *License) fail(err error) {
 	l.failed = err
 	l.failures++
-	l.next = time.Now().Add(backoff(l.failures, err))
+	l.schedule(backoff(l.failures, err))
 }

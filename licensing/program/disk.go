@@ -20,6 +20,7 @@ const (
 	listName    = "revocations.jwt" // the newest revocation list
 	denialName  = "denied.json"     // the last denial, until a newer license file
 	clockName   = "clock"           // the floor of the clock, in Unix seconds
+	dueName     = "next-check"      // when the next check is due, in Unix seconds
 	keyName     = "key"             // the license key from SetKey
 	requestName = "request"         // the nonce of the request that waits for a file
 	idName      = "installation-id" // the random fingerprint
@@ -51,10 +52,10 @@ func (d disk) read(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// write replaces a file: the complete text appears, or nothing changes. The clock
-// is written often, and may be lost with the power.
+// write replaces a file: the complete text appears, or nothing changes. The times
+// are written often, and may be lost with the power.
 func (d disk) write(name, text string) error {
-	temp, err := d.temp(text, name != clockName)
+	temp, err := d.temp(text, name != clockName && name != dueName)
 	if err != nil {
 		return err
 	}

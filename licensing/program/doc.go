@@ -25,6 +25,8 @@ A program that only warns uses [Status.Message], and continues whatever Valid is
 # What happens when
 
 	start with a license file that counts     Open returns immediately, and checks in the background
+	                                          after 10 seconds
+	the same, with an overdue check           Open waits for the check, at most 1 second
 	start without one                         Open waits for the first attempt, at most 5 seconds
 	no license has the key                    not_found at the first start
 	the service is down, stalls, answers 5xx  the file counts until ValidUntil, also after a restart,
@@ -50,13 +52,22 @@ A program that only warns uses [Status.Message], and continues whatever Valid is
 After a failure, the program asks again after 10 seconds, then after twice as long each
 time, up to 5 minutes, with jitter. It never asks before Retry-After, up to an hour.
 
+# A command that ends at once
+
+After each attempt, the program stores in the directory when the next check is due: after
+an answer, when the answer says, usually after an hour; after a failure, when it would ask
+again; and after Open has waited for a second, 5 minutes later. A check is overdue if that
+time has passed, is missing, or is more than 24 hours ahead. So a command that runs for
+milliseconds asks the service once an hour, however often it is started, and is denied
+within about an hour after a suspension.
+
 # The directory
 
 [Options.Dir] has the license file, the newest revocation list, the last denial, the
-key that [License.SetKey] stored, and a time that is certain. Files are replaced as a
-whole, so any number of processes may share it. A user who can write there can remove
-files, or put back earlier ones, but not forge a license; a user who can change the
-program can do anything.
+key that [License.SetKey] stored, a time that is certain, and when the next check is due.
+Files are replaced as a whole, so any number of processes may share it. A user who can
+write there can remove files, or put back earlier ones, but not forge a license; a user
+who can change the program can do anything.
 
 The default directory is named after the product and the oldest of [Options.Keys], and
 stores the IDs of all keys that programs have pinned there. A program finds it by any of

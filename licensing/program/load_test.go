@@ -212,7 +212,7 @@ func TestTwoProcesses(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		s.is(one, "valid")
 		s.is(two, "valid")
-		s.Equal(b.files(), []string{"clock", "key", "license.json", "revocations.jwt"})
+		s.Equal(b.files(), []string{"clock", "key", "license.json", "next-check", "revocations.jwt"})
 	})
 }
 

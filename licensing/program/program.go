@@ -73,8 +73,9 @@ type License struct {
 var errClosed = errors.New("program: the license is closed")
 
 // Open reads the license of this program, and starts to check it. With a license
-// file that counts, it returns immediately. Otherwise it waits for the end of the
-// first attempt to get one, at most 5 seconds. It fails only if an option is
+// file that counts, it returns immediately, unless a check is overdue: then it waits
+// for the end of the check, at most 1 second. Without one, it waits for the end of
+// the first attempt to get one, at most 5 seconds. It fails only if an option is
 // invalid: look at [License.Status] for the license.
 func Open(opts Options) (*License, error) {
 	return open(opts, thisMachine(), func() time.Time { return time.Now().Round(0) })
@@ -115,16 +116,11 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	l.load()
 	l.clock.start(l.clock.certain())
 	l.judge()
-	wait := l.asks() && !l.Status().Valid
+	wait := l.startTime()
 	l.mu.Unlock()
 	l.loop.Go(l.run)
-	if wait {
-		timer := time.NewTimer(openWait)
-		defer timer.Stop()
-		select {
-		case <-l.tried:
-		case <-timer.C:
-		}
+	if wait > 0 {
+		l.await(wait)
 	}
 	l.mu.Lock()
 	l.shown = l.Status()

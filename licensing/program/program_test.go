@@ -48,7 +48,7 @@ func TestFirstStart(t *testing.T) {
 		is.Equal(s.seats(), []string{"pc-1"})
 		synctest.Wait()
 		is.Equal(paths(s.requests()), []string{"/license/activate", "/file/revocations"})
-		is.Equal(b.files(), []string{"clock", "license.json", "revocations.jwt"})
+		is.Equal(b.files(), []string{"clock", "license.json", "next-check", "revocations.jwt"})
 
 		time.Sleep(21 * time.Hour)
 		files, checks := 0, 0
@@ -328,6 +328,7 @@ func TestExtendedUpdates(t *testing.T) {
 		s.vendor.Die()
 		b.opts.BuiltAt = until.Add(day)
 		l = b.restart(l)
+		time.Sleep(settleTime)
 		synctest.Wait()
 		s.is(l, "valid", CodeUnreachable)
 	})
@@ -367,6 +368,7 @@ func TestOldDenial(t *testing.T) {
 		s.NoErr(disk{b.opts.Dir}.write(denialName, string(old)))
 		s.vendor.Die()
 		l = b.open()
+		time.Sleep(settleTime)
 		synctest.Wait()
 		s.is(l, "valid", CodeUnreachable)
 	})
