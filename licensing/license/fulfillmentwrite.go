@@ -121,10 +121,11 @@ func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (
 	d.is.suspend(&rec, tx.now)
 	writeFields(p, &rec)
 	d.after.LicenseID, d.after.Granted = rec.ID, true
-	if err := tx.putTrial(ctx, rec.ID, d.after.Subjects); err != nil {
+	l, err := s.add(ctx, tx, rec, p, EventData{Reference: d.after.Reference, Reason: d.reason})
+	if err != nil { // nothing is written if it is a rule error
 		return License{}, err
 	}
-	return s.add(ctx, tx, rec, p, EventData{Reference: d.after.Reference, Reason: d.reason})
+	return l, tx.putTrial(ctx, rec.ID, d.after.Subjects)
 }
 
 // changeFor changes the license of a purchase.

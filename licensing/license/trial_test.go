@@ -1,6 +1,7 @@
 package license_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -94,6 +95,30 @@ func TestTrialIsWhole(t *testing.T) {
 	})
 	is.True(trial.Started)
 	crash(func() error { return s.AllowTrial(t.Context(), license.AllowTrialParams{LicenseID: trial.License.ID}) })
+}
+
+// TestTrialThatIsRefused uses up no trial, even if the function of Atomically continues.
+func TestTrialThatIsRefused(t *testing.T) {
+	is := is.New(t)
+	key := ""
+	s := newTwice(t, func(o *license.Options) {
+		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+			p.Key = key
+			return nil
+		}
+	})
+	taken := s.tell(t, "shop:1", paid())
+	key = taken.License.Key
+	start := license.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}}
+	is.NoErr(s.Atomically(t.Context(), func(in *license.Service) error {
+		_, err := in.StartTrial(t.Context(), start)
+		require.ErrorIs(t, err, license.ErrKeyTaken)
+		return nil
+	}))
+	key = ""
+	trial, err := s.StartTrial(t.Context(), start)
+	is.NoErr(err)
+	is.True(trial.Started)
 }
 
 // TestTrialsInParallel: of two customers with a subject in common, one gets a trial.
