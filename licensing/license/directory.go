@@ -74,14 +74,16 @@ func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesPara
 		q.Limit = store.MaxLimit
 	}
 	if q.After < p.Prefix { // a list of names after the prefix does not have the prefix itself
-		n, err := r.CountLicenses(ctx, exactly(by, p.Prefix))
-		if err != nil {
-			return page, err
-		}
-		if n[0] > 0 {
-			page.Data = append(page.Data, NameCount{p.Prefix, n[0]})
-		}
 		q.After = p.Prefix
+		if containsAll(fold(p.Prefix), words) {
+			n, err := r.CountLicenses(ctx, exactly(by, p.Prefix))
+			if err != nil {
+				return page, err
+			}
+			if n[0] > 0 {
+				page.Data = append(page.Data, NameCount{p.Prefix, n[0]})
+			}
+		}
 	}
 	for {
 		list, err := r.LicenseNames(ctx, q)

@@ -30,6 +30,8 @@ func TestDirectory(t *testing.T) {
 	is.Equal(page.NextCursor, "abc") // the last name
 	is.Equal(names(license.NamesParams{Prefix: "ab", Cursor: page.NextCursor}), []license.NameCount{{"ab\U0010FFFD", 1}})
 	is.Equal(names(license.NamesParams{Prefix: "x"}), []license.NameCount{})
+	is.Equal(names(license.NamesParams{Prefix: "ab", Search: "bc"}), []license.NameCount{{"abc", 1}})
+	is.Equal(names(license.NamesParams{Prefix: "ab", Search: "AB"}), []license.NameCount{{"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}})
 	products, err := f.Products(t.Context(), license.NamesParams{})
 	is.NoErr(err)
 	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
