@@ -2,13 +2,17 @@ package licensing_test
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // TestReplayAfterTheProductLimitNarrowed repeats requests of a client after its
@@ -65,6 +69,26 @@ func TestReplayAfterTheProductLimitNarrowed(t *testing.T) {
 			}
 			is.Equal(len(c.Events()), events+1) // that of the client
 		})
+	}
+}
+
+// TestShortenedLeaseWithAKey: a change with an Idempotency-Key shortens the leases of
+// all activations, as one without it does.
+func TestShortenedLeaseWithAKey(t *testing.T) {
+	is := is.New(t)
+	for _, key := range []string{"", "k"} {
+		c := newCaller(t, licensing.Options{})
+		id := c.create("n", "p", "c")
+		rows := make([]store.Activation, 150)
+		for i := range rows {
+			rows[i] = store.Activation{LicenseID: id, ID: store.NewID("act", licensingtest.Start), Fingerprint: strconv.Itoa(i), Document: []byte("{}")}
+		}
+		is.NoErr(c.Store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+		is.Equal(c.do("PATCH", "/license/"+id, `{"lease_seconds":600}`, "Idempotency-Key", key).Code, http.StatusOK)
+		c.Clock.Advance(70 * time.Minute) // the recheck and the lease
+		live, err := c.Store.Activations(t.Context(), store.ActivationQuery{LicenseID: id, LiveAt: c.Clock.Now()})
+		is.NoErr(err)
+		is.Equal(len(live), 0)
 	}
 }
 

@@ -16,8 +16,10 @@ const (
 
 // Background returns the background work of the rules, which Handler.Run
 // does: it appends expiry notices, prepares licenses of earlier versions and of
-// archives for searches, and stores usage and refusals. It removes expired usage, refusals, replies of [Service.Once] and entries about
-// license files, and the activations of deleted licenses.
+// archives for searches, and stores usage and refusals. It removes expired usage,
+// refusals, replies of [Service.Once] and entries about license files, and the
+// activations of deleted licenses. It shortens the leases that interrupted changes have
+// left.
 func (s internals) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
@@ -39,7 +41,7 @@ func (s internals) Background() feed.Background {
 				s.flushTask(r),
 			}
 		},
-		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted},
+		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted, s.cutLongLeases},
 		Drain:   s.drainUsage,
 		Running: s.noticesRun,
 	}

@@ -77,5 +77,10 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec record.Licen
 	if err := tx.revokeFiles(ctx, rec, next); err != nil {
 		return License{}, false, err
 	}
+	if shortens(rec.LeaseSeconds, next.LeaseSeconds) {
+		if err := s.shortenLeases(ctx, tx, next); err != nil {
+			return License{}, false, err
+		}
+	}
 	return after, true, s.append(ctx, tx, event, after, data)
 }

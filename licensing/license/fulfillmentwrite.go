@@ -48,7 +48,6 @@ func (s *Service) fulfillOnce(ctx context.Context, decide decide) (f Fulfillment
 			return Fulfillment{}, err
 		}
 	}
-	shorter := false
 	err = s.update(ctx, func(tx *transaction) error {
 		d, err := decide(ctx, tx)
 		switch {
@@ -64,38 +63,34 @@ func (s *Service) fulfillOnce(ctx context.Context, decide decide) (f Fulfillment
 			d.params = &params
 		}
 		if err == nil {
-			f, shorter, err = s.carryOut(ctx, tx, d)
+			f, err = s.carryOut(ctx, tx, d)
 		}
 		return err
 	})
-	if err == nil && shorter {
-		s.cutAllLeases(ctx, f.LicenseID)
-	}
 	return f, err
 }
 
-// carryOut writes the purchase and the license of a decision. It reports whether
-// leases of the license become shorter.
-func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f Fulfillment, shorter bool, err error) {
+// carryOut writes the purchase and the license of a decision.
+func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f Fulfillment, err error) {
 	var l License
 	switch {
 	case d.params != nil:
 		l, err = s.createFor(ctx, tx, &d)
 	case d.result == FulfillUnchanged:
-		l, shorter, err = s.changeFor(ctx, tx, &d)
+		l, err = s.changeFor(ctx, tx, &d)
 	case d.license != nil:
 		l, err = fromRecord(*d.license, tx.now)
 	}
 	if err != nil {
-		return Fulfillment{}, false, err
+		return Fulfillment{}, err
 	}
 	if d.result == FulfillRevoked || d.result == FulfillDeleted {
 		d.before.Reference = d.after.Reference
 		d.after = d.before
 	} else if d.after, err = tx.putPurchase(ctx, d.before, d.after, d.waits); err != nil {
-		return Fulfillment{}, false, err
+		return Fulfillment{}, err
 	}
-	return s.shownFulfillment(d, l), shorter, nil
+	return s.shownFulfillment(d, l), nil
 }
 
 // shownFulfillment returns what the caller sees of a decision about l.
@@ -129,10 +124,10 @@ func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (
 }
 
 // changeFor changes the license of a purchase.
-func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (l License, shorter bool, err error) {
+func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (License, error) {
 	before, err := fromRecord(*d.license, tx.now)
 	if err != nil {
-		return License{}, false, err
+		return License{}, err
 	}
 	next := *d.license
 	d.is.change(d.was, before, &next, tx.now)
@@ -140,5 +135,5 @@ func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (
 	if changed {
 		d.result = FulfillChanged
 	}
-	return after, changed && shortens(d.license.LeaseSeconds, next.LeaseSeconds), err
+	return after, err
 }

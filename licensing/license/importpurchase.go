@@ -60,6 +60,6 @@ func (s *Service) importPurchase(ctx context.Context, tx *transaction, row Impor
 	if err != nil {
 		return err
 	}
-	_, _, err = s.carryOut(ctx, tx, d)
+	_, err = s.carryOut(ctx, tx, d)
 	return err
 }

@@ -113,8 +113,7 @@ func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, er
 	}
 	var plan Plan
 	var bought purchase
-	shorter := false
-	l, err := s.edit(ctx, edit{
+	return s.edit(ctx, edit{
 		verb:   "apply plan to",
 		event:  EventLicenseUpdated,
 		reason: p.Reason,
@@ -135,17 +134,12 @@ func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, er
 		},
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, _ time.Time) error {
-			fields, was := paramsOf(l), next.LeaseSeconds
+			fields := paramsOf(l)
 			takeTerms(&fields, plan, bought.units())
 			writeFields(fields, next)
-			shorter = shortens(was, next.LeaseSeconds)
 			return nil
 		},
 	})
-	if err == nil && shorter {
-		s.cutAllLeases(ctx, l.ID)
-	}
-	return l, err
 }
 
 // takeTerms replaces what ApplyPlan replaces.

@@ -294,6 +294,62 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 	}
 }
 
+// TestShortenedLeaseIsInterrupted after each Update: the lease is that of the license,
+// no program has lost its seat, and Run does the rest.
+func TestShortenedLeaseIsInterrupted(t *testing.T) {
+	is := is.New(t)
+	whole := false
+	for updates := 1; !whole; updates++ {
+		f := newFixture(t)
+		l := f.create(t)
+		rows := make([]store.Activation, 250)
+		for i := range rows {
+			rows[i] = store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")}
+		}
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+		left := func() (activations, entries int) {
+			n, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID, LeaseEnds: store.TimeRange{Before: time.Unix(0, 0), OrNone: true}})
+			is.NoErr(err)
+			named, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "long_leases"})
+			is.NoErr(err)
+			return n, len(named)
+		}
+		s := license.New(&haltedStore{Store: f.store, left: updates}, license.Options{Now: func() time.Time { return f.now }})
+		changed, err := s.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(600))})
+		is.NoErr(err)
+		is.Equal(*changed.LeaseSeconds, int64(600))
+		n, entries := left()
+		is.Equal(n, max(0, 250-100*updates))
+		is.Equal(f.live(t, l.ID), 250)
+		whole = entries == 0
+		is.Equal(whole, updates >= 3)
+		for _, step := range inner.Of(f.Service).Background().Upkeep {
+			for more := true; more; {
+				more, err = step(t.Context())
+				is.NoErr(err)
+			}
+		}
+		n, entries = left()
+		is.Equal([]int{n, entries}, []int{0, 0})
+	}
+}
+
+// TestLongLeasesOfADeletedLicense: nothing is left of them.
+func TestLongLeasesOfADeletedLicense(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "long_leases", Key: "lic_deleted", CreatedAt: start})
+	}))
+	for _, step := range inner.Of(f.Service).Background().Upkeep {
+		_, err := step(t.Context())
+		is.NoErr(err)
+	}
+	named, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "long_leases"})
+	is.NoErr(err)
+	is.Equal(len(named), 0)
+}
+
 // TestShortenedLeaseOfAHeldSeat: a lease that is short enough stays unchanged, however
 // long a license file holds the seat.
 func TestShortenedLeaseOfAHeldSeat(t *testing.T) {

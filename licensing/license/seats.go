@@ -171,7 +171,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 	if len(rows) == seatsBatch {
 		return true, tx.putSeats(ctx, f.license.ID, f.count)
 	}
-	cut, err := s.cutLeases(ctx, tx, f.license)
+	cut, _, err := s.cutLeases(ctx, tx, f.license)
 	f.recount = f.recount || cut > 0
 	return false, err
 }
@@ -182,82 +182,4 @@ func (f *facts) own() int {
 		return 1
 	}
 	return 0
-}
-
-// cutLeases shortens leases to the license's current LeaseSeconds and
-// returns how many it changed: at most a batch of activations without a
-// lease and a batch with a longer one. Those were renewed before
-// LeaseSeconds was set or shortened. A program that rechecks as its last
-// verdict told it to, which is within Options.RecheckAfter, has a whole lease
-// to do so.
-func (s *Service) cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, err error) {
-	if l.LeaseSeconds < 0 {
-		return 0, nil
-	}
-	end := leaseEnd(l, tx.now.Add(s.opts.RecheckAfter))
-	for _, ends := range []store.TimeRange{
-		{Before: time.Unix(0, 0), OrNone: true},
-		{From: end.Add(time.Millisecond)},
-	} {
-		long, err := longLeases(ctx, tx, l.ID, ends, end)
-		if err != nil {
-			return 0, err
-		}
-		rows := make([]store.Activation, len(long))
-		for i, a := range long {
-			setLease(&a, end, a.HeldUntil)
-			rows[i] = a.Row()
-		}
-		if err := tx.PutActivations(ctx, rows...); err != nil {
-			return 0, err
-		}
-		n += len(rows)
-	}
-	return n, nil
-}
-
-// longLeases returns a batch of the activations in a range whose leases end
-// after an instant. It leaves out activations that only a license file keeps in the
-// range.
-func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) ([]record.Activation, error) {
-	for {
-		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: ends, Limit: seatsBatch})
-		if err != nil {
-			return nil, err
-		}
-		var long []record.Activation
-		for _, row := range rows {
-			a, err := record.ReadActivation(row)
-			if err != nil {
-				return nil, err
-			}
-			if lease := leaseOf(a); lease.IsZero() || lease.After(after) {
-				long = append(long, a)
-			}
-		}
-		if len(long) > 0 || len(rows) < seatsBatch {
-			return long, nil
-		}
-		ends.From = rows[len(rows)-1].LeaseEndsAt.Add(time.Millisecond)
-	}
-}
-
-// cutAllLeases shortens the leases of a license in batches. It is best
-// effort: an Activate that finds the license full shortens what an
-// interrupted call left.
-func (s *Service) cutAllLeases(ctx context.Context, id string) {
-	for {
-		n := 0
-		err := s.update(ctx, func(tx *transaction) error {
-			rec, err := s.find(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			n, err = s.cutLeases(ctx, tx, rec)
-			return err
-		})
-		if err != nil || n == 0 || s.tx != nil { // inside Atomically or Once, one batch
-			return
-		}
-	}
 }

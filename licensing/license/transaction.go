@@ -18,7 +18,8 @@ type transaction struct {
 	// Once were about; "" means all products.
 	products map[string]bool
 
-	wrote bool // a license
+	wrote      bool // a license
+	longLeases bool // an entry of longLeasesKind
 }
 
 // Atomically runs fn in one Update: all calls that fn makes on the Service
@@ -46,7 +47,7 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 		}
 		return in.tx.failed
 	})
-	s.ended(last)
+	s.ended(ctx, last, err)
 	return err
 }
 
@@ -82,14 +83,18 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 		last = &transaction{Tx: tx, now: s.clock()}
 		return fn(last)
 	})
-	s.ended(last)
+	s.ended(ctx, last, err)
 	return err
 }
 
-// ended drops the counts that an Update, which has returned, may have changed.
-func (s *Service) ended(tx *transaction) {
+// ended does what follows an Update that has returned err: it drops the counts that
+// the Update may have changed, and shortens the leases that the Update has left.
+func (s *Service) ended(ctx context.Context, tx *transaction, err error) {
 	if tx != nil && tx.wrote {
 		s.counts.drop()
+	}
+	if err == nil && tx != nil && tx.longLeases {
+		s.cutAllLeases(ctx)
 	}
 }
 

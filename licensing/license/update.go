@@ -12,9 +12,10 @@ import (
 // Update changes the fields that p sets and appends a license.updated event
 // with the changes. If nothing changes, it writes nothing and keeps the
 // revision. When LeaseSeconds is set or shortened, activations that are not
-// renewed end within a day plus the new lease. It returns [ErrNotFound], an
-// [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the license
-// would move to a product outside the caller's limit, [ErrProductForbidden].
+// renewed end within a day plus the new lease; the leases of many activations are
+// shortened in batches after the change, and by Run if that is interrupted. It returns
+// [ErrNotFound], an [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the
+// license would move to a product outside the caller's limit, [ErrProductForbidden].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if (p.ID == "") == (p.Match == nil) {
 		return License{}, Invalid("id", CodeRequired, "identify the license by its id, or by product_id and customer_id")
@@ -22,8 +23,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if err := invalidFields(checkUpdate(p)); err != nil {
 		return License{}, err
 	}
-	shorter := false // LeaseSeconds was set or shortened
-	edited, err := s.edit(ctx, edit{
+	return s.edit(ctx, edit{
 		verb:    "update",
 		event:   EventLicenseUpdated,
 		find:    func(r store.Reader) (record.License, error) { return s.target(ctx, r, p) },
@@ -37,16 +37,10 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 			if !s.sees(fields.ProductID) {
 				return ErrProductForbidden
 			}
-			was := next.LeaseSeconds
 			writeFields(fields, next)
-			shorter = shortens(was, next.LeaseSeconds)
 			return nil
 		},
 	})
-	if err == nil && shorter {
-		s.cutAllLeases(ctx, edited.ID)
-	}
-	return edited, err
 }
 
 // checkUpdate checks what does not depend on the license: the fields that p sets,
@@ -60,9 +54,6 @@ func checkUpdate(p UpdateParams) []FieldError {
 	}
 	return broken
 }
-
-// shortens reports whether a change of LeaseSeconds ends leases earlier.
-func shortens(was, is int64) bool { return is >= 0 && (was < 0 || is < was) }
 
 // target returns the record that p selects.
 func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (record.License, error) {
