@@ -94,7 +94,8 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 }
 
 // Stream returns an Endpoint for a function that writes NDJSON line by line. It gets
-// the body if that is NDJSON too.
+// the body if that is NDJSON too. Its route needs a Scope, for which each write
+// authorizes the request again: if that fails, the function must return the error.
 func Stream[P any](fn func(rules *license.Service, ctx context.Context, p P, body []byte, w io.Writer) error) *Endpoint {
 	return &Endpoint{
 		Params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
@@ -127,8 +128,12 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	}
 	switch {
 	case e.stream != nil:
+		out := guardedStream{x, r}
+		if err = out.authorize(); err != nil { // the body may have taken long
+			return err
+		}
 		x.Header().Set("Content-Type", NDJSON)
-		if err = e.stream(r.Context(), rules, params.Interface(), body, x); err == nil {
+		if err = e.stream(r.Context(), rules, params.Interface(), body, out); err == nil {
 			_, err = x.Write(nil) // begins the response if no line has
 		}
 	case key != "":
