@@ -30,7 +30,8 @@ func exportAudit(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out := csvfile.NewWriter(bufio.NewWriterSize(&csvDownload{v: v, name: "audit-log"}, 64<<10))
+	d := &csvDownload{v: v, name: "audit-log"}
+	out := csvfile.NewWriter(bufio.NewWriterSize(d, 64<<10))
 	out.Write(auditColumns)
 	for {
 		for _, e := range part.Data {
@@ -42,8 +43,8 @@ func exportAudit(v *visit) error {
 				out.Write(f.actors.csvRow(e))
 			}
 		}
-		if out.Flush() != nil {
-			return nil // the browser has disconnected
+		if err := out.Flush(); err != nil {
+			return d.ended(err)
 		}
 		if !part.HasMore {
 			return nil

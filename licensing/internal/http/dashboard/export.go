@@ -32,18 +32,18 @@ func exportLicenses(v *visit) error {
 	}
 	d := &csvDownload{v: v, name: "licenses"}
 	err := inner.Of(v.licenses).ExportCSV(v.r.Context(), d, p)
-	if err != nil && d.broken {
+	if err != nil && d.started {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
-		return nil
 	}
-	return err
+	return d.ended(err)
 }
 
 // partTimeout is the write timeout for one part of an export.
 const partTimeout = 30 * time.Second
 
 // A csvDownload is the response of an export. It sends its headers with the first
-// part, so that an export that fails before it can answer with an error page.
+// part, so that an export that fails before it can answer with an error page. It checks
+// the access of the operator before each part.
 type csvDownload struct {
 	v       *visit
 	name    string // the beginning of the file name
@@ -53,6 +53,9 @@ type csvDownload struct {
 }
 
 func (d *csvDownload) Write(part []byte) (int, error) {
+	if err := d.v.checkAccess(); err != nil {
+		return 0, err
+	}
 	if !d.started {
 		d.started = true
 		h := d.v.w.Header()
@@ -69,6 +72,15 @@ func (d *csvDownload) Write(part []byte) (int, error) {
 	}
 	_ = d.control.Flush()
 	return n, nil
+}
+
+// ended returns the error to respond with after an export that returned err. A
+// download that has started is then aborted, so that it does not look complete.
+func (d *csvDownload) ended(err error) error {
+	if d.broken {
+		return nil
+	}
+	return err
 }
 
 // exportData is the data of an event about an export.

@@ -37,12 +37,12 @@ func accessOfMove(name string) access {
 	return admins
 }
 
-// errAccessEnded means that an operator may no longer make a change that takes
+// errAccessEnded means that an operator may no longer continue a request that takes
 // several steps.
 var errAccessEnded = web.NewProblem(http.StatusForbidden, "access_ended", "Your session has ended or your role has changed.")
 
 // checkAccess returns [errAccessEnded] if the operator was signed out or disabled,
-// or has a role that may not use the route, since the request began.
+// or got another role, since the request began.
 func (v *visit) checkAccess() error {
 	op, signedIn := operator.Operator{}, true
 	if v.h.opts.Operator != nil {
@@ -58,14 +58,15 @@ func (v *visit) checkAccess() error {
 	if !signedIn || op.ID != v.op.ID {
 		return errAccessEnded
 	}
-	if v.op = op; !v.mayOpen(v.route) {
+	role := v.op.Role
+	if v.op = op; op.Role != role || !v.mayOpen(v.route) {
 		return errAccessEnded
 	}
 	return nil
 }
 
 // A discardedResponse is for a sign-in of the host application in the middle of
-// a change: the response to the request is about the change.
+// a request, which has another response.
 type discardedResponse struct{}
 
 func (discardedResponse) Header() http.Header         { return http.Header{} }
