@@ -29,16 +29,21 @@ import (
 )
 
 // A switchedStore answers nothing while it is off, writes nothing while it is
-// read-only, and finds each license damaged if it is damaged.
+// read-only, denies writes with an error of its own while it is locked, and finds each
+// license damaged if it is damaged.
 type switchedStore struct {
 	store.Store
 	off, damaged bool
 	readOnly     atomic.Bool
+	locked       bool // denies each write with an error of its own
 
 	refused atomic.Int64 // writes
 }
 
 func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.locked {
+		return errors.New("permission denied for table events")
+	}
 	return s.Store.Update(ctx, func(tx store.Tx) error {
 		if !s.readOnly.Load() {
 			return fn(tx)
@@ -143,6 +148,12 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		h := o.handler()
 		o.store.readOnly.Store(true)
 		_, _ = h.Service().Create(o.t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		return h
+	},
+	"requests_failing": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		o.store.locked = true
+		o.send(h, "GET", "/file/keys", "") // creates the first keys
 		return h
 	},
 	"not_running": func(o *outage) *licensing.Handler {

@@ -66,11 +66,19 @@ func (b *brokenStore) Entry(ctx context.Context, kind, key string) (store.Entry,
 // newBroken returns a service on a broken store, a token for it, and its log.
 func newBroken(t *testing.T, opts licensing.Options) (*licensing.Handler, *brokenStore, string, *bytes.Buffer) {
 	t.Helper()
-	is := is.New(t)
 	log := new(bytes.Buffer)
 	opts.Logger = slog.New(slog.NewJSONHandler(log, nil))
 	st := &brokenStore{Store: memory.New()}
 	h := licensing.NewHandler(st, opts)
+	token := tokenFor(t, h)
+	log.Reset()
+	return h, st, token, log
+}
+
+// tokenFor returns a token of a new client.
+func tokenFor(t *testing.T, h *licensing.Handler) string {
+	t.Helper()
+	is := is.New(t)
 	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n"})
 	is.NoErr(err)
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/oauth/token", nil)
@@ -81,8 +89,7 @@ func newBroken(t *testing.T, opts licensing.Options) (*licensing.Handler, *broke
 		AccessToken string `json:"access_token"`
 	}
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &got))
-	log.Reset()
-	return h, st, got.AccessToken, log
+	return got.AccessToken
 }
 
 func ask(t *testing.T, h http.Handler, method, path, token, body string) *httptest.ResponseRecorder {

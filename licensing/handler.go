@@ -22,6 +22,7 @@ import (
 type Handler struct {
 	opts      Options
 	store     *trackedStore
+	requests  failedRequests
 	service   *license.Service
 	webhooks  *webhook.Service
 	auth      *auth.Auth
@@ -53,6 +54,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts}
 	h.store = &trackedStore{Store: st, now: opts.Now, wake: func() { h.engine.Nudge() }}
+	h.requests.now = opts.Now
 	limiter := opts.limiter()
 	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,

@@ -2,11 +2,13 @@ package licensing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -59,9 +61,10 @@ type HealthCode string
 
 // The codes of problems, in the order of Health.Problems.
 const (
-	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then only the two problems below are known
+	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then only the three problems below are known
 	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
 	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
+	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
@@ -89,29 +92,41 @@ type SubscriberLag struct {
 const retentionSlack = 24 * time.Hour
 
 // Health reads the state of the service from the store, and adds what this process
-// has seen of the store. It needs no token, so a host can serve it on an address of
-// its own when no client can get one.
+// has seen of the store and of requests. It needs no token, so a host can serve it on
+// an address of its own when no client can get one.
 func (h *Handler) Health(ctx context.Context) Health {
-	out, err := h.readHealth(ctx)
-	if err != nil {
-		return Health{
-			Status:      "unavailable",
-			Problems:    append([]HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}, h.storeProblems()...),
-			Subscribers: []SubscriberLag{},
+	err := h.store.answers(ctx)
+	if err == nil || errors.Is(err, store.ErrDamaged) {
+		var out Health
+		if out, err = h.readHealth(ctx); err == nil {
+			return out
 		}
 	}
+	out := Health{Status: "unavailable", Subscribers: []SubscriberLag{}}
+	if feed.StoreErrorKind(err) != "" || ctx.Err() != nil {
+		out.Problems = []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}
+	} else { // a record that cannot be decoded
+		h.requests.record("Health", err)
+		if h.store.damage.Load() == nil {
+			out.Status = "ready"
+		}
+	}
+	out.Problems = append(out.Problems, h.ownProblems()...)
 	return out
 }
 
-// storeProblems returns what this process has seen of the store.
-func (h *Handler) storeProblems() (found []HealthProblem) {
-	add := func(code HealthCode, f *storeFailure, detail string) {
+// ownProblems returns what this process has seen of the store and of requests.
+func (h *Handler) ownProblems() (found []HealthProblem) {
+	add := func(code HealthCode, f *failure, detail string) {
 		if f != nil {
 			found = append(found, HealthProblem{Code: code, Detail: detail + f.err.Error(), Since: &f.since})
 		}
 	}
 	add(HealthDamaged, h.store.damage.Load(), "The store has reported damaged data; check it, and restore a backup: ")
 	add(HealthWrites, h.store.failing(), "Changes fail: ")
+	if f := h.requests.recent(); f != nil {
+		add(HealthRequests, f, "Requests are answered 500; the log has the error of each. The last one is of "+f.route+": ")
+	}
 	return found
 }
 
@@ -162,7 +177,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		out.OldestEvent = &events[0].Time
 	}
 
-	out.Problems = append(out.Problems, h.storeProblems()...)
+	out.Problems = append(out.Problems, h.ownProblems()...)
 	if h.store.damage.Load() != nil {
 		out.Status = "unavailable"
 	}

@@ -1,6 +1,7 @@
 package licensing_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -105,6 +107,80 @@ func TestFailingWritesShow(t *testing.T) {
 		time.Sleep(12*time.Second + time.Minute)
 		is.Equal(failing(), nil)
 	})
+}
+
+// TestRequestsThatFailShow for a minute, while the service stays ready.
+func TestRequestsThatFailShow(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method, path, body string
+		fail               func(o *outage, l store.License)
+		detail             string
+	}{
+		"a refused write": {"POST", "/license", someLicense, func(o *outage, _ store.License) { o.store.locked = true }, "POST /license: "},
+		"an undecodable record": {"GET", "/license/c", "", func(o *outage, l store.License) {
+			l.Document = []byte("{")
+			_ = o.store.Update(o.t.Context(), func(tx store.Tx) error { return tx.UpdateLicense(o.t.Context(), l) })
+		}, "GET /license/{licenseID}: "},
+		"a panic": {"POST", "/license", someLicense, func(o *outage, _ store.License) {
+			o.opts.BeforeCreate = func(context.Context, *license.CreateParams) error { panic("no plan") }
+		}, "no plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o := newOutage(t)
+			o.opts.Logger = discard
+			now := time.Now()
+			o.opts.Now = func() time.Time { return now }
+			h := o.handler()
+			token := tokenFor(t, h)
+			happen(t, h, 1)
+			all, err := o.store.Licenses(t.Context(), store.LicenseQuery{Limit: 1})
+			is.NoErr(err)
+			tt.fail(o, all[0])
+			h = o.handler()
+			send := func() int { return ask(t, h, tt.method, tt.path, token, tt.body).Code }
+			failing := func() (found []licensing.HealthProblem) {
+				got := h.Health(t.Context())
+				is.Equal(got.Status, "ready")
+				is.Equal(ask(t, h, "GET", "/ready", "", "").Code, http.StatusOK)
+				for _, p := range got.Problems {
+					if p.Code == licensing.HealthRequests {
+						found = append(found, p)
+					}
+				}
+				return found
+			}
+
+			is.Equal(ask(t, h, "GET", "/license/lic_none", token, "").Code, http.StatusNotFound)
+			is.Equal(len(failing()), 0)
+			began := now
+			is.Equal(send(), http.StatusInternalServerError)
+			now = now.Add(59 * time.Second)
+			is.Equal(send(), http.StatusInternalServerError)
+			now = now.Add(59 * time.Second)
+			got := failing()
+			is.Equal(len(got), 1)
+			is.Equal(*got[0].Since, began)
+			require.Contains(t, got[0].Detail, tt.detail)
+			now = now.Add(time.Second)
+			is.Equal(len(failing()), 0)
+		})
+	}
+}
+
+// TestHealthWithAnUndecodableRecord of its own says so, and that the store answers.
+func TestHealthWithAnUndecodableRecord(t *testing.T) {
+	is := is.New(t)
+	o := newOutage(t)
+	h := o.handler()
+	is.NoErr(o.store.Update(t.Context(), func(tx store.Tx) error {
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "revocation_list", Key: "atlas", Data: []byte("{")})
+	}))
+	got := h.Health(t.Context())
+	is.Equal(got.Status, "ready")
+	is.Equal(len(got.Problems), 1)
+	is.Equal(got.Problems[0].Code, licensing.HealthRequests)
+	require.Contains(t, got.Problems[0].Detail, `revocation list of product "atlas"`)
 }
 
 // TestDamageEndsReadiness until the process starts again, although other reads work.

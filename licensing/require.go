@@ -71,6 +71,9 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 				h.observeStoreError(r.Context(), "Require", "", err)
 				next.ServeHTTP(w, r)
 			default:
+				if web.ProblemOf(err).Status == http.StatusInternalServerError {
+					h.requests.record("Require", err)
+				}
 				h.WriteError(w, r, err)
 			}
 		})

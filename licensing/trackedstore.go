@@ -3,6 +3,7 @@ package licensing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -17,23 +18,25 @@ type trackedStore struct {
 	now  func() time.Time
 	wake func()
 
-	writes atomic.Pointer[storeFailure] // of writes; nil: none has failed
-	damage atomic.Pointer[storeFailure] // nil: none was reported
+	writes atomic.Pointer[failure] // of writes; nil: none has failed
+	damage atomic.Pointer[failure] // nil: none was reported
 }
 
-// A storeFailure is an error of a store.
-type storeFailure struct {
+// A failure is an error that [Handler.Health] reports.
+type failure struct {
 	since, last time.Time
-	err         error // the last
-	over        bool  // a write has succeeded since
+	err         error  // the last
+	over        bool   // a write has succeeded since
+	route       string // of the request that failed last
 }
 
-// failureKept is how long a failed write is reported after another has succeeded.
-// On a disk that is almost full, writes fail and succeed in turns.
+// failureKept is how long a failed write is reported after another has succeeded, and
+// how long a failed request is. On a disk that is almost full, writes fail and succeed
+// in turns.
 const failureKept = time.Minute
 
 // failing returns the failure of the last writes, or nil.
-func (s *trackedStore) failing() *storeFailure {
+func (s *trackedStore) failing() *failure {
 	f := s.writes.Load()
 	if f == nil || f.over && s.now().Sub(f.last) >= failureKept {
 		return nil
@@ -74,7 +77,7 @@ func (s *trackedStore) failed(err, refused error) {
 		}
 	}
 	now := s.now()
-	f := &storeFailure{since: now, last: now, err: err}
+	f := &failure{since: now, last: now, err: err}
 	if before := s.failing(); before != nil {
 		f.since = before.since
 	}
@@ -84,14 +87,14 @@ func (s *trackedStore) failed(err, refused error) {
 // succeeded records that a write has succeeded.
 func (s *trackedStore) succeeded() {
 	if f := s.writes.Load(); f != nil && !f.over {
-		s.writes.CompareAndSwap(f, &storeFailure{f.since, f.last, f.err, true})
+		s.writes.CompareAndSwap(f, &failure{since: f.since, last: f.last, err: f.err, over: true})
 	}
 }
 
 // seen records damage that the store reports in err, and returns err.
 func (s *trackedStore) seen(err error) error {
 	if errors.Is(err, store.ErrDamaged) {
-		s.damage.CompareAndSwap(nil, &storeFailure{since: s.now(), err: err})
+		s.damage.CompareAndSwap(nil, &failure{since: s.now(), err: err})
 	}
 	return err
 }
@@ -116,15 +119,32 @@ func (s *trackedStore) retry(ctx context.Context) (feed.Next, error) {
 	return feed.In(retryEvery), nil
 }
 
-// ready checks the store by reading a record that does not exist. A store that
-// has reported damage is not ready until the process starts again.
+// ready checks the store. A store that has reported damage is not ready until the
+// process starts again.
 func (s *trackedStore) ready(ctx context.Context) error {
 	if d := s.damage.Load(); d != nil {
 		return d.err
 	}
-	_, err := s.Entry(ctx, "ready", "ready")
-	if errors.Is(err, store.ErrNotFound) {
+	return s.answers(ctx)
+}
+
+// answers checks the store by reading a license, an event and an entry that do not
+// exist, each by its index. An error that the backend does not classify, such as a
+// missing table, is one for which [store.ErrUnavailable] is true, too.
+func (s *trackedStore) answers(ctx context.Context) error {
+	const none = "ready"
+	_, err := s.License(ctx, none)
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		_, err = s.Events(ctx, store.EventQuery{Subject: none, Limit: 1})
+	}
+	if err == nil {
+		_, err = s.Entry(ctx, none, none)
+	}
+	switch {
+	case err == nil || errors.Is(err, store.ErrNotFound):
 		return nil
+	case feed.StoreErrorKind(err) == "" && ctx.Err() == nil:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -126,6 +128,38 @@ func TestFullDiskShowsInHealth(t *testing.T) {
 	got := h.Health(t.Context())
 	is.Equal(got.Problems[0].Code, licensing.HealthWrites)
 	require.Contains(t, got.Problems[0].Detail, "full")
+}
+
+// TestMissingTables end readiness, unless only some requests need the table: those
+// show in the health of the service.
+func TestMissingTables(t *testing.T) {
+	for table, status := range map[string]int{
+		"licenses": http.StatusServiceUnavailable, "events": http.StatusServiceUnavailable, "entries": http.StatusServiceUnavailable,
+		"activation": http.StatusOK,
+	} {
+		t.Run(table, func(t *testing.T) {
+			is := is.New(t)
+			st := open(t)
+			h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+			ask := func(method, path, body string) int {
+				r := httptest.NewRequest(method, path, strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w.Code
+			}
+			l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			is.NoErr(err)
+			inTurn(t, st.writer, func(c *conn) { is.NoErr(c.script("ALTER TABLE " + table + " RENAME TO moved")) })
+			is.Equal(ask("GET", "/ready", ""), status)
+			want := licensing.HealthStore
+			if status == http.StatusOK {
+				is.Equal(ask("POST", "/license/activate", `{"key":"`+l.Key+`","fingerprint":"pc-1"}`), http.StatusInternalServerError)
+				want = licensing.HealthRequests
+			}
+			is.Equal(h.Health(t.Context()).Problems[0].Code, want)
+		})
+	}
 }
 
 // TestFailedCommitIsTheFaultOfOne lets a member of a group make a write that
