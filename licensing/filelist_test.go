@@ -16,11 +16,108 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
+
+// A listStore counts how often a sequence of a revocation list is stored.
+type listStore struct {
+	store.Store
+	lists atomic.Int64
+}
+
+type listTx struct {
+	store.Tx
+	of *listStore
+}
+
+func (s *listStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(listTx{tx, s}) })
+}
+
+func (tx listTx) PutEntries(ctx context.Context, all ...store.Entry) error {
+	for _, e := range all {
+		if e.Kind == "revocation_list" {
+			tx.of.lists.Add(1)
+		}
+	}
+	return tx.Tx.PutEntries(ctx, all...)
+}
+
+// TestReadersOfAListDoNotWrite: the list of a suspended license is stored once in five
+// seconds, however many read it. Each change shows immediately, in every process, and
+// ranks above the lists before it.
+func TestReadersOfAListDoNotWrite(t *testing.T) {
+	is := is.New(t)
+	st := &listStore{Store: memory.New()}
+	now := time.Now()
+	open := func() *licensing.Handler {
+		return licensing.NewHandler(st, licensing.Options{Logger: discard, Now: func() time.Time { return now }})
+	}
+	h, other := open(), open()
+	keys, err := h.Files().KeySet(t.Context())
+	is.NoErr(err)
+	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	is.NoErr(err)
+	_, err = h.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: license.Duration{Days: 14}})
+	is.NoErr(err)
+	get := func(h *licensing.Handler) string {
+		w := ask(t, h, "GET", "/file/revocations?product_id=atlas&license_id="+l.ID, "", "")
+		is.Equal(w.Code, http.StatusOK)
+		return w.Body.String()
+	}
+	var last int64 // sequence
+	next := func(h *licensing.Handler) licensefile.Revocations {
+		t.Helper()
+		list, err := keys.VerifyRevocations(get(h))
+		is.NoErr(err)
+		require.Greater(t, list.Sequence, last)
+		last = list.Sequence
+		return list
+	}
+	suspend := func() {
+		_, err := h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+		is.NoErr(err)
+	}
+	reinstate := func() {
+		_, err := h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+		is.NoErr(err)
+	}
+
+	suspend()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 5 {
+				get(h)
+			}
+		})
+	}
+	all.Wait()
+	is.Equal(st.lists.Load(), int64(1))
+	is.Equal(next(h).Licenses[0].MinGeneration, int64(licensefile.AllGenerations))
+	now = now.Add(5*time.Second - time.Millisecond)
+	get(h)
+	is.Equal(st.lists.Load(), int64(1))
+	now = now.Add(time.Millisecond)
+	next(h)
+	is.Equal(st.lists.Load(), int64(2))
+
+	now = now.Add(time.Millisecond)
+	reinstate()
+	is.Equal(next(other).Licenses[0].MinGeneration, int64(1))
+	now = now.Add(time.Millisecond)
+	suspend() // h has kept a list that says the same
+	is.Equal(next(h).Licenses[0].MinGeneration, int64(licensefile.AllGenerations))
+	ring, err := h.Files().Keys(t.Context())
+	is.NoErr(err)
+	_, err = h.Files().CondemnKey(t.Context(), files.CondemnKeyParams{ID: ring[0].ID})
+	is.NoErr(err)
+	is.Equal(next(h).CondemnedKeys, []string{ring[0].ID})
+}
 
 // A revokingStore has a product with many revoked licenses, and counts the entries
 // that are read of them.

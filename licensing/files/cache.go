@@ -20,6 +20,8 @@ type cache struct {
 	changes int       // how many changes there were
 	signers map[string]crypto.Signer
 	lists   map[string]*signedList // by product ID
+
+	licenses map[listedLicense]*signedList // of single licenses
 }
 
 // recent returns a ring that is at most cacheFor old. The caller must not change

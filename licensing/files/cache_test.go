@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,16 @@ func TestListsAreSignedAgain(t *testing.T) {
 		is.NoErr(err)
 		is.True(list() != second) // immediately
 	})
+}
+
+// TestListsOfLicensesAreLimited: anyone may ask for them.
+func TestListsOfLicensesAreLimited(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	for i := range files.LicenseListsMost + 1 {
+		require.AtMost(t, files.Remember(f.Service, fmt.Sprintf("lic_%d", i)), files.LicenseListsMost)
+	}
+	is.Equal(files.Remember(f.Service, "lic_0"), 2)
 }
 
 func TestAFailedReadIsNotCached(t *testing.T) {

@@ -29,6 +29,17 @@ func New(st store.Store, o Options) *Service {
 	}
 	s := new(Service)
 	inner.Of(s).Init(inner.Config{Store: st, Now: o.Now, Logger: o.Logger, MasterKey: o.MasterKey, PreviousMasterKeys: o.PreviousMasterKeys},
-		o.SigningKeys, func(context.Context, string, string) ([]licensefile.RevokedLicense, error) { return nil, nil })
+		o.SigningKeys, func(context.Context, string, string) ([]licensefile.RevokedLicense, time.Time, error) {
+			return nil, time.Time{}, nil
+		})
 	return s
+}
+
+// LicenseListsMost is how many lists of single licenses are kept.
+const LicenseListsMost = licenseListsMost
+
+// Remember makes s keep the list of a license, and returns how many it keeps.
+func Remember(s *Service, licenseID string) int {
+	s.cache.licenseList(listedLicense{"atlas", licenseID})
+	return len(s.cache.licenses)
 }

@@ -5,6 +5,7 @@ package files
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -32,9 +33,9 @@ func (i internals) Validate(hostKeys []SigningKey) error {
 // Init makes a zero Service ready. The hostKeys are keys whose private half is not
 // in the store; if there are any, the Service generates none itself. Init panics if
 // one of them is invalid. revoked returns the licenses of a product some files of
-// which are refused, or one of them, for [Service.Revocations]. Init does no I/O and
-// starts no goroutine.
-func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, error)) {
+// which are refused, for [Service.Revocations], or one of them and when that was last
+// changed, for [Service.LicenseRevocations]. Init does no I/O and starts no goroutine.
+func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error)) {
 	host, err := signersOf(hostKeys)
 	if err != nil {
 		panic("files: " + err.Error())

@@ -18,7 +18,7 @@ const (
 	listTimeout    = time.Minute      // for making a list
 )
 
-// A signedList is the last revocation list of a product.
+// A signedList is the last revocation list of a product, or of one license.
 type signedList struct {
 	turn     chan struct{} // has a value while the list is made
 	text     string        // empty: none yet
@@ -68,7 +68,7 @@ func (s *Service) Revocations(ctx context.Context, productID string) (string, er
 // renew reads what a list has to say, and signs it again if that has changed. It
 // returns how many licenses it has read.
 func (s *Service) renew(ctx context.Context, list *signedList, productID string) (named int, err error) {
-	refused, err := s.revoked(ctx, productID, "")
+	refused, _, err := s.revoked(ctx, productID, "")
 	if errors.Is(err, licensefile.ErrTooLarge) {
 		named = licensefile.MaxListed + 1
 		return named, errors.Join(err, s.noteSize(ctx, productID, named))
@@ -79,7 +79,7 @@ func (s *Service) renew(ctx context.Context, list *signedList, productID string)
 	if err != nil {
 		return len(refused), err
 	}
-	content, err := contentOf(all, refused)
+	content, err := contentOf(all, refused, time.Time{})
 	if err != nil {
 		return len(refused), err
 	}
@@ -93,10 +93,11 @@ func (s *Service) renew(ctx context.Context, list *signedList, productID string)
 	return len(refused), nil
 }
 
-// contentOf returns the digest of what a list says.
-func contentOf(all ring, refused []licensefile.RevokedLicense) (digest [32]byte, err error) {
+// contentOf returns the digest of what a list says, and of when its licenses were last
+// changed: a list that says the same again after a change ranks above the one before.
+func contentOf(all ring, refused []licensefile.RevokedLicense, changed time.Time) (digest [32]byte, err error) {
 	active := all.find(KeyActive)
-	data, err := json.Marshal([]any{active.ID, all.condemned(*active), refused})
+	data, err := json.Marshal([]any{active.ID, all.condemned(*active), refused, changed})
 	if err != nil {
 		return digest, fmt.Errorf("revocation list: %w", err)
 	}

@@ -58,23 +58,6 @@ func (s *Service) SignRevocations(ctx context.Context, p SignRevocationsParams) 
 	return s.signList(ctx, licensefile.Revocations{ProductID: p.ProductID, Licenses: p.Licenses}, true)
 }
 
-// LicenseRevocations returns a revocation list that is about one license of a
-// product, valid for seven days, at the same small cost for any number of licenses
-// whose files are refused. It returns an error for which [ErrNotFound] of package
-// license is true if there is no license of the product, and the errors of
-// [Service.SignRevocations].
-func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (string, error) {
-	refused, err := s.revoked(ctx, productID, licenseID)
-	if err != nil {
-		return "", err
-	}
-	hash, listed := licensefile.LicenseHash(licenseID), len(refused) > 0
-	if !listed {
-		refused = []licensefile.RevokedLicense{{Hash: hash, MinGeneration: 1, Until: s.now().Add(listValid)}}
-	}
-	return s.signList(ctx, licensefile.Revocations{ProductID: productID, LicenseHash: hash, Licenses: refused}, listed)
-}
-
 // signList adds to a list what all lists have, and signs it. If the next list of the
 // product needs a higher sequence, keep is true, and the sequence is stored. A list
 // without it has the time, or the stored sequence if that is higher.

@@ -79,7 +79,7 @@ type Service struct {
 	opts     inner.Config
 	hostKeys []SigningKey             // Options.SigningKeys
 	host     map[string]crypto.Signer // their signers by ID
-	revoked  func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, error)
+	revoked  func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error)
 	caller   auth.Caller
 	warned   *sync.Once
 	cache    *cache

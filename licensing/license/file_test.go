@@ -268,20 +268,20 @@ func TestRevokedFiles(t *testing.T) {
 	l, other := f.create(t), f.create(t)
 	refused := func(productID string) []licensefile.RevokedLicense {
 		t.Helper()
-		all, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, "")
+		all, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, "")
 		is.NoErr(err)
 		for _, one := range all { // one at a time says the same
 			is.Equal(one.Hash, licensefile.LicenseHash(l.ID))
-			alone, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, l.ID)
+			alone, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, l.ID)
 			is.NoErr(err)
 			is.Equal(alone, all)
 		}
 		return all
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
-	_, err := inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", "")
+	_, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", "")
 	require.ErrorIs(t, err, license.ErrNotFound)
-	_, err = inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", l.ID)
+	_, _, err = inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", l.ID)
 	require.ErrorIs(t, err, license.ErrNotFound)
 
 	_, err = f.Suspend(t.Context(), license.MoveParams{ID: other.ID}) // it has no files
@@ -316,7 +316,7 @@ func TestRevokedFiles(t *testing.T) {
 	// Entries last as long as the longest file.
 	f.now = all[0].Until
 	is.Equal(len(refused(l.ProductID)), 0)
-	alone, err := inner.Of(f.Service).RevokedFiles(t.Context(), other.ProductID, l.ID)
+	alone, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), other.ProductID, l.ID)
 	is.NoErr(err)
 	is.Equal(len(alone), 0)
 }

@@ -196,17 +196,16 @@ func revokedKey(licenseID, productID string) string { return licenseID + "/" + p
 
 // RevokedFiles returns the licenses of a product some files of which are
 // refused, for the revocation list of the product, in the order in which they
-// leave it, or one of them; a licenseID of "" means all. It returns [ErrNotFound] if
-// the product has no license and there is nothing to return, and
-// [licensefile.ErrTooLarge] for more than [licensefile.MaxListed].
-func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, error) {
+// leave it, or one of them and when that was last changed; a licenseID of "" means
+// all. It returns [ErrNotFound] if the product has no license and there is nothing to
+// return, and [licensefile.ErrTooLarge] for more than [licensefile.MaxListed].
+func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string) (all []licensefile.RevokedLicense, changed time.Time, err error) {
 	if productID == "" {
-		return nil, Invalid("product_id", CodeRequired, "is required")
+		return nil, changed, Invalid("product_id", CodeRequired, "is required")
 	}
-	var all []licensefile.RevokedLicense
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err = s.view(ctx, func(r store.Reader) (err error) {
 		if licenseID != "" {
-			all, err = revokedFilesOf(ctx, r, productID, licenseID, s.now())
+			all, changed, err = revokedFilesOf(ctx, r, productID, licenseID, s.now())
 		} else {
 			all, err = allRevokedFiles(ctx, r, productID, s.now())
 		}
@@ -220,22 +219,22 @@ func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("revoked files: %w", err)
+		return nil, changed, fmt.Errorf("revoked files: %w", err)
 	}
-	return all, nil
+	return all, changed, nil
 }
 
 // revokedFilesOf returns the row of one license in the revocation list of a
-// product at an instant, if it has one.
-func revokedFilesOf(ctx context.Context, r store.Reader, productID, licenseID string, at time.Time) ([]licensefile.RevokedLicense, error) {
+// product at an instant, if it has one, and when it was last changed.
+func revokedFilesOf(ctx context.Context, r store.Reader, productID, licenseID string, at time.Time) ([]licensefile.RevokedLicense, time.Time, error) {
 	row, err := r.Entry(ctx, revokedKind, revokedKey(licenseID, productID))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !row.ExpiresAt.After(at) {
-		return nil, nil
+		return nil, time.Time{}, nil
 	} else if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	one, err := revokedLicense(row)
-	return []licensefile.RevokedLicense{one}, err
+	return []licensefile.RevokedLicense{one}, row.CreatedAt, err
 }
 
 func revokedLicense(row store.Entry) (licensefile.RevokedLicense, error) {
