@@ -212,5 +212,5 @@ func TestSweep(t *testing.T) {
 	is.Equal(rows(lasting.ID), 101) // all that are live, and the one with the file
 	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), []string{floating.ID})
 	is.NoErr(err)
-	is.Equal(counts[floating.ID], rows(floating.ID))
+	is.Equal(counts[floating.ID].N, rows(floating.ID))
 }

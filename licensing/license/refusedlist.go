@@ -17,14 +17,14 @@ import (
 // see to resolve it.
 type refusedLicense struct {
 	License  License
-	Seats    int       // as in SeatCounts
+	Seats    seatNumber
 	Refusals []Refusal // as from [Service.Refusals]
 }
 
 // Applies reports whether the next request with a code would be refused for the
 // same reason, as far as the license decides.
 func (l refusedLicense) Applies(code VerdictCode) bool {
-	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats) >= *l.License.MaxActivations)
+	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats.N) >= *l.License.MaxActivations)
 }
 
 func refusalApplies(code VerdictCode, l License, full bool) bool {
@@ -163,7 +163,7 @@ func (s *Service) refused(ctx context.Context, r store.Reader, ids []string, rec
 	if err != nil {
 		return nil, err
 	}
-	seats, err := allSeatCounts(ctx, r, ids)
+	seats, err := seatCounts(ctx, r, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -379,7 +379,7 @@ func TestSeatCounts(t *testing.T) {
 
 	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), ids)
 	is.NoErr(err)
-	is.Equal(counts, map[string]int{two.ID: 2, leased.ID: 1})
+	is.Equal([]int{counts[none.ID].N, counts[two.ID].N, counts[leased.ID].N}, []int{0, 2, 1})
 	use, err := inner.Of(f.Service).SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{two.ProductID: 3})
@@ -413,6 +413,36 @@ func TestSeatUse(t *testing.T) {
 	use, err := inner.Of(f.Service).SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
+}
+
+// TestSeatCountsAfterMove reads a bounded number of activations of each license whose
+// count is not stored, and says that there can be more.
+func TestSeatCountsAfterMove(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	few, many := f.create(t, seats(5, 0)), f.create(t, seats(5_000, 0))
+	f.activate(t, few.Key, "pc-1")
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+		for i := range store.MaxLimit + 1 {
+			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: many.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", few.ID, many.ID) }))
+	rows := &rowStore{Store: f.store}
+	s := inner.Of(license.New(rows, license.Options{Now: func() time.Time { return f.now }}))
+	counts, err := s.SeatCounts(t.Context(), []string{few.ID, many.ID})
+	is.NoErr(err)
+	is.Equal(counts[few.ID].N, 1)
+	is.True(!counts[few.ID].AtLeast)
+	is.Equal(counts[many.ID].N, store.MaxLimit)
+	is.True(counts[many.ID].AtLeast)
+	use, err := s.SeatUse(t.Context())
+	is.NoErr(err)
+	is.Equal(use.ByProduct, map[string]int64{few.ProductID: store.MaxLimit + 1})
+	is.True(use.AtLeast)
 }
 
 // TestSeatUseAfterMove counts seats whose counts are not stored, for the sums and for

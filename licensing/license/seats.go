@@ -84,14 +84,22 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 	return n, err == nil, err
 }
 
+// A seatNumber is the number of activations of a license that were not released or
+// evicted.
+type seatNumber struct {
+	N       int
+	AtLeast bool // there can be more, because counting stopped at [store.MaxLimit]
+}
+
 // SeatCounts returns how many activations of the given licenses were not
-// released or evicted, by license ID, with one read. Activations whose leases
-// have ended are included until their seats are needed, so the count of a
-// license with leases is an upper bound. Licenses without a stored count are
-// missing: those never activated, and those not activated since they moved
-// from another store. It takes at most 1,000 IDs. A caller limited to some
-// products gets [ErrProductForbidden].
-func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]int, error) {
+// released or evicted, by license ID. Activations whose leases have ended are
+// included until their seats are needed, so the number of a license with leases
+// is an upper bound. It reads the stored counts together. The activations of a
+// license without a stored count, as after a move to another store, are read: up to
+// [store.MaxLimit] of them. A license without activations has the zero number or is
+// missing. It takes at most 1,000 IDs. A caller limited to some products gets
+// [ErrProductForbidden].
+func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]seatNumber, error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("seat counts: %w", ErrProductForbidden)
 	}
@@ -102,9 +110,21 @@ func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]int
 	return counts, nil
 }
 
-// seatCounts returns the stored counts of licenses.
-func seatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]int, error) {
-	return entries.Of(ctx, r, seatsKind, ids, readSeatCount)
+// seatCounts is SeatCounts on one reader.
+func seatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]seatNumber, error) {
+	counts, err := entries.Of(ctx, r, seatsKind, ids, func(e store.Entry) (seatNumber, error) {
+		n, err := readSeatCount(e)
+		return seatNumber{N: n}, err
+	})
+	for _, id := range ids {
+		if _, stored := counts[id]; stored || err != nil {
+			continue
+		}
+		var rows []store.Activation
+		rows, err = r.Activations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0), Limit: store.MaxLimit})
+		counts[id] = seatNumber{len(rows), len(rows) == store.MaxLimit}
+	}
+	return counts, err
 }
 
 func readSeatCount(e store.Entry) (int, error) {
@@ -113,18 +133,6 @@ func readSeatCount(e store.Entry) (int, error) {
 		return 0, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
 	}
 	return n, nil
-}
-
-// allSeatCounts returns the counts of licenses. Those that are not stored, as after a
-// move to another store, it counts one by one.
-func allSeatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]int, error) {
-	counts, err := seatCounts(ctx, r, ids)
-	for _, id := range ids {
-		if _, stored := counts[id]; !stored && err == nil {
-			counts[id], err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0)})
-		}
-	}
-	return counts, err
 }
 
 // putSeats stores the seat count of a license.

@@ -12,7 +12,7 @@ import (
 // see SeatCounts.
 type seatUse struct {
 	ByProduct map[string]int64
-	AtLeast   bool // there can be more, because counting took too long
+	AtLeast   bool // there can be more: counting took too long, or a license has too many that are not counted yet
 }
 
 // SeatUse adds up the seats of the licenses of each product. It reads licenses for up
@@ -42,17 +42,22 @@ func (s *Service) seatUse(ctx context.Context) (seatUse, error) {
 		for i, row := range rows {
 			ids[i] = row.ID
 		}
-		counts, err := allSeatCounts(ctx, s.reader(), ids)
+		counts, err := seatCounts(ctx, s.reader(), ids)
 		if err != nil {
 			return u, err
 		}
 		for _, row := range rows {
-			if n := counts[row.ID]; n > 0 {
-				u.ByProduct[row.ProductID] += int64(n)
+			n := counts[row.ID]
+			if n.N > 0 {
+				u.ByProduct[row.ProductID] += int64(n.N)
 			}
+			u.AtLeast = u.AtLeast || n.AtLeast
 		}
-		more := len(rows) == batch
-		if u.AtLeast = more && time.Since(began) >= searchTime; !more || u.AtLeast {
+		if len(rows) < batch {
+			return u, nil
+		}
+		if time.Since(began) >= searchTime {
+			u.AtLeast = true
 			return u, nil
 		}
 		q.After.ID = ids[len(ids)-1]

@@ -77,7 +77,7 @@ func (s *seating) counted(want int) {
 		}
 	}
 	counts, err := inner.Of(s.nodes[0]).SeatCounts(s.t.Context(), []string{s.id})
-	if err != nil || n != want || counts[s.id] != want {
-		s.t.Errorf("%d activations are active and %d are counted (%v), want %d", n, counts[s.id], err, want)
+	if err != nil || n != want || counts[s.id].N != want {
+		s.t.Errorf("%d activations are active and %d are counted (%v), want %d", n, counts[s.id].N, err, want)
 	}
 }

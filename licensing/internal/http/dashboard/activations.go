@@ -54,22 +54,26 @@ func (r activationRow) Details() string {
 }
 
 // seatSummary returns the number of active activations of a license as a meter
-// and in words.
+// and in words. It is exact up to 200, and the number of lists beyond that.
 func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
 	const most = 200
 	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: most})
 	if err != nil {
 		return seatMeter{}, "", err
 	}
-	n := thousands(int64(len(active.Data)))
-	if active.NextCursor != "" {
-		n = "More than " + n
+	m := newSeatMeter(l, len(active.Data))
+	if active.HasMore {
+		counts, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
+		if err != nil {
+			return seatMeter{}, "", err
+		}
+		m = listedSeats(l, counts[l.ID].N, counts[l.ID].AtLeast)
 	}
-	text := n + " active, no maximum."
+	text := m.used() + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = n + " of " + thousands(*l.MaxActivations) + " seats used."
+		text = m.used() + " of " + thousands(*l.MaxActivations) + " seats used."
 	}
-	return newSeatMeter(l, len(active.Data)), text, nil
+	return m, text, nil
 }
 
 // activationList is the body of the page that lists the activations of a license.

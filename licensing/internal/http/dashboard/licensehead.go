@@ -64,7 +64,8 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
 	}
-	h.Used, h.Refused = listedSeats(l, seats[l.ID], true).used(), thousands(refused)
+	n := seats[l.ID]
+	h.Used, h.Refused = listedSeats(l, n.N, n.AtLeast).used(), thousands(refused)
 	return h, nil
 }
 

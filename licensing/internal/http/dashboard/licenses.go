@@ -186,8 +186,8 @@ func showLicenses(v *visit) error {
 	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
-// licenseRows returns the rows of a list. It reads the seat counts of all rows at
-// once.
+// licenseRows returns the rows of a list. It reads the seat counts of all rows
+// together.
 func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err error) {
 	ids := make([]string, len(list))
 	for i, l := range list {
@@ -198,8 +198,8 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 		return nil, err
 	}
 	for _, l := range list {
-		n, stored := seats[l.ID]
-		rows = append(rows, licenseRow{License: l, Seats: listedSeats(l, n, stored)})
+		n := seats[l.ID]
+		rows = append(rows, licenseRow{License: l, Seats: listedSeats(l, n.N, n.AtLeast)})
 	}
 	return rows, nil
 }

@@ -117,13 +117,17 @@ func (m seatMeter) used() string {
 	return used
 }
 
-// listedSeats returns the meter of a license from its stored count, which is an
-// upper bound if the license has leases; see [license.Service.SeatCounts].
-func listedSeats(l license.License, n int, stored bool) seatMeter {
+// listedSeats returns the meter of a license from the number that SeatCounts of the
+// license service returns. That is an upper bound if the license has leases, and a
+// lower bound if atLeast is true.
+func listedSeats(l license.License, n int, atLeast bool) seatMeter {
 	m := newSeatMeter(l, n)
 	switch {
-	case !stored:
-		m.Note = "No activations counted yet"
+	case atLeast:
+		used, limit, _ := strings.Cut(m.Text, "/")
+		if m.Text, m.Note = used+"+", "At least: there are more activations than are counted"; limit != "" {
+			m.Text += "/" + limit
+		}
 	case l.LeaseSeconds != nil && n > 0:
 		m.Text, m.Note, m.Over = "≤"+m.Text, "At most: some of the leases may have ended", false
 	}

@@ -94,7 +94,7 @@ func showRefusedLicenses(v *visit) error {
 		for _, l := range found.Data {
 			for _, r := range l.Refusals {
 				if r.Code == code {
-					body.Rows = append(body.Rows, v.refusedLicenseRow(l.License, l.Seats, r, l.Applies(code)))
+					body.Rows = append(body.Rows, v.refusedLicenseRow(l.License, l.Seats.N, r, l.Applies(code)))
 				}
 			}
 		}
