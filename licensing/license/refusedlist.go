@@ -29,7 +29,7 @@ func (l refusedLicense) Applies(code VerdictCode) bool {
 
 func refusalApplies(code VerdictCode, l License, full bool) bool {
 	switch code {
-	case VerdictActivationLimit, VerdictNotActivated, VerdictLeaseEnded:
+	case VerdictActivationLimit: // a program without an activation gets this code, too, when it activates
 		return full
 	case VerdictExpired, VerdictSuspended, VerdictRevoked, VerdictScheduled:
 		return string(l.Status) == string(code)

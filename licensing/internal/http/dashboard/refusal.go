@@ -162,7 +162,7 @@ func showRefusals(v *visit, head licenseHead) error {
 
 // A resolution says what resolves the refusals of a reason.
 type resolution struct {
-	open     string // while the reason applies; empty: no seat is free
+	open     string // while the reason applies; empty for the lack of a seat
 	resolved string // afterwards
 	check    string // instead of resolved, if the license does not show whether it is
 	actions  []refusalAction

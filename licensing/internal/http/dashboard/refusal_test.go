@@ -87,6 +87,31 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`))
 }
 
+// TestProgramThatAsksBeforeItActivates leaves nothing to resolve on a license whose
+// seats are all in use: its program got one of them.
+func TestProgramThatAsksBeforeItActivates(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: new(int64(1)), LeaseSeconds: new(int64(60))})
+	ask := func() {
+		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc-1"})
+		is.NoErr(err)
+		_, err = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+		is.NoErr(err)
+	}
+	ask()
+	s.advance(2 * time.Minute) // the lease ends
+	ask()
+	for _, page := range []string{"licenses/" + l.ID, "licenses/" + l.ID + "/refusals", "refusals?reason=not_activated", "refusals?reason=lease_ended"} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusOK)
+		require.NotContains(t, a.body, "applies now", "Release an activation", "Add a seat")
+	}
+	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", "1 of 1 seats used.")
+	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal of this kind")
+}
+
 // TestRefusalActions checks what resolves each reason, while it applies and
 // afterwards.
 func TestRefusalActions(t *testing.T) {
@@ -151,5 +176,5 @@ func TestRefusalActions(t *testing.T) {
 		is.NoErr(err)
 	}
 	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
-	shows(l, ">Seat taken over</h3>", "Add a seat", "<p>1 of 1 seats used.</p>")
+	shows(l, ">Seat taken over</h3>", "Add a seat", "1 of 1 seats used.")
 }
