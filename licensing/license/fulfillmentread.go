@@ -85,6 +85,16 @@ func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) 
 	return s.shownFulfillment(d, l), err
 }
 
+// HasPurchases reports whether a customer has a purchase, with or without a license.
+func (s internals) HasPurchases(ctx context.Context, customerID string) (bool, error) {
+	prefix := digest(customerID) + "/"
+	links, err := s.reader().Entries(ctx, store.EntryQuery{Kind: purchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("purchases of a customer: %w", err)
+	}
+	return len(links) > 0, nil
+}
+
 // WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
 // does not exist or that is one of another product.
 func (s internals) WaitingPurchases(ctx context.Context) (n int, err error) {

@@ -165,7 +165,9 @@ func TestAuditLogFilters(t *testing.T) {
 	s.advance(30 * 24 * time.Hour)
 
 	v = s.signedIn("ada@example.com")
+	require.Contains(t, v.get("audit?actor=operator:").body, `<option value="operator:" selected>All operators</option>`) // with the built-in sign-in
 	for query, want := range map[string]string{
+		"actor=operator:&type=license.*":                 "license.reinstated license.suspended",
 		"actor=operator:" + vic.ID:                       "license.reinstated",
 		"actor=client:":                                  "license.updated",
 		"actor=client:" + c.ID:                           "license.updated",

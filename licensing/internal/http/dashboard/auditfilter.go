@@ -182,7 +182,8 @@ func placeAt(seq int64) string { return feed.PlaceAt(seq).String() }
 
 // actorChoices returns the actors for the filter.
 func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
-	people := choices{Label: "Operators"}
+	all := option{Value: "operator:", Label: "All operators"}
+	people := choices{Label: "Operators", Options: []option{all}}
 	if v.h.opts.Operator == nil {
 		list, err := v.operators.List(v.r.Context(), operator.ListParams{})
 		if err != nil {
@@ -192,7 +193,7 @@ func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
 			people.Options = append(people.Options, option{Value: "operator:" + op.ID, Label: op.Email})
 		}
 	} else {
-		people.Options = append(people.Options, option{Value: v.actor(), Label: "You"}, option{Value: "operator:", Label: "All operators"})
+		people.Options = []option{{Value: v.actor(), Label: "You"}, all}
 	}
 	others := choices{Label: "Others", Options: []option{
 		{Value: "client:", Label: "API credentials"}, {Value: "license:", Label: "License key holders"},

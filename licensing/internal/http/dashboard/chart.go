@@ -30,7 +30,8 @@ type bar struct {
 	Slot, SlotWidth     string
 	RefusedY, RefusedH  string // the part of refused calls; empty: none
 	Date, ISO, Count    string
-	Link                string // what is counted, as a reference from dashboard/; empty: nothing
+	Shown               bool   // something is counted
+	Link                string // what is counted, as a reference from dashboard/; empty: none
 	Stop                bool   // the bar that the tab key reaches; the arrow keys reach the others
 }
 
@@ -43,7 +44,7 @@ type tick struct {
 
 // newChart returns a chart of the figures. Each figure is a count for a number of
 // days, 1 or 7, and may include refused calls. The link of a bar has its first and
-// its last day.
+// its last day; nil: nothing lists what the bars count.
 func newChart(id, title, counted string, days int, figures, refused []license.Figure, link func(first, last string) string) chart {
 	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
 	unit := "a day"
@@ -89,6 +90,9 @@ func newChart(id, title, counted string, days int, figures, refused []license.Fi
 			b.Count += ", " + thousands(refused[i].N) + " refused"
 		}
 		if f.N > 0 || b.RefusedH != "" {
+			b.Shown = true
+		}
+		if b.Shown && link != nil {
 			b.Link, b.Stop, stop = link(b.ISO, lastDay(figures, i, days).Format(time.DateOnly)), stop, false
 		}
 		c.Bars = append(c.Bars, b)

@@ -39,7 +39,7 @@ func TestChart(t *testing.T) {
 	is.Equal(c.Grid, []tick{{At: "100.00%", Label: "0"}, {At: "75.00%", Label: "2"}, {At: "50.00%", Label: "4"}, {At: "25.00%", Label: "6"}, {At: "0.00%", Label: "8"}})
 	is.Equal(c.Bars[0].Height, "0.00%")
 	is.Equal(c.Bars[1], bar{X: "27.50%", Width: "20.00%", Y: "37.50%", Height: "62.50%", Slot: "25.00%", SlotWidth: "25.00%",
-		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "5", Link: "2026-03-31 2026-03-31", Stop: true})
+		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "5", Shown: true, Link: "2026-03-31 2026-03-31", Stop: true})
 	is.Equal([]string{c.Bars[0].Link, c.Bars[3].Link}, []string{"", "2026-04-02 2026-04-02"})
 	is.True(!c.Bars[3].Stop)
 	is.Equal(c.Ticks, []tick{{At: "0.00%", Label: "30 Mar"}}) // a Monday

@@ -24,6 +24,9 @@ type integration struct {
 	State    string // empty: in use
 }
 
+// everyProduct are the products of an integration that is not restricted to some.
+const everyProduct = "all products"
+
 // integrations returns the credentials, if the operator may see them, and the
 // webhooks that are for a product. The ones restricted to some products come first.
 // It reports whether there may be more.
@@ -33,7 +36,7 @@ func (v *visit) integrations(product string) (list []integration, more bool, err
 	add := func(i integration, products []string) {
 		switch {
 		case products == nil:
-			i.Products = "all products"
+			i.Products = everyProduct
 			all = append(all, i)
 		case slices.Contains(products, product):
 			i.Products = "only this product"

@@ -1,11 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -31,7 +34,6 @@ type namePage struct {
 	Seats    []licenseSeat
 	SeatNote string // which activations Seats has; empty: all that are active
 	Events   []auditRow
-	Partial  bool // only the newest events were searched
 
 	Integrations []integration // of a product
 	MoreOf       bool          // there may be more of them
@@ -106,8 +108,26 @@ func (d directory) showOne(v *visit) error {
 	for _, e := range found.Data {
 		body.Events = append(body.Events, names.auditRow(e))
 	}
-	body.Partial = found.HasMore && len(found.Data) < eventsShown
+	if counts.Total == 0 && len(found.Data) == 0 {
+		if known, err := d.mentioned(v, id); err != nil || !known {
+			return cmp.Or(err, notFound("There is no "+d.one+" with this ID: no license, purchase, plan or recorded event has it. Check the address."))
+		}
+	}
 	return v.render(http.StatusOK, "name", page{Title: id, Section: d.path, Body: body})
+}
+
+// mentioned reports whether anything but licenses and events has the ID: a purchase
+// of a customer; a plan, a credential or a webhook of a product.
+func (d directory) mentioned(v *visit, id string) (bool, error) {
+	if d.one == "customer" {
+		return inner.Of(v.licenses).HasPurchases(v.r.Context(), id)
+	}
+	plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{ProductID: id, Limit: 1})
+	if err != nil || len(plans.Data) > 0 {
+		return err == nil, err
+	}
+	all, _, err := v.integrations(id)
+	return slices.ContainsFunc(all, func(i integration) bool { return i.Products != everyProduct }), err
 }
 
 func eraseForm(v *visit) (*formPage, error) {

@@ -44,9 +44,37 @@ func TestCustomerPage(t *testing.T) {
 	require.Contains(t, v.link(licensePage, "compass").body, "<h1>compass</h1>")
 	require.Contains(t, licensePage.Request.URL.Path, one.ID)
 
-	require.Contains(t, v.get("customer?id=unknown").body, "No licenses.")
 	is.Equal(v.get("customer").StatusCode, http.StatusNotFound)
 	is.Equal(v.get("customer?id=lic_x").StatusCode, http.StatusNotFound)
+}
+
+// TestNamePageOfNothing: an ID that nothing has is not a customer or a product without
+// licenses.
+func TestNamePageOfNothing(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Every shop"})
+	is.NoErr(err)
+	for _, page := range []string{"customer?id=typo", "product?id=typo"} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusNotFound)
+		require.Contains(t, a.body, "no license, purchase, plan or recorded event has it")
+	}
+	former := s.license(license.CreateParams{Name: "Atlas", CustomerID: "former", ProductID: "sold out"})
+	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: former.ID}))
+	_, err = s.Service().PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", Name: "Compass", ProductID: "compass"})
+	is.NoErr(err)
+	_, err = s.Service().Fulfill(t.Context(), license.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: license.PurchaseActive})
+	is.NoErr(err)
+	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Beacon shop", Products: []string{"beacon"}})
+	is.NoErr(err)
+	for _, page := range []string{"customer?id=former", "customer?id=paid", "product?id=sold+out", "product?id=compass", "product?id=beacon"} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusOK)
+		require.Contains(t, a.body, "No licenses.")
+		require.NotContains(t, a.body, "No events are kept")
+	}
 }
 
 func TestProductPage(t *testing.T) {

@@ -155,7 +155,7 @@ func overviewCharts(o license.Overview, validated, refused []license.Figure, day
 		return "licenses?" + filter{Status: string(license.StatusActive), Expires: first + rangeMark + last}.query().Encode()
 	}
 	charts := []chart{
-		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", each, validated, refused, events("")),
+		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", each, validated, refused, nil),
 		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", each, issued, nil, events("license.created")),
 		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", 7, o.Ending[:weeks], nil, expiring),
 	}
