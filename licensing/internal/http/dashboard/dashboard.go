@@ -197,6 +197,8 @@ func (v *visit) identify(route *route) (done bool, err error) {
 			v.op, v.signedIn = op, true
 		case !errors.Is(err, operator.ErrNoSession):
 			return false, err
+		case route.access != public && v.r.Method == http.MethodPost && !route.signIn:
+			return true, v.renderSignedOut(route)
 		case route.access != public:
 			to := "sign-in"
 			if v.r.Method == http.MethodGet && v.path != "" {

@@ -280,9 +280,14 @@ func TestRoutesEnforceAccess(t *testing.T) {
 			is := is.New(t)
 			if !route.Public {
 				a := stranger.visit(route.Method, at(route.Path))
-				is.Equal(a.StatusCode, http.StatusSeeOther) // redirected to the sign-in
-				require.HasPrefix(t, a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/")))
-				require.Contains(t, a.Header.Get("Location"), "sign-in")
+				if route.Method == http.MethodPost && !route.ForLogin {
+					is.Equal(a.StatusCode, http.StatusForbidden)
+					require.Contains(t, a.body, "Your session has ended")
+				} else {
+					is.Equal(a.StatusCode, http.StatusSeeOther) // redirected to the sign-in
+					require.HasPrefix(t, a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/")))
+					require.Contains(t, a.Header.Get("Location"), "sign-in")
+				}
 			}
 			if route.Method == http.MethodPost {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/"+at(route.Path), nil)

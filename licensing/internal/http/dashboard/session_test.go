@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"context"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -150,6 +151,45 @@ func TestDemotionDuringSlowForm(t *testing.T) {
 	list, err := s.Operators().Invitations(t.Context())
 	is.NoErr(err)
 	is.Equal(len(list), 0)
+}
+
+// TestSessionEndsWhileAFormIsOpen: the page keeps what was entered, and submitting it
+// after a sign-in makes the change.
+func TestSessionEndsWhileAFormIsOpen(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := []string{"name", `Atlas "Pro" & Söhne`, "product_id", "atlas", "customer_id", "harbour", "metadata_name", "notes", "metadata_value", "one two",
+		"metadata_name", "order", "metadata_value", "<7>", "once", v.get("licenses/new?product=atlas").hidden("once")}
+	s.advance(30 * 24 * time.Hour) // the session ends
+	again := func(a reply) reply {
+		t.Helper()
+		is.Equal(a.StatusCode, http.StatusForbidden)
+		require.Contains(t, a.body, "Sign in in a new tab, then submit again here.", `<form class="fields" method="post" action="../licenses/new?product=atlas">`)
+		var kept []string
+		for _, m := range regexp.MustCompile(`(?s)<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(a.body, -1) {
+			if m[1] != "return" { // of the choice of a theme
+				kept = append(kept, m[1], html.UnescapeString(m[2]))
+			}
+		}
+		is.Equal(len(kept), len(form))
+		return v.post("licenses/new?product=atlas", kept...)
+	}
+	a := v.post("licenses/new?product=atlas", form...)
+	a = again(a) // still without a session
+	is.Equal(v.post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther)
+	is.Equal(again(a).StatusCode, http.StatusSeeOther)
+	list, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(list.Data), 1)
+	is.Equal(list.Data[0].Name, `Atlas "Pro" & Söhne`)
+	is.Equal(list.Data[0].Metadata, map[string]string{"notes": "one two", "order": "<7>"})
+
+	s.advance(30 * 24 * time.Hour)
+	a = v.post("password", "current", password, "password", "nine lamps along the harbour wall") // a form of the sign-in section
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "./sign-in")
+	require.NotContains(t, a.body, "harbour wall")
 }
 
 func TestFormBodyTimeout(t *testing.T) {
