@@ -66,6 +66,8 @@ type PortalTexts struct {
 	LastSeen     string `text:"Last used on {date}"`
 	HeldUntil    string `text:"Works offline until {date}"`
 	Release      string `text:"Remove"`
+	ReleaseAsk   string `text:"Its place becomes free, and the program on it stops at its next check."`
+	ReleaseHeld  string `text:"The program on it can still run with its license file until {date}."`
 	Released     string `text:"The device was removed. Its place is free for another one."`
 	SeatHeld     string `text:"This device works offline until {date} and can be removed then. Until then it keeps its place."`
 	DevicesFull  string `text:"All devices of this license are in use. Remove one of them first."`

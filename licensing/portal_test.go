@@ -183,7 +183,7 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	}
 	answer(text, "the text of an earlier request") // what is pasted counts
 	w = answer("", text+"\n")
-	is.Equal(w.Header().Get("Content-Disposition"), `attachment; filename="atlas.license"`)
+	is.Equal(w.Header().Get("Content-Disposition"), `attachment; filename="atlas-fp-air-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
 	keys, err := host.Handler.Files().KeySet(t.Context())
 	is.NoErr(err)
 	claims, err := keys.Verify(w.Body.String())
@@ -194,7 +194,7 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 		w := host.visit("POST", l.ID+path, form)
 		is.Equal(w.Code, http.StatusConflict)
 		require.Contains(t, w.Body.String(), `role="alert"`)
-		require.Contains(t, w.Body.String(), `action="./../`+l.ID+`/request"`)
+		require.Contains(t, w.Body.String(), `action="./../`+l.ID+`/request"`, ">\n"+form.Get("request")+"</textarea>") // the text stays
 	}
 	_, err = host.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
@@ -203,6 +203,25 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	require.Contains(t, page, "Contact us to have it switched on again.")
 	require.NotContains(t, page, "Download license file")
 	is.Equal(host.visit("POST", l.ID+"/file", device).Code, http.StatusConflict)
+}
+
+// TestPortalAsksBeforeItRemoves: the button of a device opens a question, which says
+// until when its license file still runs.
+func TestPortalAsksBeforeItRemoves(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	l, seat := host.license("cus_ada", "Workshop")
+	page := host.visit("GET", l.ID, nil).Body.String()
+	require.Contains(t, page, `<summary aria-label="Remove desk of cus_ada">Remove</summary>`, "the program on it stops at its next check", "<button>Remove desk of cus_ada</button>")
+	file := host.visit("POST", l.ID+"/file", url.Values{"device": {seat.ID}})
+	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="atlas-desk-of-cus-ada-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
+	a, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	until := "can still run with its license file until " + a.Data[0].HeldUntil.Format("2 January 2006")
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), until)
+	host.Clock.Advance(30 * 24 * time.Hour) // the file has ended
+	page = host.visit("GET", l.ID, nil).Body.String()
+	require.NotContains(t, page, "still run", "Works offline until")
 }
 
 func TestPortalSaysWhenAHeldSeatIsFree(t *testing.T) {
@@ -295,7 +314,7 @@ func TestPortalListsManyDevices(t *testing.T) {
 	l, err := rules.Create(t.Context(), license.CreateParams{Name: "Workshop", ProductID: `At"las / Pro`, CustomerID: "cus_ada"})
 	is.NoErr(err)
 	file := host.visit("POST", l.ID+"/file", url.Values{"device": {""}}) // for any device: there is no limit
-	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="At-las-Pro.license"`)
+	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="At-las-Pro-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
 	_, err = rules.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(60))})
 	is.NoErr(err)
 	for i := range 55 {

@@ -1,12 +1,14 @@
 package portal
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -15,7 +17,7 @@ import (
 func release(v *visit) error {
 	_, err := v.customer.Release(v.r.Context(), v.id, v.r.PostFormValue("device"))
 	if held, ok := errors.AsType[*license.SeatHeldError](err); ok {
-		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.date(&held.OfflineUntil)))
+		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.date(&held.OfflineUntil)), "")
 	}
 	if err != nil {
 		return err
@@ -28,7 +30,7 @@ func release(v *visit) error {
 // downloadFile responds with a license file for an activation.
 func downloadFile(v *visit) error {
 	file, err := v.customer.LicenseFile(v.r.Context(), v.id, v.r.PostFormValue("device"))
-	return v.send(file, err)
+	return v.send(file, err, "")
 }
 
 // answerRequest responds with the license file for a request text, which is
@@ -44,17 +46,35 @@ func answerRequest(v *visit) error {
 		text = string(content)
 	}
 	file, err := v.customer.AnswerRequest(v.r.Context(), v.id, strings.TrimSpace(text))
-	return v.send(file, err)
+	return v.send(file, err, strings.ToValidUTF8(text, ""))
 }
 
 // notInFileName matches what a file name must not have.
 var notInFileName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
 
+// fileName returns the name of a license file: the product, the device if the file is
+// for one, and the day on which the file ends, such as
+// "atlas-front-desk-2027-01-31.license".
+func fileName(file license.File) string {
+	parts := []string{file.FileClaims().ProductID}
+	if a := file.Activation; a != nil {
+		parts = append(parts, cmp.Or(a.Name, a.Fingerprint))
+	}
+	name := ""
+	for _, part := range parts {
+		part = notInFileName.ReplaceAllString(part, "-")
+		if part = strings.Trim(part[:min(len(part), 60)], "-."); part != "" {
+			name += part + "-"
+		}
+	}
+	return name + file.ExpiresAt.UTC().Format(time.DateOnly) + ".license"
+}
+
 // send responds with a license file, or with the page of the license if the rules
-// refuse it.
-func (v *visit) send(file license.File, err error) error {
+// refuse it. The page keeps the request text.
+func (v *visit) send(file license.File, err error, request string) error {
 	if name := refusal(err); name != "" {
-		return v.showLicense(http.StatusConflict, v.text(name))
+		return v.showLicense(http.StatusConflict, v.text(name), request)
 	}
 	if err != nil {
 		return err
@@ -66,7 +86,7 @@ func (v *visit) send(file license.File, err error) error {
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", "application/jwt")
-	h.Set("Content-Disposition", `attachment; filename="`+strings.Trim(notInFileName.ReplaceAllString(claims.ProductID, "-"), "-.")+`.license"`)
+	h.Set("Content-Disposition", `attachment; filename="`+fileName(file)+`"`)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	_, _ = io.WriteString(v.w, text) // fails if the browser has disconnected
 	return nil

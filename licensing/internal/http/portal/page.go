@@ -95,6 +95,7 @@ type device struct {
 	Label         string
 	Seen          string // when it was last seen, in words
 	Held          string // until when it works offline, in words; empty: not
+	Asks          string // what removing it means
 	ReleaseLabel  string // of the buttons, for screen readers
 	DownloadLabel string
 }
@@ -112,10 +113,11 @@ func (v *visit) plan(l license.License) (string, error) {
 }
 
 // showLicense shows one license.
-func showLicense(v *visit) error { return v.showLicense(200, "") }
+func showLicense(v *visit) error { return v.showLicense(200, "", "") }
 
-// showLicense shows one license and what is wrong with the form that was sent.
-func (v *visit) showLicense(status int, problem string) error {
+// showLicense shows one license and what is wrong with the form that was sent. A
+// request text that was refused stays in its box.
+func (v *visit) showLicense(status int, problem, request string) error {
 	ctx := v.r.Context()
 	l, err := v.customer.Get(ctx, v.id)
 	if err != nil {
@@ -142,6 +144,7 @@ func (v *visit) showLicense(status int, problem string) error {
 		Here      string // relative reference to this page
 		Plan      string // the name; empty: none
 		Problem   string
+		Request   string
 		Released  bool
 		Devices   []device
 		Used      string // how many devices use the license, in words; empty: there is no limit
@@ -149,17 +152,19 @@ func (v *visit) showLicense(status int, problem string) error {
 		Offline   bool // license files can be had
 		AnyDevice bool // a file needs no activation
 	}{
-		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
+		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
 		Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
+	now := inner.Of(v.h.opts.Licenses).Now()
 	for _, a := range list.Data {
 		label := cmp.Or(a.Name, a.Fingerprint)
 		d := device{
-			Activation: a, Label: label, Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
+			Activation: a, Label: label, Asks: v.text("ReleaseAsk"), Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
 			ReleaseLabel: v.text("ReleaseLabel", "name", label), DownloadLabel: v.text("DownloadLabel", "name", label),
 		}
-		if a.HeldUntil != nil && a.HeldUntil.After(a.LastSeenAt) {
+		if a.HeldUntil != nil && a.HeldUntil.After(now) {
 			d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
+			d.Asks = v.text("ReleaseHeld", "date", v.date(a.HeldUntil))
 		}
 		body.Devices = append(body.Devices, d)
 	}
