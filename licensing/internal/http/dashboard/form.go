@@ -33,6 +33,7 @@ type field struct {
 	Must, Wrong  string    // the text that must be typed, and the error if another is
 	When         string    // "name=value": with a script, the field appears when that option is chosen
 	More         bool      // the page shows the field on request
+	Now          string    // what the record has, if it was changed while the form was open; empty: the same
 	Title        string    // a heading above the field
 
 	errors int // the number of errors in Error
@@ -78,7 +79,7 @@ func (f *form) More() []*field {
 // OpenMore reports whether one of the fields in More has an error or just got blank
 // rows.
 func (f *form) OpenMore() bool {
-	return slices.ContainsFunc(f.More(), func(x *field) bool { return x.Error != "" || f.added == x.Name })
+	return slices.ContainsFunc(f.More(), func(x *field) bool { return x.Error != "" || x.Now != "" || f.added == x.Name })
 }
 
 // Invalid returns the fields that have errors.

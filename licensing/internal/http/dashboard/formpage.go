@@ -41,8 +41,9 @@ type formPage struct {
 	// again. Then do runs in an Update. Empty: the form edits no record.
 	Version string
 
-	template string  // empty: the page of a form
-	away     *string // where a GET is redirected instead, as a reference from dashboard/
+	build    func(*visit) (*formPage, error) // builds the page from the record
+	template string                          // empty: the page of a form
+	away     *string                         // where a GET is redirected instead, as a reference from dashboard/
 
 	names   map[string]string  // fields of the rules that have another name in the form
 	prepare func(*visit) error // runs before the page is shown
@@ -61,7 +62,7 @@ type conflictError string
 func (e conflictError) Error() string { return string(e) }
 
 const (
-	errEdited conflictError = "This was changed while the form was open. Check the form: submitting it again overwrites the other changes."
+	errEdited conflictError = "This was changed while the form was open. Fields that you had not changed have the new values now; beside those that you had, “Now” says what is stored. Submitting the form again saves what it shows."
 	// errInvalidForm undoes the Update of a form that has errors.
 	errInvalidForm conflictError = "the form has errors"
 )
@@ -75,7 +76,7 @@ func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
 		v.redirect(*p.away)
 		return nil
 	}
-	if p.Once {
+	if p.build = build; p.Once {
 		p.Form.Once = newMark()
 	}
 	return v.renderForm(http.StatusOK, p)
@@ -91,6 +92,15 @@ func (v *visit) renderForm(status int, p *formPage) error {
 	if p.Version != "" {
 		p.Form.hide("version", p.Version)
 	}
+	if p.Version != "" && p.Form.Hidden[openedName] == "" {
+		opened := p.Form.opened()
+		if !v.isRead() { // the form is filled
+			if record, err := p.build(v); err == nil {
+				opened = record.Form.opened()
+			}
+		}
+		p.Form.hide(openedName, opened)
+	}
 	return v.render(status, cmp.Or(p.template, "form"), page{Title: p.Title, Section: p.Section, Standalone: p.Standalone, Invalid: p.Form.HasErrors(), Body: p})
 }
 
@@ -100,9 +110,11 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	if err != nil {
 		return err
 	}
+	p.build = build
 	p.Form.fill(v)
 	if p.Form.addPairs(v) {
 		p.Version = v.sent("version")
+		p.Form.hide(openedName, v.sent(openedName))
 		return v.renderForm(http.StatusOK, p)
 	}
 	run := func(tx *visit) (to string, err error) {
@@ -110,6 +122,7 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 			if p, err = build(tx); err != nil {
 				return "", err
 			}
+			p.build = build
 			p.Form.fill(v)
 		}
 		if p.Version != "" && v.sent("version") != p.Version {
@@ -149,6 +162,11 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		conflict, isConflict = errEdited, true
 		fallthrough
 	case isConflict:
+		if conflict == errEdited && p.Version != "" {
+			if p, err = v.mergeForm(build); err != nil {
+				return err
+			}
+		}
 		p.Form.Problem = string(conflict)
 		return v.renderForm(http.StatusConflict, p)
 	case err != nil:

@@ -3,9 +3,11 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -68,6 +70,46 @@ func TestFormsNoticeOtherChanges(t *testing.T) {
 			is.Equal(tt.stored(), tt.want[1])
 		})
 	}
+}
+
+// TestStaleEditShowsTheOtherValues: fields that were not touched take the values of the
+// record, and one that both have changed shows what is stored.
+func TestStaleEditShowsTheOtherValues(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: new(int64(2)), Metadata: map[string]string{"order": "7"}})
+	page := "licenses/" + l.ID + "/edit"
+	open := v.get(page)
+	_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Theirs"), MaxActivations: license.To(int64(5))})
+	is.NoErr(err)
+	form := fields(open)
+	form.Set("name", "Mine")
+	form.Set("customer_id", "bakery")
+	form.Set("opened", html.UnescapeString(open.hidden("opened")))
+	form.Set("version", open.hidden("version"))
+	send := func() reply {
+		var list []string
+		for name, values := range form {
+			for _, value := range values {
+				list = append(list, name, value)
+			}
+		}
+		return v.post(page, list...)
+	}
+	a := send()
+	is.Equal(a.StatusCode, http.StatusConflict)
+	is.Equal(strings.Count(a.body, "Now: "), 1)
+	require.Contains(t, a.body, `<p class="hint" id="f-name-now"><strong>Now: Theirs</strong></p>`)
+	form = fields(a)
+	is.Equal([]string{form.Get("name"), form.Get("customer_id"), form.Get("max_activations")}, []string{"Mine", "bakery", "5"})
+	form.Set("opened", html.UnescapeString(a.hidden("opened")))
+	form.Set("version", a.hidden("version"))
+	is.Equal(send().StatusCode, http.StatusSeeOther)
+	l, err = s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal([]string{l.Name, l.CustomerID, l.Metadata["order"]}, []string{"Mine", "bakery", "7"})
+	is.Equal(*l.MaxActivations, int64(5))
 }
 
 // limitedStore fails every Update after a number of them.

@@ -45,7 +45,7 @@ func init() {
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement built", handle: licenseTab("", showLicense)},
 		{path: "licenses/{id}/edit", access: admins, form: onLicense(editLicenseForm)},
 		{path: "licenses/{id}/delete", access: admins, form: onLicense(deleteLicenseForm)},
-		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version", access: supporters, form: onLicense(renewForm)},
+		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version opened", access: supporters, form: onLicense(renewForm)},
 		{path: "licenses/{id}/transfer", access: admins, form: onLicense(transferForm)},
 		{path: "licenses/{id}/plan", access: admins, form: onLicense(applyPlanForm)},
 		{path: "licenses/{id}/file", access: supporters, form: onLicense(issueFileForm)},

@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// openedName is the hidden value of a form of a record that says what its fields had
+// when the page was made: the digest of each, so that fields that were not touched
+// are known when the record has changed.
+const openedName = "opened"
+
+// opened returns the digests of the fields.
+func (f *form) opened() string {
+	all := map[string]string{}
+	for _, x := range f.Fields {
+		all[x.Name] = digestOf(x.entered())
+	}
+	text, _ := json.Marshal(all) // strings always encode
+	return string(text)
+}
+
+func digestOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:6])
+}
+
+// entered returns what a field has, in words.
+func (x *field) entered() string {
+	var list []string
+	add := func(options []option) {
+		for _, o := range options {
+			if o.Chosen {
+				list = append(list, o.Label)
+			}
+		}
+	}
+	switch {
+	case x.Type == "pairs":
+		for _, p := range x.Pairs {
+			if !p.Blank() {
+				list = append(list, strings.TrimSpace(strings.TrimSpace(p.Name)+" "+strings.TrimSpace(p.Value)))
+			}
+		}
+	case x.Choices != nil:
+		for _, c := range x.Choices {
+			add(c.Options)
+		}
+	case x.Options != nil:
+		add(x.Options)
+	case x.Units != nil && strings.TrimSpace(x.Value) != "":
+		list = []string{strings.TrimSpace(x.Value)}
+		add(x.Units)
+		return strings.Join(list, " ")
+	default:
+		value := strings.TrimSpace(x.Value)
+		if x.Type == "datetime-local" && len(value) == len("2006-01-02T15:04:05") {
+			value = strings.TrimSuffix(value, ":00") // browsers omit seconds of zero
+		}
+		return value
+	}
+	return strings.Join(list, ", ")
+}
+
+// mergeForm returns the page of a submitted form whose record has changed since it was
+// opened. A field that the operator had not touched has the value of the record; one
+// that both have changed keeps what was entered, and says what the record has.
+func (v *visit) mergeForm(build func(*visit) (*formPage, error)) (*formPage, error) {
+	p, err := build(v)
+	if err != nil {
+		return nil, err
+	}
+	mine, err := build(v)
+	if err != nil {
+		return nil, err
+	}
+	p.build = build
+	mine.Form.fill(v)
+	var opened map[string]string
+	_ = json.Unmarshal([]byte(v.sent(openedName)), &opened) // without it, every field counts as touched
+	p.Form.hide(openedName, p.Form.opened())
+	for i, record := range p.Form.Fields {
+		entered := mine.Form.Field(record.Name)
+		was, known := opened[record.Name]
+		if entered == nil || record.Type == "password" || known && digestOf(entered.entered()) == was {
+			continue
+		}
+		if now := record.entered(); entered.Must == "" && now != entered.entered() && (!known || digestOf(now) != was) {
+			if entered.Now = now; now == "" {
+				entered.Now = "blank"
+			}
+		}
+		p.Form.Fields[i] = entered
+	}
+	p.Form.Once = mine.Form.Once
+	return p, nil
+}
