@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -131,7 +132,7 @@ func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, no
 	idle = found && until.Sub(w.Time) < noticeLag
 	if !found {
 		w = watermark{Time: until}
-	} else if w.Time.After(until.Add(noticeLag)) { // the clock was ahead and has been corrected
+	} else if w.Time.After(until.Add(feed.WaitFor)) { // the clock was ahead and has been corrected
 		if w.Given.Before(w.Time) {
 			w.Given = w.Time
 		}

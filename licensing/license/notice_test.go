@@ -139,6 +139,26 @@ func TestNoticesResumeAfterAClockWasAhead(t *testing.T) {
 	is.Equal(f.notices(t, l.ID), []string{"7"})
 }
 
+// TestExpiryIsNotedAfterAClockWasMinutesAhead: a license that ends before the time that
+// the clock showed, and was created after the clock was corrected, gets license.expired.
+func TestExpiryIsNotedAfterAClockWasMinutesAhead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	before := f.expiring(t, 10*time.Minute)
+	f.now = start.Add(50 * time.Minute)
+	f.notify(t)
+	f.now = start
+	f.notify(t)
+	after := f.expiring(t, 20*time.Minute)
+	for range 60 {
+		f.now = f.now.Add(time.Minute)
+		f.notify(t)
+	}
+	is.Equal(f.notices(t, before.ID), []string{"0"})
+	is.Equal(f.notices(t, after.ID), []string{"0"})
+}
+
 // TestNoticesAreNotRepeatedAfterAClockWasAhead, however often it is, unless the
 // license was renewed meanwhile.
 func TestNoticesAreNotRepeatedAfterAClockWasAhead(t *testing.T) {
