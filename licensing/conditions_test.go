@@ -207,6 +207,17 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		o.run(h, time.Minute)
 		return h
 	},
+	"position_ahead": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		happen(o.t, h, 1)
+		err := o.store.Update(o.t.Context(), func(tx store.Tx) error {
+			return tx.PutEntries(o.t.Context(), store.Entry{Kind: "cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":9}`), CreatedAt: time.Now()})
+		})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		return h
+	},
 	"secrets_unreadable": func(o *outage) *licensing.Handler {
 		hook(o.t, o.handler(), "shop.example")
 		o.opts.MasterKey = []byte(strings.Repeat("o", 32))

@@ -3,6 +3,7 @@ package licensing_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -223,6 +225,68 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				is.Equal(len(l.got()), 21)
 			})
 		})
+	}
+}
+
+// TestNoDeliveryWaitsForAClockThatWasAhead: deliveries were stored while a clock was 30
+// days ahead, and the webhook was tested, its delivery resent, or it was paused, before
+// Run saw the corrected clock.
+func TestNoDeliveryWaitsForAClockThatWasAhead(t *testing.T) {
+	for name, change := range map[string]func(context.Context, *webhook.Service, webhook.Delivery) error{
+		"tested": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) error {
+			_, err := s.Test(ctx, d.WebhookID)
+			return err
+		},
+		"resent": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) error {
+			_, err := s.Resend(ctx, d.WebhookID, d.ID)
+			return err
+		},
+		"paused": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) (err error) {
+			for _, status := range []webhook.Status{webhook.StatusPaused, webhook.StatusActive} {
+				if err == nil {
+					_, err = s.Update(ctx, webhook.UpdateParams{ID: d.WebhookID, Status: &status})
+				}
+			}
+			return err
+		},
+	} {
+		for _, up := range []bool{true, false} { // else other deliveries are always due earlier
+			t.Run(fmt.Sprintf("%s, up %v", name, up), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					is := is.New(t)
+					var ahead atomic.Int64
+					p, st := newPostOffice(), memory.New()
+					opts := seldom(p)
+					opts.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+					ahead.Store(int64(30 * 24 * time.Hour))
+					h := licensing.NewHandler(st, opts)
+					w := hook(t, h, "x.example", license.EventLicenseCreated)
+					p.answers("x.example", refused)
+					stop := begin(t, h)
+					happen(t, h, 3)
+					time.Sleep(10 * time.Minute)
+					stop()
+					stored := deliveries(t, h, w.ID)
+					is.Equal(len(stored), 3)
+					ahead.Store(0)
+					is.NoErr(change(t.Context(), h.Webhooks(), stored[0]))
+					if up {
+						p.answers("x.example", nil)
+					}
+					attempts := len(p.at("x.example"))
+					stop = begin(t, h)
+					for range 12 {
+						happen(t, h, 1)
+						time.Sleep(time.Hour)
+					}
+					stop()
+					came := ids(p.at("x.example")[attempts:])
+					for _, d := range stored {
+						require.AtLeast(t, came[d.EventID], 1)
+					}
+				})
+			})
+		}
 	}
 }
 

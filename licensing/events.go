@@ -36,11 +36,12 @@ type Subscriber struct {
 	// together, before the subscriber gives up on it. The event becomes a dead
 	// letter, which [Handler.DeadLetters] lists and [Handler.RetryDeadLetter]
 	// retries, and later events no longer wait. Ten attempts take about nine
-	// minutes. A dead letter is kept for 30 days after the last failure.
+	// minutes. A dead letter and its event are kept for 30 days after the last
+	// failure.
 	// Default: no limit.
 	MaxAttempts int
 
-	// Handle handles one event. After an error or a panic, which is logged,
+	// Handle handles one event. After an error, a panic or runtime.Goexit, which is logged,
 	// Handle is called again with the same event after a pause, which grows
 	// from a second to five minutes and outlasts a restart; later events
 	// wait. Return nil for an event that can never be handled, such as one

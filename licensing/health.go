@@ -71,6 +71,7 @@ const (
 	HealthDeadLetters       HealthCode = "dead_letters"        // a subscriber gave up on events
 	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails
 	HealthWebhookDisabled   HealthCode = "webhook_disabled"    // a webhook failed for five days or answered 410
+	HealthPositionAhead     HealthCode = "position_ahead"      // the stored position of a subscriber or a webhook is above the newest event
 	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets or signing keys are encrypted with another MasterKey
 	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets or signing keys are stored in plain text
 	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
@@ -210,6 +211,9 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		if w.Status == webhook.StatusDisabled {
 			add(HealthWebhookDisabled, w.ID, w.FailingSince, "The webhook is disabled: %s.", w.StatusReason)
 		}
+	}
+	for _, a := range backlog.Ahead {
+		add(HealthPositionAhead, a.Name, nil, "The stored position, event %d, is above the newest event, %d: the feed has lost events without the position, and events up to it are skipped.", a.Position, backlog.Newest)
 	}
 	if n := out.Secrets.Unreadable; n > 0 {
 		add(HealthSecretsUnreadable, "", nil, "%d webhook secrets are encrypted with another Options.MasterKey; deliveries wait until they are rotated.", n)

@@ -3,7 +3,9 @@ package licensing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -132,6 +134,36 @@ func TestARefusedEventComesAgainBeforeTheNext(t *testing.T) {
 		synctest.Wait()
 		is.Equal(l.got(), feed(t, h))
 		is.Equal(l.calls, 15)
+	})
+}
+
+// TestASubscriberMayEndItsGoroutine: runtime.Goexit is a failure of the event, and
+// nothing else.
+func TestASubscriberMayEndItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var l ledger
+		l.refuse = func(n int, _ string) error {
+			if n == 2 || n == 3 {
+				runtime.Goexit()
+			}
+			return nil
+		}
+		var seen []error
+		opts := subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, Handle: l.handle})
+		opts.Observe = func(_ context.Context, o licensing.Observation) {
+			if o.Kind == licensing.ObservationSubscriber {
+				seen = append(seen, o.Err)
+			}
+		}
+		h := licensing.NewHandler(memory.New(), opts)
+		happen(t, h, 3)
+		stop := begin(t, h)
+		time.Sleep(10 * time.Second)
+		stop()
+		is.Equal(l.got(), feed(t, h))
+		is.Equal(len(seen), 5)
+		require.Contains(t, fmt.Sprint(seen[1]), "ended its goroutine")
 	})
 }
 

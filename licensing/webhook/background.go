@@ -2,7 +2,9 @@ package webhook
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
@@ -17,6 +19,7 @@ func (s internals) Background() feed.Background {
 		Upkeep: []func(context.Context) (bool, error){s.purge},
 		Needs:  s.needs,
 		Lag:    s.lag,
+		Ahead:  s.aheadOf,
 		Drain:  func(context.Context) { s.sender.client.CloseIdleConnections() },
 	}
 }
@@ -24,6 +27,18 @@ func (s internals) Background() feed.Background {
 func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
 	return []feed.Task{{Name: "webhooks", Bell: sending.bell, Feed: true, Step: sending.step}}
+}
+
+// aheadOf returns the webhooks whose stored position is above newest, the Seq of the
+// newest event.
+func (s *Service) aheadOf(ctx context.Context, r store.Reader, newest int64) (all []feed.Ahead, err error) {
+	cursors, err := readCursors(ctx, r)
+	for _, id := range slices.Sorted(maps.Keys(cursors)) {
+		if position := cursors[id].Position; position > newest {
+			all = append(all, feed.Ahead{Name: id, Position: position})
+		}
+	}
+	return all, err
 }
 
 // lag reports whether events or deliveries wait for an active webhook that is not

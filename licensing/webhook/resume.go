@@ -6,7 +6,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
-// resume resets the cursor of a webhook that becomes active.
+// resume resets the cursor of a webhook that becomes active. Its position may be above
+// the newest event, if the feed has lost events without it; from now on is then after
+// the newest event, too.
 func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
 	newest, err := feed.Newest(ctx, tx)
 	if err != nil {
@@ -14,9 +16,9 @@ func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from Resu
 	}
 	return tx.editCursor(ctx, *rec, func(cursor *hookCursor) {
 		cursor.breaker = breaker{}
-		if from == ResumeFromNow && newest > cursor.Position {
-			rec.Skipped += newest - cursor.Position
-			cursor.Position = newest
+		if from == ResumeFromNow {
+			rec.Skipped += max(0, newest.Seq()-cursor.Position)
+			cursor.Position = newest.Seq()
 		}
 	})
 }

@@ -21,11 +21,12 @@ type run struct {
 	bell  *feed.Bell
 
 	// Only step uses these.
-	loaded int64     // the newest event when the webhooks were read
-	passed time.Time // since when a position has moved that is not stored; zero: none has
+	known  feed.Place // after the newest event when the webhooks were read
+	passed time.Time  // since when a position has moved that is not stored; zero: none has
 
 	mu        sync.Mutex         // guards the rest
-	targets   map[string]*target // by webhook ID
+	targets   map[string]*target // by webhook ID; they count as long as the feed has the event before known
+	losses    int                // how often it had not
 	workers   int
 	doubt     bool // what is stored may differ from targets
 	gathering *gathering
@@ -62,7 +63,7 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	if err != nil {
 		return feed.Next{}, err
 	}
-	ready, wait := r.ready(newest, due)
+	ready, wait := r.ready(newest.Seq(), due)
 	next = min(next, wait)
 	storing := false
 	if !r.passed.IsZero() {
@@ -91,26 +92,27 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 			return feed.Next{}, err
 		}
 	}
-	more, err := r.startAll(ctx, ready, newest, due)
+	more, err := r.startAll(ctx, ready, newest.Seq(), due)
 	if more {
 		next = 0
 	}
 	return feed.In(next), err
 }
 
-// look returns the newest event, the targets with deliveries that are due, and when to
-// look again for work that nothing in this process announces.
-func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err error) {
+// look returns the position after the newest event, the targets with deliveries that are
+// due or are due too late, and when to look again for work that nothing in this process
+// announces.
+func (r *run) look() (newest feed.Place, due map[string]bool, next time.Duration, err error) {
 	next = max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
 	if newest, err = feed.Newest(r.Work, r.store()); err != nil {
-		return 0, nil, next, err
+		return newest, nil, next, err
 	}
 	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: cursorKind, Order: store.ByExpiry, Limit: store.MaxLimit})
 	now := r.now()
 	due = make(map[string]bool)
 	for _, e := range entries {
 		switch {
-		case isAhead(e.CreatedAt, now):
+		case isAhead(e.CreatedAt, now), !e.ExpiresAt.Before(tooLate(now)):
 			due[e.Key] = true
 		case e.ExpiresAt.After(now):
 			next = min(next, e.ExpiresAt.Sub(now))
@@ -122,17 +124,30 @@ func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err
 }
 
 // load reads the webhooks and their cursors if the feed has changed, because every
-// change of a webhook is an event, or if what is stored is in doubt. It returns the
-// webhooks whose cursors an earlier version stored.
-func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, err error) {
+// change of a webhook is an event, or if what is stored is in doubt. If the feed has lost
+// the newest event that this process knew, as by a failover, the stored positions went
+// back with it and replace those in memory. It returns the webhooks whose cursors an
+// earlier version stored.
+func (r *run) load(ctx context.Context, newest feed.Place) (earlier []webhookRecord, err error) {
+	lost := false
+	if newest != r.known {
+		exists, err := r.known.Exists(r.Work, r.store())
+		if err != nil {
+			return nil, err
+		}
+		lost = !exists
+	}
 	r.mu.Lock()
-	doubt, busy := r.doubt, make(map[string]bool)
+	if lost {
+		r.losses++
+	}
+	doubt, busy := r.doubt || lost, make(map[string]bool)
 	for id, l := range r.targets {
 		busy[id] = l.busy
 	}
 	r.doubt = false // what fails from now on is in doubt again
 	r.mu.Unlock()
-	if !doubt && newest == r.loaded {
+	if !doubt && newest == r.known {
 		return nil, nil
 	}
 	all, err := readAll(r.Work, r.store())
@@ -164,14 +179,19 @@ func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, 
 			l = &target{}
 		}
 		if l.hook = rec; !busy[rec.ID] { // else what its worker stores is newer
-			if l.hookCursor = stored[rec.ID]; doubt {
+			if doubt || stored[rec.ID].Position < l.Position { // an operator has moved it back into the feed
 				l.reached = 0
 			}
+			l.hookCursor = stored[rec.ID]
 			l.reached = max(l.reached, l.Position)
 		}
 		targets[rec.ID] = l
 	}
-	r.targets, r.loaded = targets, newest
+	if lost {
+		r.logger.WarnContext(ctx, "licensing: the event feed does not have the newest event any more that this process knew; webhooks continue from the stored positions",
+			"known_seq", r.known.Seq(), "newest_seq", newest.Seq())
+	}
+	r.targets, r.known = targets, newest
 	return earlier, nil
 }
 
@@ -211,15 +231,7 @@ func (r *run) startAll(ctx context.Context, ready []*target, newest int64, due m
 	var windows []window
 	for _, l := range ready {
 		b := r.newBatch(l)
-		switch {
-		case isAhead(l.UpdatedAt, r.now()):
-			if err := b.bringForward(); err != nil {
-				return false, err
-			}
-			more = true
-			continue
-		case due[l.hook.ID]:
-		default:
+		if !due[l.hook.ID] {
 			w, err := r.window(&windows, l.reached, newest)
 			if err != nil {
 				return false, err
@@ -258,11 +270,20 @@ func (r *run) start(ctx context.Context, l *target, b *batch) bool {
 		}
 		r.mu.Lock()
 		l.busy = false
+		if b.losses != r.losses { // its position was lost meanwhile
+			r.drop(b.hook.ID)
+		}
 		r.workers--
 		r.mu.Unlock()
 		r.bell.Ring()
 	})
 	return true
+}
+
+// drop makes the next load read a target. The caller holds mu.
+func (r *run) drop(id string) {
+	delete(r.targets, id)
+	r.doubt = true
 }
 
 // pass moves a target past events that its webhook does not select.
@@ -292,6 +313,12 @@ func (r *run) storeReached(ctx context.Context) error {
 	}
 	r.passed = time.Time{}
 	return nil
+}
+
+// tooLate returns the instant from which on no delivery is due: no wait is longer. One
+// that is due later was stored while a clock was ahead.
+func tooLate(now time.Time) time.Time {
+	return now.Add(longestWait(int64(len(schedule))) + feed.WaitFor)
 }
 
 // isAhead reports whether something was stored while a clock was ahead.

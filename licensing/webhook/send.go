@@ -34,6 +34,12 @@ type batch struct {
 	breaker breaker // after the outcomes so far
 	items   []*sending
 
+	// Everything in the batch follows from events up to known. It counts as long as the
+	// feed has the event before known, and as nothing was lost since.
+	known  feed.Place
+	losses int
+	ahead  bool // the cursor was stored while a clock was ahead
+
 	// The webhook needs no event up to after, and none up to through once all items
 	// have an outcome.
 	after, through int64
@@ -43,7 +49,10 @@ type batch struct {
 
 // newBatch returns an empty batch for a target.
 func (r *run) newBatch(l *target) *batch {
-	return &batch{run: r, hook: l.hook, breaker: l.breaker, after: l.reached, through: l.reached}
+	return &batch{
+		run: r, hook: l.hook, breaker: l.breaker, after: l.reached, through: l.reached,
+		known: r.known, losses: r.losses, ahead: isAhead(l.UpdatedAt, r.now()),
+	}
 }
 
 // size returns how many deliveries the batch may have.
@@ -115,11 +124,20 @@ func (b *batch) selectFrom(w window) error {
 }
 
 // work sends the batch and stores the outcomes. An empty batch is filled with the
-// stored deliveries that are due.
+// stored deliveries that are due, unless some were stored while a clock was ahead: then
+// work brings these forward instead.
 func (b *batch) work(ctx context.Context) error {
 	defer b.lease.Keep(b.Work)()
 	if b.stored = len(b.items) == 0 && b.purged == 0; b.stored {
-		due, err := outbox.Due(b.Work, b.store(), b.hook.ID, store.TimeRange{Before: dueBefore(b.now())}, b.size())
+		now := b.now()
+		late, err := outbox.Due(b.Work, b.store(), b.hook.ID, store.TimeRange{From: tooLate(now)}, 1)
+		if err != nil {
+			return err
+		}
+		if b.ahead || len(late) > 0 {
+			return b.bringForward() // the next batch sends them
+		}
+		due, err := outbox.Due(b.Work, b.store(), b.hook.ID, store.TimeRange{Before: dueBefore(now)}, b.size())
 		if err != nil {
 			return err
 		}

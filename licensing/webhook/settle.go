@@ -16,6 +16,10 @@ import (
 // would have stored happens again there.
 var errLost = errors.New("another process took over sending to webhooks")
 
+// errEventsLost is returned by an Update after the feed has lost events of a batch. The
+// webhook continues from its stored position, which went back with the feed.
+var errEventsLost = errors.New("the event feed has lost events of a batch")
+
 // fenced runs an Update that fails unless this process still holds the lease.
 func (r *run) fenced(fn func(*transaction) error) error {
 	err := r.asDelivery().update(r.Work, func(tx *transaction) error {
@@ -82,8 +86,8 @@ func (b *batch) settle(ctx context.Context) error {
 
 // storeOutcomes stores the outcomes of batches and the positions that they reached in
 // one Update. If the process is killed before, all of it is sent again. If the store
-// does not answer, it tries again until ctx ends or another process takes over, so
-// that an outage of the store repeats no requests.
+// does not answer, it tries again until ctx ends, another process takes over or events
+// are lost, so that an outage of the store repeats no requests.
 func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
 	var stored map[string]hookCursor
 	attempt := func() error {
@@ -93,7 +97,7 @@ func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
 		})
 	}
 	err := attempt()
-	for pause := r.PollInterval; err != nil && ctx.Err() == nil && !errors.Is(err, errLost); pause = min(2*pause, settlePause) {
+	for pause := r.PollInterval; err != nil && ctx.Err() == nil && !errors.Is(err, errLost) && !errors.Is(err, errEventsLost); pause = min(2*pause, settlePause) {
 		r.logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
 		r.ObserveStoreError(ctx, sendJob, err)
 		feed.Pause(ctx, pause)
@@ -110,8 +114,14 @@ func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, cursor := range stored {
-		if l := r.targets[id]; l != nil {
+	for _, b := range batches {
+		cursor, exists := stored[b.hook.ID]
+		l := r.targets[b.hook.ID]
+		switch {
+		case !exists || l == nil:
+		case cursor.Position > b.known.Seq(): // an operator has moved it past events that this process does not know
+			r.drop(b.hook.ID)
+		default:
 			l.hookCursor, l.reached = cursor, max(l.reached, cursor.Position)
 		}
 	}
@@ -122,8 +132,17 @@ func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
 // may run again after it has committed: then it changes nothing.
 func (r *run) putOutcomes(tx *transaction, batches []*batch) (cursors map[string]hookCursor, err error) {
 	var keys []string
+	existing := make(map[feed.Place]bool)
 	for _, b := range batches {
-		keys = append(keys, b.hook.ID)
+		if keys = append(keys, b.hook.ID); existing[b.known] {
+			continue
+		}
+		if existing[b.known], err = b.known.Exists(r.Work, tx); err == nil && !existing[b.known] {
+			err = errEventsLost
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	hooks, err := entries.Of(r.Work, tx, webhookKind, keys, readWebhookEntry)
 	for _, b := range batches {

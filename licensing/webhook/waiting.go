@@ -30,7 +30,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 		if err != nil {
 			return nil, "", err
 		}
-		q.After = newest + 1
+		q.After = newest.Seq() + 1
 	}
 	w := rec.webhook(s.now())
 	for examined := 0; examined < examinedMost; examined += q.Limit {

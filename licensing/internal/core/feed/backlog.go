@@ -26,6 +26,16 @@ type Backlog struct {
 	Failing []FailingSubscriber
 	// Lags has each subscriber that has a stored position, in any process.
 	Lags []Lag
+	// Ahead lists the stored positions above Newest, the Seq of the newest event.
+	Ahead  []Ahead
+	Newest int64
+}
+
+// An Ahead is a consumer whose stored position is above the newest event: the feed has
+// lost events without it.
+type Ahead struct {
+	Name     string // of the subscriber, or the ID of the webhook
+	Position int64
 }
 
 // A Lag is how far a subscriber is behind the feed.
@@ -57,7 +67,12 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	now := e.now()
 	err = e.Store.View(ctx, func(r store.Reader) error {
 		b = Backlog{Running: true}
-		if err := e.addSubscribers(ctx, r, &b, now); err != nil {
+		newest, err := Newest(ctx, r)
+		if err != nil {
+			return err
+		}
+		b.Newest = newest.seq
+		if err := e.addSubscribers(ctx, r, &b, newest.seq, now); err != nil {
 			return err
 		}
 		for _, background := range e.Background {
@@ -67,6 +82,13 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 					return err
 				}
 				b.Running = b.Running && running
+			}
+			if background.Ahead != nil {
+				ahead, err := background.Ahead(ctx, r, newest.seq)
+				if err != nil {
+					return err
+				}
+				b.Ahead = append(b.Ahead, ahead...)
 			}
 			if background.Lag == nil {
 				continue
@@ -90,11 +112,7 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 
 // addSubscribers adds to b how far the subscribers are behind, and which of them fail.
 // Those of this process that do not fail must not be late.
-func (e *Engine) addSubscribers(ctx context.Context, r store.Reader, b *Backlog, now time.Time) error {
-	newest, err := Newest(ctx, r)
-	if err != nil {
-		return err
-	}
+func (e *Engine) addSubscribers(ctx context.Context, r store.Reader, b *Backlog, newest int64, now time.Time) error {
 	all, err := readSubscribers(ctx, r)
 	if err != nil {
 		return err
@@ -110,6 +128,9 @@ func (e *Engine) addSubscribers(ctx context.Context, r store.Reader, b *Backlog,
 			lag.Events, lag.Since = newest-s.Seq, &next[0].Time
 		}
 		b.Lags = append(b.Lags, lag)
+		if s.Seq > newest {
+			b.Ahead = append(b.Ahead, Ahead{s.Name, s.Seq})
+		}
 		failing := s.Failures >= stalledAfter && now.Sub(s.WrittenAt) < failingFor
 		if failing {
 			b.Failing = append(b.Failing, FailingSubscriber{s.Name, s.Event, s.Failures, s.Since, s.Error})

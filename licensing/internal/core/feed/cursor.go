@@ -45,13 +45,13 @@ func decimalSeq(e store.Entry) (int64, error) {
 	return seq, nil
 }
 
-// Newest returns the Seq of the newest event, or zero if there is none.
-func Newest(ctx context.Context, r store.Reader) (seq int64, err error) {
+// Newest returns the position after the newest event.
+func Newest(ctx context.Context, r store.Reader) (p Place, err error) {
 	events, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 	for _, e := range events {
-		seq = e.Seq
+		p = PlaceOf(e)
 	}
-	return seq, err
+	return p, err
 }
 
 // stored returns t as stores represent it.

@@ -41,6 +41,10 @@ type Background struct {
 	// a known time, since when.
 	Lag func(ctx context.Context, r store.Reader) (waiting bool, since *time.Time, err error)
 
+	// Ahead returns the consumers of the package whose stored position is above
+	// newest, the Seq of the newest event.
+	Ahead func(ctx context.Context, r store.Reader, newest int64) ([]Ahead, error)
+
 	// Running reports whether the work of the package that follows the clock
 	// is done.
 	Running func(ctx context.Context, r store.Reader) (bool, error)
@@ -79,7 +83,7 @@ func New(c Config) *Engine {
 		}
 	}
 	e := &Engine{Config: c, runs: make(map[*Run]struct{})}
-	e.Upkeep = append(c.Upkeep, retention.Purge, e.purgeLetters)
+	e.Upkeep = append(c.Upkeep, e.purgeLetters, retention.Purge) // letters keep events
 	return e
 }
 

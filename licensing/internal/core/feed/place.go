@@ -67,14 +67,22 @@ func (p Place) Check(ctx context.Context, r store.Reader, purged Place) error {
 	case p.seq <= purged.seq:
 		return fmt.Errorf("event %d: retention removed later events: %w", p.seq, ErrGone)
 	}
+	exists, err := p.Exists(ctx, r)
+	if err == nil && !exists {
+		err = fmt.Errorf("event %d is not the event of the cursor: %w", p.seq, ErrGone)
+	}
+	return err
+}
+
+// Exists reports whether the feed has the event before p. It returns false if that
+// event was lost, as by a failover or a restored backup, also after another event got
+// its Seq. It returns true for the zero Place.
+func (p Place) Exists(ctx context.Context, r store.Reader) (bool, error) {
+	if p == (Place{}) {
+		return true, nil
+	}
 	at, err := r.Events(ctx, store.EventQuery{After: p.seq - 1, Limit: 1})
-	if err != nil {
-		return err
-	}
-	if len(at) == 0 || PlaceOf(at[0]) != p {
-		return fmt.Errorf("event %d is not the event of the cursor: %w", p.seq, ErrGone)
-	}
-	return nil
+	return len(at) > 0 && PlaceOf(at[0]) == p, err
 }
 
 // purgedKind is the kind of the single entry that records up to which event

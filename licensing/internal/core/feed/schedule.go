@@ -151,11 +151,12 @@ func (r *Run) step(ctx context.Context, j *job) {
 // for the events that other processes append. It is one read, however many
 // tasks there are.
 func (r *Run) poll() func(context.Context) (Next, error) {
-	seen := int64(-1)
+	var seen Place
+	first := true
 	return func(context.Context) (Next, error) {
 		newest, err := Newest(r.Work, r.engine.Store)
-		if err == nil && newest != seen {
-			seen = newest
+		if err == nil && (first || newest != seen) {
+			seen, first = newest, false
 			r.nudge()
 		}
 		return In(r.PollInterval), err

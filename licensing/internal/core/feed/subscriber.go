@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -87,6 +88,9 @@ func (s *subscription) step(ctx context.Context) (Next, error) {
 	switch wait := rec.pause(s.engine.now()); {
 	case errors.Is(err, errLeaseLost):
 		return In(s.PollInterval), nil
+	case errors.Is(err, errEventsLost):
+		s.engine.Logger.WarnContext(ctx, "licensing: the event feed has lost events that a subscriber has received; continuing from the stored position", "subscriber", s.Name)
+		return In(s.PollInterval), nil
 	case err != nil:
 		return Next{}, err
 	case wait > 0:
@@ -107,6 +111,7 @@ func (s *subscription) handleBatch(ctx, under context.Context, rec *subscriberRe
 	if err != nil {
 		return false, err
 	}
+	var last store.Event // before reached
 	reached, at := rec.progress, time.Now()
 	for _, e := range events {
 		if ctx.Err() != nil || under.Err() != nil { // the next lease holder continues
@@ -127,15 +132,16 @@ func (s *subscription) handleBatch(ctx, under context.Context, rec *subscriberRe
 				continue
 			}
 		}
-		if reached = (progress{Seq: e.Seq}); failed || time.Since(at) > advanceEvery {
-			if err := s.settle(rec, reached); err != nil {
+		last, reached = e, progress{Seq: e.Seq}
+		if failed || time.Since(at) > advanceEvery {
+			if err := s.settle(rec, reached, last); err != nil {
 				return false, err
 			}
 			at = time.Now()
 		}
 	}
 	if reached.Seq != rec.Seq {
-		err = s.settle(rec, reached)
+		err = s.settle(rec, reached, last)
 	}
 	return len(events) == subscriberBatch, err
 }
@@ -146,11 +152,11 @@ func (s *subscription) fail(ctx context.Context, rec *subscriberRecord, reached 
 	next := reached.failed(e, failure, s.engine.now())
 	if s.MaxAttempts == 0 || next.Failures < s.MaxAttempts {
 		s.logFailure(ctx, e, next.Failures, failure)
-		return false, s.settle(rec, next)
+		return false, s.settle(rec, next, e)
 	}
 	letter, err := DeadLetter{Subscriber: s.Name, EventID: e.ID, EventType: e.Type, Seq: e.Seq, Failures: next.Failures, At: s.engine.now()}.entry()
 	if err == nil {
-		err = s.settle(rec, progress{Seq: e.Seq}, letter)
+		err = s.settle(rec, progress{Seq: e.Seq}, e, letter)
 	}
 	if err != nil {
 		return false, err
@@ -181,7 +187,7 @@ func (s *subscription) skipPurged(rec *subscriberRecord, next []store.Event) err
 	}
 	s.engine.Logger.ErrorContext(s.Work, "licensing: retention removed events before a subscriber received them; continuing after them",
 		"subscriber", s.Name, "after_seq", rec.Seq, "purged_through_seq", purged)
-	return s.settle(rec, progress{Seq: purged})
+	return s.settle(rec, progress{Seq: purged}, next[0])
 }
 
 // handle calls the subscriber for an attempt at an event, counted from 1, and
@@ -202,14 +208,24 @@ func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) e
 	return err
 }
 
-// call calls the subscriber. A panic becomes an error and is logged with its
-// stack.
-func (s *subscription) call(ctx context.Context, e store.Event) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.engine.Logger.ErrorContext(ctx, "licensing: subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return s.Handle(ctx, e)
+// errEnded is the failure of a subscriber that calls runtime.Goexit, as a failed
+// assertion of a test does.
+var errEnded = errors.New("the subscriber ended its goroutine")
+
+// call calls the subscriber in a goroutine of its own, which it may end. A panic becomes
+// an error and is logged with its stack.
+func (s *subscription) call(ctx context.Context, e store.Event) error {
+	err := errEnded
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.engine.Logger.ErrorContext(ctx, "licensing: subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		err = s.Handle(ctx, e)
+	})
+	wg.Wait()
+	return err
 }

@@ -8,8 +8,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// errLeaseLost is returned by settle after another process took over the subscriber.
-var errLeaseLost = errors.New("another process runs the subscriber")
+// Errors of settle.
+var (
+	errLeaseLost  = errors.New("another process runs the subscriber")
+	errEventsLost = errors.New("the event feed has lost events that the subscriber has received")
+)
 
 // acquire makes this process the holder of the subscriber's lease, unless another
 // process is, and returns the record. A new subscriber starts at the end of the feed
@@ -41,7 +44,8 @@ func (s *subscription) start(tx store.Tx) (seq int64, err error) {
 	if s.FromStart {
 		return PurgedThrough(s.Work, tx)
 	}
-	return Newest(s.Work, tx)
+	newest, err := Newest(s.Work, tx)
+	return newest.seq, err
 }
 
 // extend extends the lease. It returns false if this process is not the holder any
@@ -80,10 +84,11 @@ func (s *subscription) keepLease(rec subscriberRecord) (under context.Context, s
 	return under, func() { cancel(); <-done }
 }
 
-// settle stores the progress since rec, and dead letters with it. It returns
-// errLeaseLost if this process does not hold the lease any more, or the position is
-// not that of rec.
-func (s *subscription) settle(rec *subscriberRecord, next progress, letters ...store.Entry) error {
+// settle stores the progress since rec, and dead letters with it. The progress comes
+// from the events up to last. It returns errLeaseLost if this process does not hold the
+// lease any more or the position is not that of rec, and errEventsLost if the feed does
+// not have last any more.
+func (s *subscription) settle(rec *subscriberRecord, next progress, last store.Event, letters ...store.Entry) error {
 	var stored subscriberRecord
 	err := s.engine.Store.Update(s.Work, func(tx store.Tx) (err error) {
 		if stored, _, err = readSubscriber(s.Work, tx, s.Name); err != nil {
@@ -91,6 +96,13 @@ func (s *subscription) settle(rec *subscriberRecord, next progress, letters ...s
 		}
 		if stored.Holder != s.holder || stored.Seq != rec.Seq {
 			return errLeaseLost
+		}
+		exists, err := PlaceOf(last).Exists(s.Work, tx)
+		if err == nil && !exists {
+			err = errEventsLost
+		}
+		if err != nil {
+			return err
 		}
 		if len(letters) > 0 {
 			if err := tx.PutEntries(s.Work, letters...); err != nil {
