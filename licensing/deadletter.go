@@ -38,7 +38,8 @@ func (h *Handler) DeadLetters(ctx context.Context, subscriber string) ([]DeadLet
 
 // RetryDeadLetter calls the subscriber once more with the event of a dead letter,
 // in a process that runs it. After a success the letter is removed. It returns
-// [license.ErrNotFound] if there is no such letter.
+// [license.ErrNotFound] if there is no such letter, and another error, which keeps the
+// letter, if the feed does not have its event any more.
 func (h *Handler) RetryDeadLetter(ctx context.Context, d DeadLetter) error {
 	err := h.engine.RetryDeadLetter(ctx, d.Subscriber, d.Seq)
 	if errors.Is(err, store.ErrNotFound) {

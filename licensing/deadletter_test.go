@@ -1,14 +1,19 @@
 package licensing_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -76,6 +81,10 @@ func TestOldDeadLettersArePurged(t *testing.T) {
 		now := time.Now()
 		putLetters(t, st, "old", 1050, now.Add(-31*24*time.Hour))
 		putLetters(t, st, "retried", 1, now.Add(-31*24*time.Hour))
+		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+			_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Type: license.EventLicenseCreated, Time: now})
+			return err
+		}))
 		putLetters(t, st, "young", 1050, now.Add(-29*24*time.Hour))
 		is.NoErr(h.RetryDeadLetter(t.Context(), licensing.DeadLetter{Subscriber: "retried", Seq: 1}))
 		left := func() map[string]int {
@@ -96,4 +105,84 @@ func TestOldDeadLettersArePurged(t *testing.T) {
 		time.Sleep(30 * 24 * time.Hour)
 		is.Equal(left()["retried"], 0)
 	})
+}
+
+// TestTheEventOfADeadLetterIsKept: retention keeps it as long as the letter, so that it
+// can be handled again.
+func TestTheEventOfADeadLetterIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var broken atomic.Bool
+		var l ledger
+		opts := seldom(newPostOffice())
+		opts.Events.Retention = 48 * time.Hour
+		opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(ctx context.Context, e license.Event) error {
+			if broken.Load() {
+				return errors.New("no mail server")
+			}
+			return l.handle(ctx, e)
+		}}}
+		h := licensing.NewHandler(memory.New(), opts)
+		defer begin(t, h)()
+		happen(t, h, 3)
+		time.Sleep(time.Hour)
+		broken.Store(true)
+		happen(t, h, 2)
+		time.Sleep(time.Hour)
+		broken.Store(false)
+		happen(t, h, 1)
+		time.Sleep(20 * 24 * time.Hour)
+		letters, err := h.DeadLetters(t.Context(), "mailer")
+		is.NoErr(err)
+		is.Equal(len(letters), 2)
+		kept := feed(t, h)
+		is.Equal(len(kept), 3) // nothing keeps those before the letters
+		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0]))
+		time.Sleep(time.Hour)
+		is.Equal(len(l.got()), 5)
+		is.Equal(l.got()[4], kept[0])
+		is.Equal(len(feed(t, h)), 2)
+		happen(t, h, 1)
+		time.Sleep(11 * 24 * time.Hour) // the other letter is 31 days old
+		is.Equal(len(feed(t, h)), 1)
+		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[1]), license.ErrNotFound)
+	})
+}
+
+// TestARetryWithoutItsEventKeepsTheLetter: the event is lost before the retry is
+// requested, or between that and the retry.
+func TestARetryWithoutItsEventKeepsTheLetter(t *testing.T) {
+	for name, requested := range map[string]bool{"before the request": false, "after the request": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				st := memory.New()
+				h := licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(context.Context, license.Event) error {
+					return errors.New("no mail server")
+				}}))
+				happen(t, h, 1)
+				stop := begin(t, h)
+				time.Sleep(time.Minute)
+				stop()
+				letters, err := h.DeadLetters(t.Context(), "mailer")
+				is.NoErr(err)
+				is.Equal(len(letters), 1)
+				if requested {
+					is.NoErr(h.RetryDeadLetter(t.Context(), letters[0]))
+				}
+				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+					_, err := tx.DeleteEvents(t.Context(), letters[0].Seq, 1)
+					return err
+				}))
+				stop = begin(t, h)
+				time.Sleep(time.Minute)
+				require.Contains(t, fmt.Sprint(h.RetryDeadLetter(t.Context(), letters[0])), letters[0].EventID)
+				time.Sleep(time.Minute)
+				stop()
+				left, err := h.DeadLetters(t.Context(), "mailer")
+				is.NoErr(err)
+				is.Equal(left, letters)
+			})
+		})
+	}
 }

@@ -2,11 +2,13 @@ package licensing_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,4 +121,33 @@ func TestASubscriberThatRetentionOvertookIsNamed(t *testing.T) {
 		is.Equal(strings.Count(log.String(), "retention removed events before a subscriber received them"), 1)
 		require.Contains(t, log.String(), "subscriber=ledger")
 	})
+}
+
+// TestRetentionPassesEventsOfTheFuture: events that were written while a clock was ahead
+// are removed with their neighbors.
+func TestRetentionPassesEventsOfTheFuture(t *testing.T) {
+	for _, n := range []int{1, 250} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				var ahead atomic.Int64
+				opts := seldom(newPostOffice())
+				opts.Events.Retention = 48 * time.Hour
+				opts.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+				h := licensing.NewHandler(memory.New(), opts)
+				happen(t, h, 3)
+				ahead.Store(int64(400 * 24 * time.Hour))
+				happen(t, h, n)
+				ahead.Store(0)
+				defer begin(t, h)()
+				time.Sleep(time.Hour)
+				happen(t, h, 150)
+				time.Sleep(47 * time.Hour)
+				is.Equal(len(feed(t, h)), n+153) // the event after those of the future is not old
+				happen(t, h, 2)
+				time.Sleep(3 * time.Hour)
+				is.Equal(len(feed(t, h)), 2)
+			})
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ func (e *Engine) DeadLetters(ctx context.Context, subscriber string) (letters []
 		}
 	}
 	for _, name := range names {
-		some, err := lettersOf(ctx, e.Store, name)
+		some, err := lettersOf(ctx, e.Store, name, 0, store.MaxLimit)
 		if err != nil {
 			return nil, fmt.Errorf("dead letters: %w", err)
 		}
@@ -70,11 +71,12 @@ func (e *Engine) DeadLetters(ctx context.Context, subscriber string) (letters []
 	return letters, nil
 }
 
-// lettersOf returns the oldest thousand dead letters of a subscriber. Those of
-// subscribers whose names begin with this one and a slash may lie between.
-func lettersOf(ctx context.Context, r store.Reader, name string) (letters []DeadLetter, err error) {
-	q := store.EntryQuery{Kind: letterKind, From: name + "/", Before: store.PrefixEnd(name + "/"), Limit: store.MaxLimit}
-	for len(letters) < store.MaxLimit {
+// lettersOf returns the oldest dead letters of a subscriber about the event with a Seq
+// and later ones, at most as many as limit. Those of subscribers whose names begin with
+// this one and a slash may lie between.
+func lettersOf(ctx context.Context, r store.Reader, name string, from int64, limit int) (letters []DeadLetter, err error) {
+	q := store.EntryQuery{Kind: letterKind, From: letterKey(name, from), Before: store.PrefixEnd(name + "/"), Limit: limit}
+	for len(letters) < limit {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
 			return nil, err
@@ -96,16 +98,27 @@ func lettersOf(ctx context.Context, r store.Reader, name string) (letters []Dead
 		}
 		q.From = store.PrefixEnd(other + "/") // no letter of this subscriber is before that
 	}
-	return letters[:min(len(letters), store.MaxLimit)], nil
+	return letters[:min(len(letters), limit)], nil
 }
 
+// place returns the position after the event of a letter.
+func (d DeadLetter) place() Place { return PlaceOf(store.Event{Seq: d.Seq, ID: d.EventID}) }
+
 // RetryDeadLetter makes the subscriber handle an event again, once. It returns
-// an error that is store.ErrNotFound if there is no such letter.
+// an error that is store.ErrNotFound if there is no such letter, and another one if the
+// feed does not have its event any more.
 func (e *Engine) RetryDeadLetter(ctx context.Context, subscriber string, seq int64) error {
 	err := e.Store.Update(ctx, func(tx store.Tx) error {
 		entry, err := tx.Entry(ctx, letterKind, letterKey(subscriber, seq))
 		if err != nil {
 			return err
+		}
+		d, err := readLetter(entry)
+		if err != nil {
+			return err
+		}
+		if exists, err := d.place().Exists(ctx, tx); err != nil || !exists {
+			return cmp.Or(err, fmt.Errorf("the feed does not have event %s any more", d.EventID))
 		}
 		entry.Owner, entry.ExpiresAt = subscriber, e.now()
 		return tx.PutEntries(ctx, entry)
@@ -140,7 +153,7 @@ func (s *subscription) retryLetters(ctx, under context.Context) error {
 }
 
 // retryLetter handles the event of a dead letter again. It removes the letter
-// unless that fails.
+// unless that fails or the feed does not have the event any more.
 func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry) error {
 	d, err := readLetter(entry)
 	if err != nil {
@@ -150,32 +163,42 @@ func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 || events[0].ID != d.EventID {
-		s.engine.Logger.ErrorContext(ctx, "licensing: retention removed the event of a dead letter", "subscriber", s.Name, "event_id", d.EventID)
-	} else if err := s.handle(under, events[0], d.Failures+1); err != nil && under.Err() != nil {
-		return nil // the next lease holder continues
-	} else if err != nil {
-		d.Failures++
-		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
-		d.At = s.engine.now()
-		again, err := d.entry()
-		if err != nil {
-			return err
-		}
-		return s.replaceLetter(entry, again)
+	lost := len(events) == 0 || PlaceOf(events[0]) != d.place()
+	if !lost {
+		err = s.handle(under, events[0], d.Failures+1)
 	}
-	return s.replaceLetter(entry)
+	switch {
+	case lost:
+		s.engine.Logger.ErrorContext(ctx, "licensing: the event of a dead letter is not in the feed any more", "subscriber", s.Name, "event_id", d.EventID)
+	case err == nil:
+		return s.replaceLetter(entry, d)
+	case under.Err() != nil:
+		return nil // the next lease holder continues
+	default:
+		d.Failures++
+		d.At = s.engine.now()
+		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
+	}
+	again, err := d.entry()
+	if err != nil {
+		return err
+	}
+	return s.replaceLetter(entry, d, again)
 }
 
 // replaceLetter removes a dead letter after a retry, or replaces it after a failed one,
-// unless it has been removed or is to be retried again.
-func (s *subscription) replaceLetter(entry store.Entry, again ...store.Entry) error {
+// unless it has been removed or is to be retried again, or the letter of another event
+// has its key because the store was set back.
+func (s *subscription) replaceLetter(entry store.Entry, d DeadLetter, again ...store.Entry) error {
 	return s.engine.Store.Update(s.Work, func(tx store.Tx) error {
 		now, err := tx.Entry(s.Work, letterKind, entry.Key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		if stored, err := readLetter(now); err != nil || stored.EventID != d.EventID {
 			return err
 		}
 		if len(again) == 0 {

@@ -63,16 +63,11 @@ func (t Retention) lastUnneeded(ctx context.Context) (last store.Event, err erro
 		if err != nil {
 			return err
 		}
-		// The newest event stays: after a move, the feed of the new store must
-		// not fall behind the cursors that move with it.
-		old := 0
-		for old < len(events)-1 && events[old].Time.Before(before) {
-			old++
+		old, err := t.countOld(ctx, r, events, before)
+		if err != nil || old == 0 {
+			return err
 		}
-		if old == 0 {
-			return nil
-		}
-		needed, err := t.firstNeeded(ctx, r, events[old-1].Seq+1, before)
+		needed, err := t.firstNeeded(ctx, r, events[0].Seq, events[old-1].Seq+1, before)
 		if err != nil {
 			return err
 		}
@@ -86,16 +81,69 @@ func (t Retention) lastUnneeded(ctx context.Context) (last store.Event, err erro
 	return last, err
 }
 
-// firstNeeded returns the Seq of the first event before bound that a
-// consumer still needs. It ignores subscribers of other processes that have not
-// run since the given instant.
-func (t Retention) firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Time) (int64, error) {
+// countOld returns how many of the oldest events of the feed were written before an
+// instant, the last one excepted: the newest event stays, because after a move, the feed
+// of the new store must not fall behind the cursors that move with it. An event of the
+// future was written while a clock was ahead. It is as old as the next one.
+func (t Retention) countOld(ctx context.Context, r store.Reader, events []store.Event, before time.Time) (old int, err error) {
+	most, now := len(events)-1, t.Now()
+	for i, e := range events {
+		if e.Time.Before(before) {
+			old = min(i+1, most)
+		} else if !e.Time.After(now) {
+			return old, nil
+		}
+	}
+	if old == most || most < purgeBatch {
+		return old, nil
+	}
+	next, found, err := afterFuture(ctx, r, events[most].Seq, now)
+	if found && next.Time.Before(before) {
+		old = most
+	}
+	return old, err
+}
+
+// afterFuture returns the first event after those of the future that follow a Seq, if
+// there is one. It halves the rest of the feed until it has found that event, because
+// a clock may have been ahead for many of them.
+func afterFuture(ctx context.Context, r store.Reader, seq int64, now time.Time) (next store.Event, found bool, err error) {
+	newest, err := Newest(ctx, r)
+	for end := newest.seq; err == nil && seq < end; {
+		middle := seq + (end-seq)/2
+		var events []store.Event
+		events, err = r.Events(ctx, store.EventQuery{After: middle, Limit: 1})
+		switch {
+		case len(events) == 0:
+			return next, found, err
+		case events[0].Time.After(now):
+			seq = events[0].Seq
+		default:
+			next, found, end = events[0], true, middle
+		}
+	}
+	return next, found, err
+}
+
+// firstNeeded returns the Seq of the first event from first on and before bound that a
+// consumer still needs, or for which there is a dead letter. It ignores the positions of
+// subscribers of other processes that have not run since the given instant.
+func (t Retention) firstNeeded(ctx context.Context, r store.Reader, first, bound int64, since time.Time) (int64, error) {
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind})
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range cursors {
 		name, ok := strings.CutPrefix(c.Key, subscriberCursor)
+		if ok {
+			letters, err := lettersOf(ctx, r, name, first, 1)
+			if err != nil {
+				return 0, err
+			}
+			for _, d := range letters {
+				bound = min(bound, d.Seq)
+			}
+		}
 		if ok && c.CreatedAt.Before(since) && !slices.ContainsFunc(t.Subscribers, func(s Subscriber) bool { return s.Name == name }) {
 			continue
 		}
