@@ -195,7 +195,7 @@ func TestSeedOnRequest(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "kept.db")
 	first := start(t, "-db", file, "-seed")
-	require.Contains(t, first.out.String(), "40, to look around")
+	require.Contains(t, first.out.String(), "70, to look around")
 	is.Equal(licensesIn(t, first), 40)
 	first.end()
 	is.NoErr(<-first.ended)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -25,7 +26,7 @@ var (
 )
 
 const (
-	seedCount = 40
+	seedCount = 40 // licenses that were created by hand
 	seedDays  = 88 // of history
 	day       = 24 * time.Hour
 )
@@ -43,9 +44,10 @@ func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	return len(page.Data) == 0 && len(clients.Data) == 0, nil
 }
 
-// Seed fills a store with sample licenses and three months of their history:
-// activations, validations, refusals and what resolved them, renewals. It is the
-// same on each day, up to the dates. The history is made by the rules of the
+// Seed fills a store with sample licenses, plans, purchases and trials, and three
+// months of their history: activations, validations, refusals and what resolved them,
+// renewals. It is the same on each day, up to the dates, and its events are in order
+// of time. The history is made by the rules of the
 // service, with a clock that begins in the past, in a store in memory, whose
 // archive is then imported: that takes a tenth of the commits. st must be empty.
 func Seed(ctx context.Context, st store.Store) error {
@@ -66,9 +68,17 @@ func play(ctx context.Context, st store.Store) error {
 	now := today.Add(-seedDays * day)
 	h := licensing.NewHandler(st, licensing.Options{Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler)})
 	s := &seeding{ctx: ctx, rules: h.Service(), random: rand.New(rand.NewPCG(7, 11)), now: &now, today: today}
-	for ; now.Before(today); now = now.Truncate(day).Add(day) {
-		if err := s.day(); err != nil {
-			return fmt.Errorf("seed the day %s: %w", now.Format(time.DateOnly), err)
+	if err := s.plans(); err != nil {
+		return fmt.Errorf("seed the plans: %w", err)
+	}
+	for offset := -seedDays; offset < 0; offset++ {
+		steps := append(s.day(offset), s.sales(offset)...)
+		slices.SortStableFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
+		for _, step := range steps {
+			now = step.at
+			if err := step.do(); err != nil {
+				return fmt.Errorf("seed %s: %w", now.Format(time.DateTime), err)
+			}
 		}
 	}
 	now = time.Now()
@@ -85,6 +95,13 @@ type seeding struct {
 	now      *time.Time
 	today    time.Time
 	licenses [seedCount]license.License // by number
+	trials   [seedTrials]license.License
+}
+
+// A step is what happens at an instant.
+type step struct {
+	at time.Time
+	do func() error
 }
 
 // seedLicense is the i-th license. Most run now; some have ended, some have
@@ -141,43 +158,43 @@ var seedEpisodes = map[int]episode{
 	5: {license.VerdictProductMismatch, -30, -28}, 15: {license.VerdictProductMismatch, -2, 1},
 }
 
-// day plays one day of all licenses.
-func (s *seeding) day() error {
-	offset := int(s.now.Sub(s.today) / day)
+// day returns what happens to the licenses that were created by hand on a day,
+// relative to today.
+func (s *seeding) day(offset int) (steps []step) {
+	date := s.today.Add(time.Duration(offset) * day)
 	for i := range seedCount {
 		if seedBorn(i) == offset {
-			l, err := s.rules.Create(s.ctx, seedLicense(i, s.today))
-			if err != nil {
-				return fmt.Errorf("license %d: %w", i, err)
-			}
-			s.licenses[i] = l
+			steps = append(steps, step{date, func() (err error) {
+				s.licenses[i], err = s.rules.Create(s.ctx, seedLicense(i, s.today))
+				return err
+			}})
+		}
+		if seedBorn(i) <= offset {
+			at := date.Add(time.Duration(7*60+s.random.IntN(600)) * time.Minute)
+			steps = append(steps, step{at, func() error { return s.use(i, offset) }})
 		}
 	}
-	for i, l := range s.licenses {
-		if l.ID == "" {
-			continue // not created yet
+	return steps
+}
+
+// use plays the use of the i-th license on a day.
+func (s *seeding) use(i, offset int) error {
+	l, e, age := s.licenses[i], seedEpisodes[i], offset-seedBorn(i)
+	starts := l.StartsAt == nil || !s.now.Before(*l.StartsAt)
+	if !starts || l.ExpiresAt != nil && !s.now.Before(*l.ExpiresAt) && e.code == "" {
+		return nil // not in use
+	}
+	if few := l.MaxActivations != nil && *l.MaxActivations == 2; age == 0 || age == 2 || age == 5 && !few {
+		if err := s.activate(l, fmt.Sprintf("pc-%02d-%d", i, age)); err != nil {
+			return err
 		}
-		*s.now = s.now.Truncate(day).Add(time.Duration(7*60+s.random.IntN(600)) * time.Minute)
-		e, age := seedEpisodes[i], offset-seedBorn(i)
-		starts := l.StartsAt == nil || !s.now.Before(*l.StartsAt)
-		if !starts || l.ExpiresAt != nil && !s.now.Before(*l.ExpiresAt) && e.code == "" {
-			continue // not in use
-		}
-		if few := l.MaxActivations != nil && *l.MaxActivations == 2; age == 0 || age == 2 || age == 5 && !few {
-			if err := s.activate(l, fmt.Sprintf("pc-%02d-%d", i, age)); err != nil {
-				return err
-			}
-		}
-		if offset >= e.from && offset <= e.end && e.code != "" {
-			if err := s.episode(l, e, offset); err != nil {
-				return err
-			}
-			continue
-		}
-		for range s.random.IntN(5) + 1 {
-			if _, err := s.rules.Validate(s.ctx, license.ValidateParams{Key: l.Key, ProductID: l.ProductID, Fingerprint: fmt.Sprintf("pc-%02d-0", i)}); err != nil {
-				return err
-			}
+	}
+	if offset >= e.from && offset <= e.end && e.code != "" {
+		return s.episode(l, e, offset)
+	}
+	for range s.random.IntN(5) + 1 {
+		if _, err := s.rules.Validate(s.ctx, license.ValidateParams{Key: l.Key, ProductID: l.ProductID, Fingerprint: fmt.Sprintf("pc-%02d-0", i)}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +22,7 @@ func TestSeed(t *testing.T) {
 	h := licensing.NewHandler(st, licensing.Options{})
 	page, err := h.Service().List(t.Context(), license.ListParams{Limit: 200})
 	is.NoErr(err)
-	is.Equal(len(page.Data), seedCount)
+	is.Equal(len(page.Data), seedLicenses)
 
 	statuses, products, customers := map[license.Status]int{}, map[string]int{}, map[string]int{}
 	var soon, endless int
@@ -39,10 +41,10 @@ func TestSeed(t *testing.T) {
 		require.AtLeast(t, statuses[s], 2)
 	}
 	is.Equal(len(products), len(seedProducts))
-	is.Equal(len(customers), len(seedCustomers))
+	is.Equal(len(customers), len(seedCustomers)+seedBuyers)
 	renewed, err := h.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicenseRenewed})
 	is.NoErr(err)
-	is.Equal(len(renewed.Data), 2)
+	require.AtLeast(t, len(renewed.Data), 20)
 	codes := map[license.VerdictCode]bool{}
 	for _, l := range page.Data {
 		refusals, err := h.Service().Refusals(t.Context(), license.RefusalsParams{ID: l.ID})
@@ -56,4 +58,43 @@ func TestSeed(t *testing.T) {
 	}
 	require.Greater(t, soon, 0)
 	require.Greater(t, endless, 0)
+}
+
+// TestSeedSales: there are three plans, thirty purchases, of which some wait, and six
+// trials, and the events are in order of time.
+func TestSeedSales(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	is.NoErr(Seed(t.Context(), st))
+	svc := licensing.NewHandler(st, licensing.Options{}).Service()
+	plans, err := svc.ListPlans(t.Context(), license.ListPlansParams{})
+	is.NoErr(err)
+	is.Equal(len(plans.Data), 3)
+	states, results := map[any]int{}, map[license.FulfillResult]int{}
+	for i := range seedPurchases {
+		f, err := svc.GetFulfillment(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
+		is.NoErr(err)
+		results[f.Result]++
+		if states[f.Fields["state"].Value]++; f.EndedAt != nil {
+			states[license.PurchaseEnded]++
+		}
+	}
+	is.Equal(results[license.FulfillWaiting], seedUnsold)
+	is.Equal([]int{states[license.PurchaseEnded], states[license.PurchasePaused], states[nil]}, []int{2, 1, 2})
+	trials := 0
+	var last time.Time
+	for after := ""; ; {
+		page, err := svc.Events(t.Context(), license.EventsParams{After: after})
+		is.NoErr(err)
+		for _, e := range page.Data {
+			is.True(!e.Timestamp.Before(last))
+			if last = e.Timestamp; e.Type == license.EventLicenseCreated && strings.Contains(string(e.Data), `"reference":"trial:`) {
+				trials++
+			}
+		}
+		if after = page.NextCursor; !page.HasMore {
+			break
+		}
+	}
+	is.Equal(trials, seedTrials)
 }

@@ -25,7 +25,7 @@ func (w welcome) print(out io.Writer) error {
 	fmt.Fprintf(&b, "  base address    %s\n", w.Base)
 	fmt.Fprintf(&b, "  database        %s\n", strings.ReplaceAll(w.Database.About, "\n", "\n                  "))
 	if w.Seeded {
-		fmt.Fprintf(&b, "  licenses        %d, to look around\n", seedCount)
+		fmt.Fprintf(&b, "  licenses        %d, to look around\n", seedLicenses)
 	}
 	if w.SetupCode != "" {
 		fmt.Fprintf(&b, "  dashboard       %s/dashboard/setup#code=%s\n", w.Base, w.SetupCode)
