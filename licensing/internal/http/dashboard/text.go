@@ -12,6 +12,7 @@ type moment struct {
 	ISO      string // for <time datetime>
 	Date     string
 	Clock    string
+	Brief    string // the time of day without seconds or, if it is not today, the date
 	Full     string
 	Relative string
 }
@@ -26,6 +27,7 @@ func (v *visit) moment(t time.Time) *moment {
 		ISO:      t.Format(time.RFC3339Nano),
 		Date:     t.Format("2 Jan 2006"),
 		Clock:    t.Format("15:04:05"),
+		Brief:    brief(t, v.h.opts.Now()),
 		Full:     t.Format("2 Jan 2006, 15:04:05") + " UTC",
 		Relative: relative(t.Sub(v.h.opts.Now())),
 	}

@@ -39,14 +39,14 @@ func (r webhookRow) Host() string {
 	return r.URL
 }
 
-// ratedWebhook is a row of the list of webhooks.
-type ratedWebhook struct {
+// listedWebhook is a row of the list of webhooks.
+type listedWebhook struct {
 	webhookRow
-	Rate successRate
+	Failing *failingWebhook // nil: it does not fail
 }
 
-// webhooksPage is the number of webhooks on a page. The success rate of each
-// costs a read of rateOf deliveries.
+// webhooksPage is the number of webhooks on a page. The backlog of each that fails
+// costs a read of its events.
 const webhooksPage = 50
 
 func showWebhooks(v *visit) error {
@@ -57,18 +57,17 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	body := struct {
-		Rows        []ratedWebhook
-		Rates       int // what the rates cover
+		Rows        []listedWebhook
 		Stalled     string
 		Unencrypted string
 		pager
-	}{Rates: rateOf, pager: newPager(nil, "after", after, hooks.NextCursor)}
+	}{pager: newPager(nil, "after", after, hooks.NextCursor)}
 	for _, w := range hooks.Data {
-		rate, err := v.successRate(w.ID)
+		failing, err := v.failingWebhook(webhookRow{w})
 		if err != nil {
 			return err
 		}
-		body.Rows = append(body.Rows, ratedWebhook{webhookRow{w}, rate})
+		body.Rows = append(body.Rows, listedWebhook{webhookRow{w}, failing})
 	}
 	if len(hooks.Data) > 0 {
 		backlog, err := v.h.opts.Backlog(ctx)
@@ -166,10 +165,8 @@ func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) err
 
 // webhookBody is the body of the page of a webhook.
 type webhookBody struct {
-	webhookRow
+	listedWebhook
 	Stalled    string
-	Rate       successRate
-	RateOf     int // what Rate covers
 	Statuses   []option
 	Filtered   bool
 	Deliveries []deliveryRow
@@ -215,7 +212,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	rate, err := v.successRate(w.ID)
+	failing, err := v.failingWebhook(webhookRow{w})
 	if err != nil {
 		return err
 	}
@@ -223,7 +220,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{webhookRow: webhookRow{w}, Stalled: stalledNotice(backlog), Rate: rate, RateOf: rateOf, Filtered: p.Status != ""}
+	body := webhookBody{listedWebhook: listedWebhook{webhookRow{w}, failing}, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
 	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}

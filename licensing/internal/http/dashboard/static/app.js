@@ -23,10 +23,10 @@ addEventListener("DOMContentLoaded", () => {
   for (const e of all("time[datetime]")) {
     const utc = e.title || e.textContent;
     if (!utc.endsWith(" UTC")) continue;
-    const text = local.format(new Date(e.dateTime));
-    if (!e.title || /^\d+ \w{3} \d{4}$/.test(e.textContent)) {
-      e.textContent = e.title ? text.split(",")[0] : text;
-    }
+    const text = local.format(new Date(e.dateTime)), [date, clock] = text.split(", ");
+    if (!e.title) e.textContent = text;
+    else if (/ \d{4}$/.test(e.textContent)) e.textContent = date;
+    else if (/^..:..$/.test(e.textContent)) e.textContent = clock.slice(0, 5);
     e.title = e.title ? `${text} = ${utc}` : utc;
   }
   const zone = document.querySelector("[data-zone]"), { timeZone } = local.resolvedOptions();

@@ -1,0 +1,81 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A backlog is what a webhook that fails has not received.
+type backlog struct {
+	Failure *Attempt  // the last failed attempt of a delivery that is kept; nil: none
+	Events  int       // that wait for an attempt
+	More    bool      // there may be more than Events
+	Next    time.Time // when the next attempt is due; zero: none is
+}
+
+// Backlog returns what a webhook that fails has not received. It examines up to about
+// 10,000 events.
+func (s internals) Backlog(ctx context.Context, id string) (b backlog, err error) {
+	err = s.store().View(ctx, func(r store.Reader) error {
+		rec, err := s.findWebhook(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		stored, err := queued(ctx, r, id, "")
+		if err != nil {
+			return err
+		}
+		waiting, through, err := s.waiting(ctx, r, rec, "", examinedMost)
+		if err != nil {
+			return err
+		}
+		b.Events, b.More = len(mergeNewest(stored, waiting, len(stored)+len(waiting))), through != ""
+		cursor, err := readCursor(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		if b.Next = cursor.Due; b.Next.IsZero() && len(waiting) > 0 && rec.Status == StatusActive {
+			b.Next = s.now().Add(cursor.closesIn(s.now()))
+		}
+		b.Failure, err = lastFailure(ctx, r, id, stored)
+		return err
+	})
+	if err != nil {
+		return backlog{}, fmt.Errorf("backlog: %w", err)
+	}
+	return b, nil
+}
+
+// lastFailure returns the last failed attempt of the deliveries in the queue of a
+// webhook or, if there is none, of the newest delivery that failed.
+func lastFailure(ctx context.Context, r store.Reader, id string, stored []outbox.Delivery) (*Attempt, error) {
+	last, err := lastFailed(stored)
+	if err != nil || last != nil {
+		return last, err
+	}
+	failed, _, err := newest(ctx, r, id, string(DeliveryFailed), "", 1)
+	if err != nil {
+		return nil, err
+	}
+	return lastFailed(failed)
+}
+
+// lastFailed returns the last failed attempt of deliveries; nil: there is none.
+func lastFailed(list []outbox.Delivery) (last *Attempt, err error) {
+	for _, d := range list {
+		var data deliveryData
+		if err := readData(d.Data, &data); err != nil {
+			return nil, fmt.Errorf("delivery %s: %w", d.ID, err)
+		}
+		for _, a := range data.Attempts {
+			if a.Error != "" && (last == nil || a.At.After(last.At)) {
+				last = &a
+			}
+		}
+	}
+	return last, nil
+}
