@@ -38,6 +38,7 @@ type PortalTexts struct {
 
 	Title    string `text:"Your licenses"`
 	None     string `text:"You have no licenses yet."`
+	Waiting  string `text:"We have your purchase of {date}. Its license is not ready yet; it will be shown here."`
 	NextPage string `text:"Next page"`
 	AllOfMy  string `text:"All your licenses"`
 	Product  string `text:"Product"`

@@ -404,3 +404,29 @@ func TestPortalListIsCheap(t *testing.T) {
 	is.Equal(strings.Count(w.Body.String(), "Ended on "), 3)
 	require.AtMost(t, sum(st.calls()), api)
 }
+
+// TestPortalWaitingPurchase: a customer who has paid and has no license yet reads that
+// the purchase has arrived.
+func TestPortalWaitingPurchase(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	tell := func(p license.FulfillParams) {
+		t.Helper()
+		p.At = host.Clock.Now()
+		_, err := host.Handler.Service().Fulfill(t.Context(), p)
+		is.NoErr(err)
+	}
+	tell(license.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
+	require.Contains(t, host.visit("GET", "", nil).Body.String(), "You have no licenses yet.") // it is not paid
+	tell(license.FulfillParams{Reference: "shop:1", State: license.PurchaseActive})
+	page := host.visit("GET", "", nil).Body.String()
+	require.Contains(t, page, "We have your purchase of "+host.Clock.Now().Format("2 January 2006"))
+	require.NotContains(t, page, "You have no licenses yet.")
+	host.user = "cus_bob"
+	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
+	host.user = "cus_ada"
+	_, err := host.Handler.Service().PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", ProductID: "atlas"})
+	is.NoErr(err)
+	tell(license.FulfillParams{Reference: "shop:1"})
+	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
+}

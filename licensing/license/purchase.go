@@ -116,7 +116,7 @@ func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]purch
 
 // waitingPurchases returns purchases that wait for something; empty: for anything.
 func waitingPurchases(ctx context.Context, r store.Reader, waits Waiting, now time.Time) ([]purchase, error) {
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}})
+	entries, err := waitingEntries(ctx, r, waits, now, store.Position{})
 	if err != nil {
 		return nil, err
 	}

@@ -40,12 +40,15 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	waiting, err := inner.Of(v.licenses).WaitingPurchases(v.r.Context())
+	paid, unpaid, more, err := inner.Of(v.licenses).CountWaiting(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	if waiting > 0 {
-		list = append(list, attentionItem{count(waiting, "purchase"), "without a license", "purchases", false})
+	if paid > 0 {
+		list = append(list, attentionItem{matchCount{int64(paid), more}.text("purchase"), "paid, no key", "purchases#paid", true})
+	}
+	if unpaid > 0 {
+		list = append(list, attentionItem{matchCount{int64(unpaid), more}.text("purchase"), "not paid yet", "purchases#unpaid", false})
 	}
 	refused, err := v.refusedLicenses()
 	if err != nil {

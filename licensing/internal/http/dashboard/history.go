@@ -14,6 +14,7 @@ type historyEntry struct {
 	Text      string // what happened
 	Actor     string
 	ActorLink string // the page of the actor, as a reference from dashboard/
+	Purchase  string // the reference of the purchase that caused it, or ""
 	Time      *moment
 	Reason    string
 	Details   []string
@@ -31,6 +32,7 @@ type eventData struct {
 	Plan       *struct{ ID, Name string }     `json:"plan"`
 	Changes    map[string]license.FieldChange `json:"changes"`
 	Reason     string                         `json:"reason"`
+	Reference  string                         `json:"reference"` // of a purchase
 	Address    string                         `json:"address"`
 	Erased     bool                           `json:"erased"`
 	Export     *exportData                    `json:"export"`
@@ -148,7 +150,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 // historyEntry describes an event for the history of one license.
 func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data eventData) historyEntry {
 	name, verb := describeType(eventType)
-	h := historyEntry{Text: sentenceCase(verb), Time: n.v.moment(at), Reason: data.Reason}
+	h := historyEntry{Text: sentenceCase(verb), Time: n.v.moment(at), Reason: data.Reason, Purchase: data.Reference}
 	h.Actor, h.ActorLink = n.actor(actor)
 	if data.Activation != nil || strings.HasPrefix(eventType, "license_file.") {
 		h.Text = name + " " + verb

@@ -90,6 +90,9 @@ func showOverview(v *visit) error {
 			}
 		}
 	}
+	if body.Attention, err = v.attention(o); err != nil {
+		return err
+	}
 	if empty {
 		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 	}
@@ -131,9 +134,6 @@ func showOverview(v *visit) error {
 		return err
 	}
 	body.Expiring = soon.Data
-	if body.Attention, err = v.attention(o); err != nil {
-		return err
-	}
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 

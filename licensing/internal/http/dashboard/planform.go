@@ -55,7 +55,7 @@ func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error
 	return p, v.check(f, &p)
 }
 
-func newPlanForm(*visit) (*formPage, error) {
+func newPlanForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true,
 		Text: []string{"The terms of a plan are copied to licenses. Changes of the plan affect only licenses that get its terms later."},
@@ -63,6 +63,7 @@ func newPlanForm(*visit) (*formPage, error) {
 	}
 	p.Form.insert(0, &field{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
+		Value: v.r.URL.Query().Get("id"),
 	})
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
@@ -74,6 +75,7 @@ func newPlanForm(*visit) (*formPage, error) {
 		if err == nil && !created { // undoes the change
 			err = license.Invalid("id", "taken", "is the ID of another plan")
 		}
+		p.then = func(v *visit) error { return v.fulfillNewPlan(t.ID) }
 		return planPath(t.ID), err
 	}
 	return p, nil

@@ -34,8 +34,15 @@ type purchaseRow struct {
 	license.Fulfillment
 	Plan  string // the ID; empty: unknown
 	State license.PurchaseState
-	Waits string
+	Waits string // empty: for nothing, or it does not wait
 }
+
+// Ready reports whether the purchase waits for nothing any more, so that it can have
+// its license.
+func (r purchaseRow) Ready() bool { return r.Result == license.FulfillWaiting && r.Waiting == "" }
+
+// PlanMissing reports whether the purchase waits for a plan that does not exist.
+func (r purchaseRow) PlanMissing() bool { return r.Waiting == license.WaitingUnknownPlan }
 
 func newPurchaseRow(f license.Fulfillment) purchaseRow {
 	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
@@ -47,11 +54,17 @@ func newPurchaseRow(f license.Fulfillment) purchaseRow {
 	return r
 }
 
+// A waitingList has the purchases without a license that are in the same situation.
+type waitingList struct {
+	ID, Title, Text, None string // None is the text of an empty list; without one, it is not shown
+	Rows                  []purchaseRow
+}
+
 // showPurchases shows the purchases that wait, and looks one up by its reference.
 func showPurchases(v *visit) error {
 	var body struct {
 		Search, Problem string
-		Rows            []purchaseRow
+		Lists           []waitingList
 		Full            bool // there may be more
 	}
 	if body.Search = strings.TrimSpace(v.r.URL.Query().Get("reference")); body.Search != "" {
@@ -68,8 +81,22 @@ func showPurchases(v *visit) error {
 	if err != nil {
 		return err
 	}
+	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license.", None: "None."}
+	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active.", None: "None."}
+	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license."}
 	for _, f := range list {
-		body.Rows = append(body.Rows, newPurchaseRow(f))
+		to := &unpaid
+		switch {
+		case inner.Of(v.licenses).Paid(f):
+			to = &paid
+		case f.EndedAt != nil:
+			to = &ended
+		}
+		to.Rows = append(to.Rows, newPurchaseRow(f))
+	}
+	body.Lists = []waitingList{paid, unpaid}
+	if len(ended.Rows) > 0 {
+		body.Lists = append(body.Lists, ended)
 	}
 	body.Full = len(list) >= purchasesListed
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
@@ -100,7 +127,9 @@ func showPurchase(v *visit) error {
 				field.Value = "never"
 			}
 		case license.PurchaseState:
-			field.Value = string(value)
+			if field.Value = string(value); f.EndedAt != nil { // which is stored apart from the other states
+				field.Value, field.At = string(license.PurchaseEnded), *f.EndedAt
+			}
 		case *string:
 			if field.Value = "removed"; value != nil {
 				field.Value = *value
@@ -119,6 +148,34 @@ func storedFieldName(name string) string {
 		return "Metadata " + entry
 	}
 	return cmp.Or(changeLabels[name], sentenceCase(name))
+}
+
+// fulfillForm creates the license of a purchase that waited for something that is
+// there now, such as its plan.
+func fulfillForm(v *visit) (*formPage, error) {
+	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	if err != nil {
+		return nil, err
+	}
+	row := newPurchaseRow(f)
+	p := v.purchaseFormPage(f.Reference, "Create license", "Create license",
+		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
+	p.Form, p.done = newForm(), "The license has been created."
+	p.do = func(tx *visit) (string, error) {
+		f, err := tx.licenses.Fulfill(tx.r.Context(), license.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
+		switch {
+		case errors.Is(err, license.ErrReferenceTaken):
+			return "", conflictError("The license that this purchase is for belongs to another customer.")
+		case err != nil:
+			return "", err
+		case f.License != nil:
+			return licensePath(f.License.ID), nil
+		case f.Waiting != "":
+			return "", conflictError("The purchase is still waiting: " + waitingTexts[f.Waiting] + ".")
+		}
+		return "", conflictError("The license of this purchase was revoked or deleted.")
+	}
+	return p, nil
 }
 
 // reopenForm continues a purchase that was ended by mistake.

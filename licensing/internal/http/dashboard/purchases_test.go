@@ -1,7 +1,10 @@
 package dashboard_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +12,9 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // An operator finds out why a purchase ended, and reopens it.
@@ -41,11 +46,13 @@ func TestPurchase(t *testing.T) {
 	require.Contains(t, list, "shop:2")
 	require.Contains(t, list, "There is no plan with its plan ID")
 	require.NotContains(t, list, "shop:1")
-	require.Contains(t, v.get("").body, "1 purchase</a> without a license")
+	require.Contains(t, v.get("").body, `purchases#paid">1 purchase</a> paid, no key`)
 	require.Contains(t, v.get("purchases?reference=shop:3").body, "No purchase has this reference.")
 	is.Equal(v.get("purchases?reference=shop:1").to(), "./purchase/shop:1")
 
 	page = v.get("purchase/shop:1").body
+	require.Contains(t, page, `<span class="any">ended</span>`) // the state, among the stored fields
+	require.NotContains(t, page, `<span class="any">active</span>`)
 	for _, text := range []string{"Metadata order", "2026-7", "1 Mar 2026, 12:00:00 UTC", "<dt>Ended</dt>", "1 Mar 2026, 13:00:00 UTC", licenseLink(bought.License.ID)} {
 		require.Contains(t, page, text)
 	}
@@ -82,4 +89,97 @@ func TestAllowAnotherTrial(t *testing.T) {
 	trial, err = s.Service().StartTrial(t.Context(), start)
 	is.NoErr(err)
 	is.True(trial.Started)
+}
+
+// waitingSite is a site with purchases that are paid for and name a plan that does not
+// exist, and one that is not paid.
+func waitingSite(t *testing.T, n int, opts licensing.Options) (*site, *visitor) {
+	t.Helper()
+	s := newSiteOn(t, memory.New(), opts)
+	tell := func(p license.FulfillParams) {
+		p.At = s.clock()
+		_, err := s.Service().Fulfill(t.Context(), p)
+		is.New(t).NoErr(err)
+	}
+	for i := range n {
+		mail := fmt.Sprintf("bob%d@shop.example", i)
+		tell(license.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), CustomerID: fmt.Sprintf("cus_%d", i), PlanID: "price_1", State: license.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
+	}
+	tell(license.FulfillParams{Reference: "cart:1", CustomerID: "cus_0", PlanID: "price_1"})
+	return s, s.admin()
+}
+
+// An operator finds a purchase that waits, and creates its plan; with the plan, the
+// waiting purchases get their licenses.
+func TestWaitingPurchase(t *testing.T) {
+	is := is.New(t)
+	s, v := waitingSite(t, 3, licensing.Options{})
+	for _, text := range []string{"shop:2", "cus_2", "bob2@shop.example"} {
+		require.Contains(t, v.get("search?q="+text).body, `purchase/shop:2">shop:2</a>`)
+	}
+	require.Contains(t, v.get("").body, `purchases#paid">3 purchases</a> paid, no key`, `purchases#unpaid">1 purchase</a> not paid yet`)
+	list := v.get("purchases").body
+	paid, unpaid, _ := strings.Cut(list, "Not paid yet")
+	require.Contains(t, paid, "Paid, no key", "shop:0", "shop:1", "shop:2")
+	require.Contains(t, unpaid, "cart:1")
+	require.NotContains(t, paid, "cart:1")
+
+	page := v.get("purchase/shop:2")
+	require.Contains(t, page.body, "There is no plan with its plan ID", `plans/new?id=price_1">Create plan</a>`)
+	require.NotContains(t, page.body, "shop:2/fulfill")
+	form := v.get("plans/new?id=price_1")
+	require.Contains(t, form.body, `value="price_1"`)
+	created := v.post("plans/new?id=price_1", "once", form.hidden("once"), "id", "price_1", "product_id", "atlas", "until_ends", "license")
+	is.Equal(created.StatusCode, http.StatusSeeOther)
+	is.Equal(v.follow(created).notice(), "The plan has been created. 3 waiting purchases have their licenses now.")
+	f, err := s.Service().GetFulfillment(t.Context(), "shop:2")
+	is.NoErr(err)
+	is.True(f.License != nil)
+	require.NotContains(t, v.get("").body, "paid, no key")
+
+	history := v.get("licenses/" + f.License.ID).body
+	require.Contains(t, history, `for purchase</span> <a class="any" href="../purchase/shop:2">shop:2</a>`)
+	require.Contains(t, v.get("audit").body, `for purchase</span> <a class="any" href="./purchase/shop:2">shop:2</a>`)
+}
+
+// A plan that was created with the API fulfills nothing. Then an operator creates the
+// license of a purchase, or those of all that wait for the plan.
+func TestCreateLicenseOfPurchase(t *testing.T) {
+	is := is.New(t)
+	s, v := waitingSite(t, 3, licensing.Options{})
+	is.Equal(v.post("purchase/shop:0/fulfill").StatusCode, http.StatusConflict) // there is no plan
+	s.plan(license.PutPlanParams{ID: "price_1", Duration: license.Duration{Years: 1}})
+	paidAt := s.clock()
+	s.advance(time.Hour)
+	require.Contains(t, v.get("purchase/shop:0").body, `purchase/shop:0/fulfill">Create license</a>`)
+	a := v.post("purchase/shop:0/fulfill")
+	f, err := s.Service().GetFulfillment(t.Context(), "shop:0")
+	is.NoErr(err)
+	is.Equal(*f.License.ExpiresAt, paidAt.AddDate(1, 0, 0))
+	require.Contains(t, a.to(), "licenses/"+f.License.ID)
+	is.Equal(v.follow(a).notice(), "The license has been created.")
+	require.NotContains(t, v.get("purchase/shop:0").body, "shop:0/fulfill")
+
+	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/fulfill">Create waiting licenses</a>`)
+	is.Equal(v.follow(v.post("plan/price_1/fulfill")).notice(), "2 waiting purchases have their licenses now.")
+	is.Equal(v.follow(v.post("plan/price_1/fulfill")).notice(), "0 waiting purchases have their licenses now.")
+	s.operator("sue@example.com", operator.RoleSupport)
+	is.Equal(s.signedIn("sue@example.com").post("plan/price_1/fulfill").StatusCode, http.StatusForbidden)
+}
+
+// After two seconds of a slow hook, the operator decides whether to continue.
+func TestContinueWaitingPurchases(t *testing.T) {
+	is := is.New(t)
+	var s *site
+	s, v := waitingSite(t, 55, licensing.Options{BeforeCreate: func(context.Context, *license.CreateParams) error {
+		s.advance(time.Second)
+		return nil
+	}})
+	form := v.get("plans/new?id=price_1")
+	a := v.follow(v.post("plans/new?id=price_1", "once", form.hidden("once"), "id", "price_1", "product_id", "atlas", "until_ends", "license"))
+	is.Equal(a.notice(), "The plan has been created. 50 waiting purchases have their licenses now.")
+	require.Contains(t, a.body, ">Continue</button>")
+	a = v.follow(v.post(strings.TrimPrefix(a.Request.URL.RequestURI(), mount+"/dashboard/")))
+	is.Equal(a.notice(), "5 waiting purchases have their licenses now.")
+	require.Contains(t, a.Request.URL.Path, "plan/price_1")
 }

@@ -57,13 +57,15 @@ func init() {
 		{path: "licenses/{id}/{move}", access: byMove, form: onLicense(moveForm)},
 
 		{method: get, path: "plans", query: "after count", handle: showPlans},
-		{path: "plans/new", access: admins, form: newPlanForm},
+		{path: "plans/new", query: "id", access: admins, form: newPlanForm},
 		{method: get, path: "plan/{id}", query: "count", handle: showPlan},
 		{path: "plan/{id}/edit", access: admins, form: editPlanForm},
+		{path: "plan/{id}/fulfill", query: "after", access: admins, form: fulfillPlanForm},
 		{path: "plan/{id}/delete", query: "count", access: admins, form: deletePlanForm},
 
 		{method: get, path: "purchases", query: "reference", handle: showPurchases},
 		{method: get, path: "purchase/{reference}", handle: showPurchase},
+		{path: "purchase/{reference}/fulfill", access: admins, form: fulfillForm},
 		{path: "purchase/{reference}/reopen", access: admins, form: reopenForm},
 		{path: "purchase/{reference}/allow-trial", access: admins, form: allowTrialForm},
 

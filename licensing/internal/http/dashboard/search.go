@@ -7,23 +7,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// The number of licenses, and of customers or products, that a search shows.
+// The number of licenses, of purchases, and of customers or products, that a search
+// shows.
 const (
-	licensesFound = 10
-	namesFound    = 5
+	licensesFound  = 10
+	purchasesFound = 5
+	namesFound     = 5
 )
 
 // searchPage is the body of the results of the search in the top bar.
 type searchPage struct {
-	Search  string
-	Rows    []licenseRow
-	Keep    string       // the query that makes the pages of a license link back to All
-	All     string       // the list of all licenses found, as a reference from dashboard/
-	More    bool         // it has more licenses, or the search did not reach its end
-	Names   []foundNames // customers and products
+	Search string
+	Rows   []licenseRow
+	Keep   string       // the query that makes the pages of a license link back to All
+	All    string       // the list of all licenses found, as a reference from dashboard/
+	More   bool         // it has more licenses, or the search did not reach its end
+	Names  []foundNames // customers and products
+
+	Purchases     []purchaseRow // with the reference, and those without a license
+	MorePurchases bool
+
 	Problem string
 	Reached string // how far the search has come, if it did not reach its end
 
@@ -34,7 +41,7 @@ type searchPage struct {
 
 // None reports whether nothing was found.
 func (p searchPage) None() bool {
-	return len(p.Rows) == 0 && !p.More && p.First == "" && p.Elsewhere.None() && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
+	return len(p.Rows) == 0 && !p.More && len(p.Purchases) == 0 && !p.MorePurchases && p.First == "" && p.Elsewhere.None() && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
 }
 
 // foundNames are some of the customers or products that a search found.
@@ -90,6 +97,14 @@ func showSearch(v *visit) error {
 	if err := body.Elsewhere.addFingerprints(v, text, ""); err != nil {
 		return err
 	}
+	purchases, more, err := inner.Of(v.licenses).FindPurchases(ctx, text, purchasesFound)
+	if err != nil {
+		return err
+	}
+	for _, f := range purchases {
+		body.Purchases = append(body.Purchases, newPurchaseRow(f))
+	}
+	body.MorePurchases = more
 	for _, d := range []directory{customers, products} {
 		names, err := d.list(v.licenses, ctx, license.NamesParams{Search: text, Limit: namesFound})
 		if err != nil {

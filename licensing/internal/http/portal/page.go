@@ -69,9 +69,17 @@ func showLicenses(v *visit) error {
 		return err
 	}
 	body := struct {
+		Waiting  []string // purchases without a license, in words
 		Licenses []licenseView
 		Next     string
 	}{Next: page.NextCursor}
+	purchases, err := inner.Of(v.h.opts.Licenses).PaidPurchases(v.r.Context(), v.buyer)
+	if err != nil {
+		return err
+	}
+	for _, f := range purchases {
+		body.Waiting = append(body.Waiting, v.text("Waiting", "date", v.date(f.FirstActiveAt)))
+	}
 	for _, l := range page.Data {
 		body.Licenses = append(body.Licenses, v.view(l, v.verdict(l)))
 	}

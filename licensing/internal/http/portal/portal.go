@@ -52,6 +52,7 @@ type visit struct {
 	r        *http.Request
 	customer *license.Customer
 	id       string // of the license in the path
+	buyer    string // the customer's ID
 }
 
 // maxForm is the maximum size of a form, in bytes. The request text of a program is
@@ -71,7 +72,7 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		}
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license")})
+		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license"), id})
 	}
 }
 
