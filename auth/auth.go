@@ -110,6 +110,8 @@ type Auth struct {
 	failures *rate.Limiter // failed authentications of clients
 	groups   *issueGroups
 	clients  *clientCache
+
+	seen func(r *http.Request, clientID string, failed error) // see internals.Observe
 }
 
 // New returns an Auth that stores its records in st. It does no I/O and starts
@@ -130,6 +132,7 @@ func New(st store.Store, opts Options) *Auth {
 		failures: rate.New(opts.Tokens.MaxFailures, time.Minute, opts.Tokens.MaxFailures),
 		groups:   newIssueGroups(opts.Tokens.Max),
 		clients:  newClientCache(),
+		seen:     func(*http.Request, string, error) {},
 	}
 	if opts.Fail == nil {
 		a.opts.Fail = a.fail

@@ -41,6 +41,7 @@ func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		a.logFailure(r.Context(), err)
+		a.seen(r, "", err)
 		e = storeFailed("temporarily_unavailable", err)
 	}
 	e.setHeaders(w.Header())

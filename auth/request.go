@@ -39,6 +39,7 @@ func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...stri
 
 	headers := slices.DeleteFunc(slices.Clone(r.Header["Authorization"]), func(h string) bool { return h == "" })
 	if len(headers) == 0 {
+		a.names(r, req.creds)
 		return req, nil
 	}
 	basic := readBasic(headers[0])
@@ -50,7 +51,16 @@ func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...stri
 		return request{}, invalidRequest("The client_id differs from the one in the Authorization header.")
 	}
 	req.creds = basic
+	a.names(r, req.creds)
 	return req, nil
+}
+
+// names reports the client that a request names, for the log: not what has another
+// form, which may be a secret in the wrong place.
+func (a *Auth) names(r *http.Request, creds credentials) {
+	if wellFormed(clientPrefix, creds.id) {
+		a.seen(r, creds.id, nil)
+	}
 }
 
 // readBasic reads an Authorization header of the Basic scheme. It

@@ -67,6 +67,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
 		Fail: h.WriteError, Limit: limitClients(limiter),
 	})
+	inner.Of(h.auth).Observe(web.SetClient)
 	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
 	h.operators = new(operator.Service)
 	inner.Of(h.operators).Init(config, h.auth.Options().Tokens.MaxFailures, opts.ClientIP)

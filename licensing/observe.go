@@ -19,10 +19,14 @@ type Observation struct {
 
 	// Of a request.
 	Method    string // "other" for a method that HTTP does not know
-	Route     string // the template of the path, such as "/license/{licenseID}"; empty: no route matched
+	Route     string // the template of the path, such as "/license/{licenseID}", or "portal/{license}" of [Handler.Portal]; empty: no route matched
 	Status    int    // the HTTP status; of a delivery, that of the response, or 0 without one
-	ClientID  string // empty: none
+	ClientID  string // empty: none. Of a request to an OAuth endpoint: the one that the request names, also if it is refused
 	RequestID string // as in X-Request-Id; also set for a store error in a request
+
+	// CustomerID is the customer who uses [Handler.Portal]; empty: none. The log
+	// does not have it. A host that keeps it erases it with the customer.
+	CustomerID string
 
 	// Of any other kind. Name is the ID of the webhook, the name of the
 	// subscriber or job, or where the store failed: a job, a method and a
@@ -77,7 +81,7 @@ func (h *Handler) observe(ctx context.Context, seen feed.Report) {
 	o := Observation{
 		Kind: ObservationKind(seen.Kind), Name: seen.Name, Outcome: ObservationOutcome(seen.Outcome), Status: seen.Status,
 		Attempt: seen.Attempt, Duration: seen.Duration, Err: seen.Err,
-		Method: seen.Method, Route: seen.Route, ClientID: seen.ClientID, RequestID: seen.RequestID,
+		Method: seen.Method, Route: seen.Route, ClientID: seen.ClientID, CustomerID: seen.CustomerID, RequestID: seen.RequestID,
 	}
 	if o.Kind == ObservationRequest {
 		o.Err = nil

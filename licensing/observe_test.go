@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -19,11 +20,13 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // of returns what was observed of a kind.
@@ -287,4 +290,138 @@ func TestAlertsReadTheMetrics(t *testing.T) {
 	}}), "")
 	is.Equal(lines, "licensing_ready 1\nlicensing_waiting_purchases 3\nlicensing_problem{code=\"secrets_unencrypted\",subject=\"\"} 2\n")
 	require.Contains(t, strings.Join(healthMetrics(licensing.Health{Status: "unavailable"}), ""), "licensing_ready 0\n")
+}
+
+// TestOAuthRequestsNameTheirClient in the log and to Observe: the one that the request
+// claims to be, if it has the form of a client ID.
+func TestOAuthRequestsNameTheirClient(t *testing.T) {
+	is := is.New(t)
+	var seen []licensing.Observation
+	h, st, _, log := newBroken(t, licensing.Options{Observe: func(_ context.Context, o licensing.Observation) { seen = append(seen, o) }})
+	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n"})
+	is.NoErr(err)
+	form := func(id, secret string) url.Values {
+		return url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
+	}
+	for _, tt := range []struct {
+		method, id, secret string
+		status             int
+		want               string
+	}{
+		{"GET", c.ID, secret, 200, c.ID},
+		{"POST", c.ID, secret, 200, c.ID},
+		{"GET", c.ID, "csk_wrong", 401, c.ID},
+		{"BASIC", c.ID, secret, 200, c.ID},
+		{"BASIC", c.ID, "csk_wrong", 401, c.ID},
+		{"POST", c.ID, "csk_wrong", 400, c.ID},
+		{"GET", secret, secret, 401, ""}, // the secret in the wrong place
+		{"GET", "cid_made_up", secret, 401, ""},
+	} {
+		seen = nil
+		log.Reset()
+		query, body := "", ""
+		if values := form(tt.id, tt.secret).Encode(); tt.method == "GET" {
+			query = "?" + values
+		} else if tt.method == "POST" {
+			body = values
+		} else {
+			body = "grant_type=client_credentials"
+		}
+		method := strings.Replace(tt.method, "BASIC", "POST", 1)
+		r := httptest.NewRequest(method, "/oauth/token"+query, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if tt.method == "BASIC" {
+			r.SetBasicAuth(tt.id, tt.secret)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		is.Equal(w.Code, tt.status)
+		is.Equal(len(seen), 1)
+		is.Equal(seen[0].Route, "/oauth/token")
+		is.Equal(seen[0].ClientID, tt.want)
+		require.Contains(t, log.String(), `"client_id":"`+tt.want+`"`)
+		require.NotContains(t, log.String(), secret)
+	}
+
+	// A store error of its own, such as a missing permission, is a 503 here. It shows too.
+	st.fail(func(context.Context) error { return errors.New("permission denied") })
+	is.Equal(ask(t, h, "GET", "/oauth/token?"+form(c.ID, secret).Encode(), "", "").Code, http.StatusServiceUnavailable)
+	st.fail(nil)
+	is.True(hasProblem(t, h, licensing.HealthRequests))
+}
+
+// TestPatternNamesTheRoute on the request that middleware around the handler has, as a
+// ServeMux sets it.
+func TestPatternNamesTheRoute(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
+	portal := h.Portal(licensing.Portal{Customer: func(http.ResponseWriter, *http.Request) (string, bool) { return "c", true }})
+	for _, tt := range []struct {
+		h                  http.Handler
+		method, path, want string
+	}{
+		{h, "GET", "/license/lic_1/verdict", "GET /license/{licenseID}/verdict"}, // 401
+		{h, "HEAD", "/license/lic_1", "GET /license/{licenseID}"},
+		{h, "GET", "/license/c", "GET /license/{licenseID}"},
+		{h, "POST", "/oauth/token", "/oauth/token"},
+		{h, "GET", "/dashboard/sign-in", "GET /dashboard/sign-in"},
+		{h, "GET", "/ready", "GET /ready"},
+		{h, "BREW", "/license", "outer"},
+		{h, "OPTIONS", "/license", "outer"},
+		{h, "GET", "/nothing", "outer"},
+		{portal, "GET", "/lic_1", "GET /{license}"},
+		{portal, "POST", "/lic_1/release", "POST /{license}/release"},
+	} {
+		var got string
+		around := func(w http.ResponseWriter, r *http.Request) {
+			r.Pattern = "outer"
+			tt.h.ServeHTTP(w, r)
+			got = r.Pattern
+		}
+		r := httptest.NewRequest(tt.method, "/licensing"+tt.path, nil)
+		http.StripPrefix("/licensing", http.HandlerFunc(around)).ServeHTTP(httptest.NewRecorder(), r)
+		is.Equal(got, tt.want)
+	}
+}
+
+// TestCustomerPagesAreObserved with routes that are not the API's, and with the
+// customer, whom the log does not have.
+func TestCustomerPagesAreObserved(t *testing.T) {
+	is := is.New(t)
+	var seen []licensing.Observation
+	h, _, _, log := newBroken(t, licensing.Options{Observe: func(_ context.Context, o licensing.Observation) { seen = append(seen, o) }})
+	portal := h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		if r.URL.RawQuery == "out" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return "", false
+		}
+		return "customer-7", true
+	}})
+	seen = nil
+	for _, tt := range []struct{ path, route, customer string }{
+		{"/", "portal/", "customer-7"},
+		{"/lic_1", "portal/{license}", "customer-7"},
+		{"/lic_1?out", "portal/{license}", ""},
+		{"/static/none.css", "portal/static/{name}", ""},
+		{"/a/b/c", "", ""},
+	} {
+		ask(t, portal, "GET", tt.path, "", "")
+		last := seen[len(seen)-1]
+		is.Equal(last.Route, tt.route)
+		is.Equal(last.CustomerID, tt.customer)
+	}
+	require.Contains(t, log.String(), `"route":"portal/{license}"`)
+	require.NotContains(t, log.String(), "customer-7")
+}
+
+// TestProbesAreLoggedAtDebug, unless they fail.
+func TestProbesAreLoggedAtDebug(t *testing.T) {
+	is := is.New(t)
+	h, st, _, log := newBroken(t, licensing.Options{})
+	ask(t, h, "GET", "/health", "", "")
+	ask(t, h, "GET", "/ready", "", "")
+	is.Equal(log.String(), "")
+	st.fail(func(context.Context) error { return store.ErrUnavailable })
+	ask(t, h, "GET", "/ready", "", "")
+	require.Contains(t, log.String(), `"route":"/ready","status":503`)
 }

@@ -25,8 +25,9 @@ type Options struct {
 	// or license key. Default: [slog.Default].
 	Logger *slog.Logger `validate:"-"`
 
-	// RequestLog gets a line for each request. To turn these lines off, set
-	// it to slog.New(slog.DiscardHandler). Default: Logger.
+	// RequestLog gets a line for each request, at the level Info; at Debug for GET
+	// /health and GET /ready, unless the status is 500 or above. To turn these lines
+	// off, set it to slog.New(slog.DiscardHandler). Default: Logger.
 	RequestLog *slog.Logger `validate:"-"`
 
 	// PublicURL is the URL of the mounted handler as clients see it, such as

@@ -38,10 +38,11 @@ type Report struct {
 	Err      error // of a request: why it failed on the side of the service
 
 	// Of a request.
-	Method    string
-	Route     string // path template, such as "/license/{licenseID}"; empty: no route matched
-	ClientID  string // empty: no client
-	RequestID string
+	Method     string
+	Route      string // path template, such as "/license/{licenseID}"; empty: no route matched
+	ClientID   string // empty: no client
+	CustomerID string // empty: no customer
+	RequestID  string
 }
 
 // Observe calls Config.Observe. A panic in it is logged. It must not be called

@@ -35,7 +35,7 @@ func New(opts Options) *Handler { return &Handler{opts, http.NewCrossOriginProte
 // Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
 	missing := func(http.ResponseWriter, *http.Request) error { return license.ErrNotFound }
-	return &web.Section{Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
+	return &web.Section{Label: "portal", Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
 		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
 		{Method: http.MethodGet, Path: "/static/{name}", Handle: serveAsset},
 		{Method: http.MethodGet, Path: "/{license}", Handle: h.visit(showLicense)},
@@ -70,6 +70,7 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		if !ok || err != nil {
 			return err
 		}
+		web.SetCustomer(r, id)
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license"), id})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -8,17 +9,26 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
-// observe logs a finished request and calls the host's observer.
+// observe logs a finished request and calls the host's observer. The line of a probe
+// that succeeds is at the level Debug, because load balancers send one every few
+// seconds.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := feed.Report{
 		Kind: feed.ObservedRequest, Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
-		Duration: time.Since(x.start), ClientID: x.grant.ClientID, RequestID: x.id, Err: x.err,
+		Duration: time.Since(x.start), ClientID: cmp.Or(x.grant.ClientID, x.claimed), CustomerID: x.customer, RequestID: x.id, Err: x.err,
+	}
+	if x.page && o.Route != "" {
+		o.Route = s.pages.Label + o.Route
+	}
+	level := slog.LevelInfo
+	if x.route != nil && x.route.Probe && x.Status < 500 {
+		level = slog.LevelDebug
 	}
 	who := slog.String("client_id", o.ClientID)
 	if x.page {
 		who = slog.String("operator", x.operator)
 	}
-	s.cfg.RequestLog.LogAttrs(x.ctx, slog.LevelInfo, "licensing: request",
+	s.cfg.RequestLog.LogAttrs(x.ctx, level, "licensing: request",
 		slog.String("method", o.Method),
 		slog.String("route", o.Route),
 		slog.Int("status", o.Status),

@@ -54,6 +54,7 @@ type Route struct {
 	// count toward a rate limit.
 	Unlimited bool
 
+	pattern  string   // what a [http.ServeMux] calls the route
 	names    []string // of the parameters of the path
 	prefixed *Route   // the route with a Prefix before this one; nil: none
 }
@@ -73,16 +74,16 @@ func newMux(routes []Route, missing http.HandlerFunc) *http.ServeMux {
 	mux.HandleFunc(noRoute, missing)
 	var prefixed *Route
 	for _, route := range routes {
-		route.names = parametersOf(route.Path)
+		route.names, route.pattern = parametersOf(route.Path), route.Method+" "+route.Path
+		if route.OAuth {
+			route.pattern = route.Path // with any method
+		}
 		if route.Prefix != "" {
 			prefixed = &route
 			continue
 		}
 		route.prefixed, prefixed = prefixed, nil
-		pattern := route.Method + " " + route.Path
-		if route.OAuth {
-			pattern = route.Path // with any method
-		}
+		pattern := route.pattern
 		if strings.HasSuffix(pattern, "/") {
 			pattern += "{$}"
 		}

@@ -72,7 +72,7 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, url: r.URL, id: newRequestID(r), start: time.Now()}
+	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, outer: r, url: r.URL, id: newRequestID(r), start: time.Now()}
 	x.page = s.pages != nil && (s.alone || s.pages.has(r.URL.EscapedPath()))
 	standardHeader(w.Header(), x.id)
 	if x.page {
@@ -106,9 +106,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ended = true
 }
 
-// A Section holds the routes of pages for operators. Their responses have their
-// own headers, and their errors are pages.
+// A Section holds the routes of pages. Their responses have their own headers, and
+// their errors are pages.
 type Section struct {
+	Label   string // precedes their paths in the log and in observations; empty: none
 	Prefix  string // path prefix, such as "/dashboard"
 	Routes  []Route
 	Header  func(http.Header)                                        // sets the headers of each response
@@ -222,6 +223,7 @@ func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admit checks the authorization and the rate of a request, in that order.
 func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	x.route, x.pattern = route, route.Path
+	x.outer.Pattern = route.pattern // for middleware around the Site, which names the route as it does with a ServeMux
 	if !route.OAuth {
 		s.allowOrigin(x, r, "")
 	}
