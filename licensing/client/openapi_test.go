@@ -340,7 +340,7 @@ func filled(typ reflect.Type) reflect.Value {
 
 // results are the schemas of responses, and their types.
 var results = map[string]reflect.Type{
-	"License": reflect.TypeFor[client.License](), "Verdict": reflect.TypeFor[client.Verdict](), "Reason": reflect.TypeFor[client.Reason](),
+	"License": reflect.TypeFor[client.License](), "LicenseWithKey": reflect.TypeFor[client.License](), "Verdict": reflect.TypeFor[client.Verdict](), "Reason": reflect.TypeFor[client.Reason](),
 	"Activation": reflect.TypeFor[client.Activation](), "Event": reflect.TypeFor[client.Event](), "EventData": reflect.TypeFor[client.EventData](),
 	"EventList": reflect.TypeFor[client.EventPage](), "FieldChange": reflect.TypeFor[client.FieldChange](), "EventFile": reflect.TypeFor[client.EventFile](), "LicenseFile": reflect.TypeFor[client.LicenseFile](), "Webhook": reflect.TypeFor[client.Webhook](),
 	"WebhookWithSecret": reflect.TypeFor[client.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[client.WebhookSecret](),

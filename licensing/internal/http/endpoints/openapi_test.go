@@ -45,7 +45,8 @@ var update = flag.Bool("update", false, "rewrite openapi.json")
 //     a shared one; schema names the schema if the Go type has several.
 //   - In a schema, go lists the Go types; like names a schema whose members of
 //     the same names have the same descriptions and limits; list names the
-//     schema of the elements of a page. A keyword that is null is left out.
+//     schema of the elements of a page; of names a schema that has fewer required
+//     members. A keyword that is null is left out.
 func TestOpenAPI(t *testing.T) {
 	is := is.New(t)
 	source, err := os.ReadFile("openapi.source.json")
@@ -98,6 +99,8 @@ func (g *generator) generate() []byte {
 			all.set(m.name, made)
 		case source.text("list") != "":
 			all.set(m.name, list(source))
+		case source.text("of") != "":
+			all.set(m.name, g.requiring(source))
 		case source.index("go") >= 0:
 			g.Errorf("no endpoint uses the Go types of the schema %s", m.name)
 		default:
@@ -112,6 +115,16 @@ func (g *generator) generate() []byte {
 		g.response(m.value.(*object))
 	}
 	return format(g.doc)
+}
+
+// requiring returns a schema with more required members.
+func (g *generator) requiring(source *object) *object {
+	made := &object{slices.Clone(g.schemas.done[source.text("of")].members)}
+	required, _ := made.get("required").([]any)
+	more, _ := source.get("required").([]any)
+	source.remove("of", "required")
+	made.set("required", slices.Concat(required, more))
+	return made.merge(source).order(keywords...)
 }
 
 // list returns the schema of a page of a list.
@@ -345,6 +358,9 @@ func (g *generator) success(name string, response *object, row web.Route) {
 	if schema == "" {
 		schema = g.schemas.nameOf(result)
 	}
+	if schema == "License" && !paged { // the result of an operation has the key; verdicts and events omit it
+		schema = "LicenseWithKey"
+	}
 	if paged {
 		schema += "List"
 	}
@@ -396,4 +412,20 @@ func (g *generator) response(r *object) {
 	}
 	r.remove("from", "media", "status", "schema", "example")
 	r.order("description", "headers", "content")
+}
+
+// TestAnswersThatHaveAKeyRequireIt, so that it is not optional in generated clients.
+func TestAnswersThatHaveAKeyRequireIt(t *testing.T) {
+	is := is.New(t)
+	doc := obj()
+	is.NoErr(json.Unmarshal(Description, doc))
+	components := doc.object("components")
+	required := func(name string) []string { return components.object("schemas").object(name).texts("required") }
+	is.True(slices.Contains(required("LicenseWithKey"), "key"))
+	is.True(!slices.Contains(required("License"), "key")) // of verdicts and events
+	for _, m := range components.object("responses").members {
+		if strings.Contains(inline(m.value), `"#/components/schemas/License"`) {
+			t.Errorf("the key is optional in the response %s", m.name)
+		}
+	}
 }
