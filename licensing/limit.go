@@ -11,9 +11,9 @@ import (
 
 // A Limiter bounds how often callers may send requests. Allow counts one
 // request of the caller named by key ("client:" and an id, "address:" and an
-// address, or "key:" and the digest of a license key) and returns true, or
-// false and how long to wait if the request is one too many. It must be safe
-// for concurrent use. If it cannot reach its counters, it decides whether the
+// address, "key:" and the digest of a license key, or "customer:" and the digest
+// of a customer ID) and returns true, or false and how long to wait if the request
+// is one too many. It must be safe for concurrent use. If it cannot reach its counters, it decides whether the
 // request is allowed.
 type Limiter interface {
 	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
@@ -31,7 +31,7 @@ func (o Options) limiter() Limiter {
 		return o.Limiter
 	}
 	limits := rates{map[string]*rate.Limiter{}, o.Now}
-	for kind, perSecond := range map[string]int{"client": o.Limits.ClientRate, "address": o.Limits.AddressRate, "key": o.Limits.KeyRate} {
+	for kind, perSecond := range map[string]int{"client": o.Limits.ClientRate, "address": o.Limits.AddressRate, "key": o.Limits.KeyRate, "customer": o.Limits.KeyRate} {
 		if perSecond > 0 {
 			limits.byKind[kind] = rate.New(perSecond, time.Second, 2*perSecond)
 		}

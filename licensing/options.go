@@ -162,8 +162,8 @@ type LimitOptions struct {
 	AddressRate int
 
 	// KeyRate is the same for requests with a license key, by the key, from
-	// any address. They are limited by address too. Default: 100. Negative:
-	// no limit.
+	// any address, which are limited by address too; and for the forms of
+	// [Handler.Portal], by the customer. Default: 100. Negative: no limit.
 	KeyRate int
 
 	// MaxBody is the largest body of a request, in bytes; at least 1 KiB.

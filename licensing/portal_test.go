@@ -430,3 +430,37 @@ func TestPortalWaitingPurchase(t *testing.T) {
 	tell(license.FulfillParams{Reference: "shop:1"})
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
 }
+
+// TestPortalLimitsForms by customer, and no pages.
+func TestPortalLimitsForms(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{Limits: licensing.LimitOptions{KeyRate: 5}}, licensing.Portal{})
+	l, err := host.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "cus_ada"})
+	is.NoErr(err)
+	other, seat := host.license("cus_bo", "Bo's license")
+	files := 0
+	send := func() *httptest.ResponseRecorder {
+		t.Helper()
+		files++
+		text, err := licensefile.NewRequest(l.Key, fmt.Sprint("machine-", files)).Text()
+		is.NoErr(err)
+		return host.visit("POST", l.ID+"/request", url.Values{"request": {text}})
+	}
+	for range 10 { // the burst
+		is.Equal(send().Code, http.StatusOK)
+	}
+	w := send()
+	is.Equal(w.Code, http.StatusTooManyRequests)
+	is.True(w.Header().Get("Retry-After") != "")
+	require.Contains(t, w.Body.String(), "Try again in a minute")
+	seats, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	is.Equal(len(seats.Data), 10)
+
+	is.Equal(host.visit("GET", l.ID, nil).Code, http.StatusOK)
+	host.user = "cus_bo"
+	is.Equal(host.visit("POST", other.ID+"/release", url.Values{"device": {seat.ID}}).Code, http.StatusSeeOther)
+	host.user = "cus_ada"
+	host.Clock.Advance(time.Second)
+	is.Equal(send().Code, http.StatusOK)
+}

@@ -59,8 +59,8 @@ type visit struct {
 // at most a few hundred.
 const maxForm = 64 << 10
 
-// visit returns the handler of a page: it checks the origin of the request and who
-// makes it, in this order.
+// visit returns the handler of a page: it checks the origin of the request, who makes
+// it, and, for a form, the rate of the customer, in this order.
 func (h *Handler) visit(serve func(*visit) error) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := h.origin.Check(r); err != nil {
@@ -71,6 +71,11 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 			return err
 		}
 		web.SetCustomer(r, id)
+		if r.Method == http.MethodPost {
+			if err := web.LimitCustomer(r, id); err != nil {
+				return err
+			}
+		}
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license"), id})

@@ -18,6 +18,19 @@ import (
 // ClientKey returns the key by which the requests of a client are counted.
 func ClientKey(clientID string) string { return "client:" + clientID }
 
+// LimitCustomer counts one request inside a Site for a customer, and returns a problem
+// if it exceeds the limit. The ID is counted by a digest, so that a Limiter does not
+// store it.
+func LimitCustomer(r *http.Request, id string) error {
+	return exchangeOf(r.Context()).site.take(r, "customer:"+keyDigest(id))
+}
+
+// keyDigest returns what stands for a text in the keys of a Limiter.
+func keyDigest(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:16])
+}
+
 // limitKey counts one request for a license key, whether or not a license has
 // it. It is counted by a digest, never by the key.
 func (s *Site) limitKey(r *http.Request, typed string) error {
@@ -27,8 +40,7 @@ func (s *Site) limitKey(r *http.Request, typed string) error {
 	if key, ok := license.ParseKey(typed); ok {
 		typed = key
 	}
-	digest := sha256.Sum256([]byte(typed))
-	return s.take(r, "key:"+hex.EncodeToString(digest[:16]))
+	return s.take(r, "key:"+keyDigest(typed))
 }
 
 // take counts one request and returns a problem if it exceeds the limit. No request
