@@ -225,6 +225,35 @@ func TestHookWithAKeyThatWritesThroughAPointer(t *testing.T) {
 	is.Equal(calls, 1)
 }
 
+// TestTheHookRunsOutsideUpdates: over HTTP, Options.BeforeCreate may use the service,
+// also with an Idempotency-Key, and a replay does not run it.
+func TestTheHookRunsOutsideUpdates(t *testing.T) {
+	is := is.New(t)
+	calls := 0
+	var c *caller
+	c = newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *license.CreateParams) error {
+		calls++
+		p.Metadata = map[string]string{"number": fmt.Sprint(calls)}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Handler.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "hook"})
+		return err
+	}})
+	is.Equal(c.do("PUT", "/plan/trial", `{"product_id":"p","duration":"P14D"}`).Code, http.StatusCreated)
+	c.Handler = licensing.NewHandler(c.Store, licensing.Options{}) // without the hook; requests go to c.mount
+	for _, call := range []struct{ method, path, body string }{
+		{"POST", "/license", `{"name":"n","product_id":"p","customer_id":"c"}`},
+		{"POST", "/license/trial", `{"plan_id":"trial","customer_id":"c"}`},
+		{"PUT", "/fulfillment/shop:1", `{"at":"2026-01-01T00:00:00Z","plan_id":"trial","customer_id":"c","state":"active"}`},
+	} {
+		calls = 0
+		for range 2 {
+			is.Equal(c.do(call.method, call.path, call.body, "Idempotency-Key", "key-of-"+call.path).Code/100, 2)
+		}
+		is.Equal(calls, 1)
+	}
+}
+
 // serve puts a handler on a listener of its own.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()

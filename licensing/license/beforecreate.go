@@ -32,27 +32,14 @@ func (s *Service) beforeCreate(ctx context.Context, p *CreateParams) error {
 	return nil
 }
 
-// CreateOnce is Create inside Once: it stores the reply that answer makes of the
-// license. Options.BeforeCreate runs before the Update, and not at all if there
-// is a stored reply.
-func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p CreateParams, answer func(License) ([]byte, error)) (reply []byte, replayed bool, err error) {
-	create := (*Service).Create
-	if s.opts.BeforeCreate != nil {
-		create = (*Service).create
-		if reply, replayed, err = s.replay(ctx, key, fingerprint); err != nil || replayed {
-			return reply, replayed, err
-		}
-		if err := s.prepare(ctx, &p); err != nil {
-			return nil, false, err
-		}
+// CreateInParts returns the parts of Create for [internals.OncePrepared]:
+// Options.BeforeCreate runs before the Update.
+func (s internals) CreateInParts(ctx context.Context, p CreateParams) (prepare func() error, change func(*Service) (License, error)) {
+	if s.opts.BeforeCreate == nil {
+		return nil, func(in *Service) (License, error) { return in.Create(ctx, p) }
 	}
-	return s.Once(ctx, key, fingerprint, func(in *Service) ([]byte, error) {
-		l, err := create(in, ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return answer(l)
-	})
+	return func() error { return s.prepare(ctx, &p) },
+		func(in *Service) (License, error) { return in.create(ctx, p) }
 }
 
 // clone returns a copy of p, whose fields have been checked, that shares no

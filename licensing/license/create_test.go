@@ -225,10 +225,20 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 	f.create(t)
 	is.Equal(runs, 1)
 	for range 2 {
-		_, _, err := inner.Of(f.Service).CreateOnce(t.Context(), "key", "print", plain(), func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+		_, err := f.createOnce(t, plain())
 		is.NoErr(err)
 	}
 	is.Equal(runs, 2) // not for a replay
+}
+
+// createOnce creates a license as a request with an Idempotency-Key does.
+func (f *fixture) createOnce(t *testing.T, p license.CreateParams) (l license.License, err error) {
+	prepare, create := inner.Of(f.Service).CreateInParts(t.Context(), p)
+	_, _, err = inner.Of(f.Service).OncePrepared(t.Context(), "key", "print", prepare, func(in *license.Service) (_ []byte, err error) {
+		l, err = create(in)
+		return nil, err
+	})
+	return l, err
 }
 
 // TestBeforeCreateInsideAtomically: the hook runs in place, so it ends for every
@@ -284,10 +294,8 @@ func TestBeforeCreateGetsACopy(t *testing.T) {
 	for _, create := range []func() error{
 		func() error { _, err := f.Create(t.Context(), p); return err },
 		func() error {
-			_, _, err := inner.Of(f.Service).CreateOnce(t.Context(), "key", "", p, func(l license.License) ([]byte, error) {
-				is.Equal(*l.MaxActivations, int64(7))
-				return nil, nil
-			})
+			l, err := f.createOnce(t, p)
+			is.Equal(*l.MaxActivations, int64(7))
 			return err
 		},
 		func() error {

@@ -10,18 +10,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// errUnprepared: the license to create is not the one that Options.BeforeCreate
-// saw, because another call has changed the purchase meanwhile.
-var errUnprepared = errors.New("the purchase has changed")
-
 // decide returns a decision from what a Reader reads. It may run several times.
 type decide func(context.Context, store.Reader) (decision, error)
 
-// fulfill carries out a decision in one Update.
-func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (Fulfillment, error) {
+// fulfill carries out a decision in one Update. Options.BeforeCreate runs before it,
+// but inside Atomically and Once.
+func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (f Fulfillment, err error) {
 	for {
-		f, err := s.fulfillOnce(ctx, decide)
-		if errors.Is(err, errUnprepared) && s.tx == nil {
+		var p *preparedCreate
+		if s.opts.BeforeCreate != nil && s.tx == nil {
+			p, err = s.prepareFulfill(ctx, decide)
+		}
+		if err == nil {
+			f, err = s.fulfillPrepared(ctx, decide, p)
+		}
+		if errors.Is(err, errUnprepared) {
 			continue
 		}
 		if err != nil {
@@ -31,35 +34,44 @@ func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (Fulf
 	}
 }
 
-func (s *Service) fulfillOnce(ctx context.Context, decide decide) (f Fulfillment, err error) {
-	var asked []byte // the license for which prepared is what Options.BeforeCreate made of it
-	var prepared CreateParams
-	if s.opts.BeforeCreate != nil && s.tx == nil {
-		var d decision
-		err := s.view(ctx, func(r store.Reader) (err error) {
-			d, err = decide(ctx, r)
-			return err
-		})
-		if err == nil && d.params != nil {
-			asked, prepared = record.Encode(d.params), *d.params
-			err = s.beforeCreate(ctx, &prepared)
-		}
-		if err != nil {
-			return Fulfillment{}, err
-		}
+// A preparedCreate is what Options.BeforeCreate made of the license that a decision
+// creates.
+type preparedCreate struct {
+	asked  []byte // the license that it was given; nil: the decision creates none
+	params CreateParams
+}
+
+// prepareFulfill runs Options.BeforeCreate, if a decision creates a license now.
+func (s *Service) prepareFulfill(ctx context.Context, decide decide) (*preparedCreate, error) {
+	var d decision
+	err := s.view(ctx, func(r store.Reader) (err error) {
+		d, err = decide(ctx, r)
+		return err
+	})
+	p := &preparedCreate{}
+	if err == nil && d.params != nil {
+		p.asked, p.params = record.Encode(d.params), *d.params
+		err = s.beforeCreate(ctx, &p.params)
 	}
+	return p, err
+}
+
+// fulfillPrepared carries out a decision in one Update. It returns errUnprepared if the
+// license to create is not the one of p. With a nil p, Options.BeforeCreate runs in the
+// Update.
+func (s *Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f Fulfillment, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		d, err := decide(ctx, tx)
 		switch {
 		case err != nil:
 			return err
 		case d.params == nil || s.opts.BeforeCreate == nil:
-		case s.tx != nil:
+		case p == nil:
 			err = s.beforeCreate(ctx, d.params)
-		case !bytes.Equal(asked, record.Encode(d.params)):
+		case !bytes.Equal(p.asked, record.Encode(d.params)):
 			err = errUnprepared
 		default:
-			params := clone(prepared)
+			params := clone(p.params)
 			d.params = &params
 		}
 		if err == nil {

@@ -55,6 +55,30 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 	return reply, replayed, nil
 }
 
+// OncePrepared is Once for a change with a part that must come before the Update.
+// Unless there is a stored reply, prepare does that part, and change the rest inside
+// Once. If change returns errUnprepared, because what was prepared is outdated, both
+// run again. A nil prepare does nothing.
+func (s internals) OncePrepared(ctx context.Context, key, fingerprint string, prepare func() error, change func(*Service) ([]byte, error)) (reply []byte, replayed bool, err error) {
+	for {
+		if prepare != nil {
+			if reply, replayed, err = s.replay(ctx, key, fingerprint); err != nil || replayed {
+				return reply, replayed, err
+			}
+			if err := prepare(); err != nil {
+				return nil, false, err
+			}
+		}
+		reply, replayed, err = s.Once(ctx, key, fingerprint, change)
+		if !errors.Is(err, errUnprepared) {
+			return reply, replayed, err
+		}
+	}
+}
+
+// errUnprepared: another call has changed what was prepared for an Update.
+var errUnprepared = errors.New("what was prepared has changed")
+
 // replay returns the reply stored under key, if any. It returns the same
 // errors as Once.
 func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -25,9 +26,58 @@ func (s *Service) StartTrial(ctx context.Context, p StartTrialParams) (Trial, er
 	if err := check(p); err != nil {
 		return Trial{}, err
 	}
+	f, err := s.fulfill(ctx, "start trial", s.decideTrial(s.newTrial(p)))
+	if err != nil {
+		return Trial{}, err
+	}
+	return trialOf(f), nil
+}
+
+// StartTrialInParts returns the parts of StartTrial for [internals.OncePrepared]:
+// Options.BeforeCreate runs before the Update.
+func (s internals) StartTrialInParts(ctx context.Context, p StartTrialParams) (prepare func() error, change func(*Service) (Trial, error)) {
+	if s.opts.BeforeCreate == nil {
+		return nil, func(in *Service) (Trial, error) { return in.StartTrial(ctx, p) }
+	}
+	trial := s.newTrial(p)
+	var prepared *preparedCreate
+	prepare = func() (err error) {
+		if err = check(p); err != nil {
+			return err
+		}
+		if prepared, err = s.prepareFulfill(ctx, s.decideTrial(trial)); err != nil {
+			err = fmt.Errorf("start trial: %w", err)
+		}
+		return err
+	}
+	return prepare, func(in *Service) (Trial, error) {
+		f, err := in.fulfillPrepared(ctx, in.decideTrial(trial), prepared)
+		if err != nil {
+			return Trial{}, fmt.Errorf("start trial: %w", err)
+		}
+		return trialOf(f), nil
+	}
+}
+
+func trialOf(f Fulfillment) Trial {
+	return Trial{Object: "trial", Started: f.Result == FulfillCreated, License: *f.License}
+}
+
+// A newTrial is a call of StartTrial, and the license that it creates if it creates one.
+type newTrial struct {
+	StartTrialParams
+	at time.Time
+	id string
+}
+
+func (s *Service) newTrial(p StartTrialParams) newTrial {
 	now := s.now()
-	id := store.NewID("lic", now)
-	f, err := s.fulfill(ctx, "start trial", func(ctx context.Context, r store.Reader) (decision, error) {
+	return newTrial{p, now, store.NewID("lic", now)}
+}
+
+// decideTrial decides what StartTrial does.
+func (s *Service) decideTrial(p newTrial) decide {
+	return func(ctx context.Context, r store.Reader) (decision, error) {
 		plan, ok, err := s.findPlan(ctx, r, p.PlanID)
 		switch {
 		case err != nil:
@@ -57,15 +107,11 @@ func (s *Service) StartTrial(ctx context.Context, p StartTrialParams) (Trial, er
 		if len(found) > 0 {
 			return decision{}, ErrTrialTaken
 		}
-		event := purchaseOf(FulfillParams{Reference: trialPrefix + id, At: now, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: PurchaseActive})
-		d := decision{after: event, id: id}
+		event := purchaseOf(FulfillParams{Reference: trialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: PurchaseActive})
+		d := decision{after: event, id: p.id}
 		d.after.Subjects = keys
 		return s.settle(ctx, r, d, event.Plan)
-	})
-	if err != nil {
-		return Trial{}, err
 	}
-	return Trial{Object: "trial", Started: f.Result == FulfillCreated, License: *f.License}, nil
 }
 
 // oldTrial decides that a customer gets the license of an earlier trial.

@@ -112,7 +112,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 		p.Form.Once = newMark()
 	}
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
-	p.do = func(*visit) (string, error) { // CreateOnce, because the hook of the host runs outside of the Update
+	p.do = func(*visit) (string, error) { // in parts, because the hook of the host runs outside of the Update
 		params := p.Form.createParams(v.h.opts.Now())
 		if err := v.confirmProduct(p.Form, ""); err != nil {
 			return "", err
@@ -120,8 +120,11 @@ func newLicenseForm(v *visit) (*formPage, error) {
 		if err := v.check(p.Form, &params); err != nil {
 			return "", err
 		}
-		ref, repeated, err := inner.Of(v.licenses).CreateOnce(ctx, p.Form.mark(), "", params,
-			func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+		prepare, create := inner.Of(v.licenses).CreateInParts(ctx, params)
+		ref, repeated, err := inner.Of(v.licenses).OncePrepared(ctx, p.Form.mark(), "", prepare, func(in *license.Service) ([]byte, error) {
+			l, err := create(in)
+			return []byte(l.ID), err
+		})
 		if errors.Is(err, license.ErrKeyTaken) {
 			err = license.Invalid("key", "taken", "is the key of another license")
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func createOnce(rules *license.Service, ctx context.Context, key, fingerprint string, p license.CreateParams, answer func(license.License) ([]byte, error)) ([]byte, bool, error) {
-	return inner.Of(rules).CreateOnce(ctx, key, fingerprint, p, answer)
+func createInParts(rules *license.Service, ctx context.Context, p license.CreateParams) (prepare func() error, change func(*license.Service) (license.License, error)) {
+	return inner.Of(rules).CreateInParts(ctx, p)
 }
 
 func newLicense(result any) []string { return []string{"license", result.(*license.License).ID} }

@@ -45,7 +45,7 @@ func Routes(c Config) []web.Route {
 
 		// GET /license/{licenseID} returns one license, or all licenses of a
 		// customer. License IDs begin with "lic_"; customer IDs never do.
-		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created, Created: newLicense},
+		{Method: "POST", Path: "/license", Scope: write, Do: web.DoInParts((*rules).Create, createInParts), Status: created, Created: newLicense},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
 		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.Do(byID[byLicense]((*rules).Get))},
@@ -69,7 +69,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
 
 		{Method: "POST", Path: "/license/{licenseID}/plan", Scope: write, Do: web.Do((*rules).ApplyPlan)},
-		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.Do((*rules).StartTrial), Created: newTrial},
+		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.DoInParts((*rules).StartTrial, startTrialInParts), Created: newTrial},
 
 		{Method: "GET", Path: "/plan", Scope: read, Do: web.List((*rules).ListPlans)},
 		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(byID[byPlan]((*rules).GetPlan))},

@@ -37,6 +37,10 @@ func fulfilled(result any) []string {
 	return nil
 }
 
+func startTrialInParts(rules *license.Service, ctx context.Context, p license.StartTrialParams) (prepare func() error, change func(*license.Service) (license.Trial, error)) {
+	return inner.Of(rules).StartTrialInParts(ctx, p)
+}
+
 func newTrial(result any) []string {
 	if t := result.(*license.Trial); t.Started {
 		return []string{"license", t.License.ID}

@@ -36,7 +36,8 @@ type Endpoint struct {
 	match  *input.Field // the versions of If-Match; nil: the endpoint has no ETag
 	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
-	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
+	// parts returns the parts of do for a request with an Idempotency-Key.
+	parts  func(ctx context.Context, rules *license.Service, params any) (prepare func() error, change func(*license.Service) (any, error))
 	stream func(ctx context.Context, rules *license.Service, params any, body []byte, w io.Writer) error
 }
 
@@ -51,6 +52,9 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 			result, err := fn(rules, ctx, *params.(*P))
 			return &result, err
 		},
+	}
+	e.parts = func(ctx context.Context, _ *license.Service, params any) (func() error, func(*license.Service) (any, error)) {
+		return nil, func(in *license.Service) (any, error) { return e.do(ctx, in, params) }
 	}
 	e.check = func(rules *license.Service, params any) []license.FieldError {
 		if len(check) > 0 {
@@ -69,15 +73,19 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 	return e
 }
 
-// DoOnce is Do with a function for requests with an Idempotency-Key, in place of
-// fn inside [license.Service.Once]. It returns the stored reply, or stores the
-// reply that answer makes of its result.
-func DoOnce[P, R any](fn func(*license.Service, context.Context, P) (R, error),
-	once func(rules *license.Service, ctx context.Context, key, fingerprint string, p P, answer func(R) ([]byte, error)) (reply []byte, replayed bool, err error),
+// DoInParts is Do with a function that returns the parts of fn for requests with an
+// Idempotency-Key: what comes before the Update, and the rest, in place of fn inside
+// [license.Service.Once].
+func DoInParts[P, R any](fn func(*license.Service, context.Context, P) (R, error),
+	parts func(*license.Service, context.Context, P) (prepare func() error, change func(*license.Service) (R, error)),
 ) *Endpoint {
 	e := Do(fn)
-	e.once = func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) ([]byte, bool, error) {
-		return once(rules, ctx, key, fingerprint, *params.(*P), func(result R) ([]byte, error) { return answer(&result) })
+	e.parts = func(ctx context.Context, rules *license.Service, params any) (func() error, func(*license.Service) (any, error)) {
+		prepare, change := parts(rules, ctx, *params.(*P))
+		return prepare, func(in *license.Service) (any, error) {
+			result, err := change(in)
+			return &result, err
+		}
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -24,26 +25,17 @@ func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *
 	print := fingerprint(r, body)
 	ctx := r.Context()
 	var p reply
-	answer := func(result any) (_ []byte, err error) {
-		if p, err = e.reply(r, route, result); err != nil {
+	prepare, change := e.parts(ctx, rules, params)
+	kept, replayed, err := inner.Of(rules).OncePrepared(ctx, key, print, prepare, func(in *license.Service) ([]byte, error) {
+		result, err := change(in)
+		if err == nil {
+			p, err = e.reply(r, route, result)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return p.keep()
-	}
-	var kept []byte
-	var replayed bool
-	var err error
-	if e.once != nil {
-		kept, replayed, err = e.once(ctx, rules, key, print, params, answer)
-	} else {
-		kept, replayed, err = rules.Once(ctx, key, print, func(rules *license.Service) ([]byte, error) {
-			result, err := e.do(ctx, rules, params)
-			if err != nil {
-				return nil, err
-			}
-			return answer(result)
-		})
-	}
+	})
 	if err == nil && replayed {
 		p, err = keptReply(kept)
 	}
