@@ -52,6 +52,11 @@ const (
 	FulfillWaiting   FulfillResult = "waiting" // there is no license yet; see Fulfillment.Waiting
 	FulfillRevoked   FulfillResult = "revoked" // the license is; nothing was stored
 	FulfillDeleted   FulfillResult = "deleted" // the license was, or the customer was erased; nothing was stored
+
+	// FulfillTransferred: the license has been transferred, and the event names the
+	// former customer or none. What it says of a person was not stored. License is nil,
+	// and Fields are empty.
+	FulfillTransferred FulfillResult = "transferred"
 )
 
 // A Waiting is what a purchase waits for.

@@ -29,7 +29,7 @@ type RefusedCall struct {
 	Action      string    `json:"action"`      // "validate" or "activate"
 	Fingerprint string    `json:"fingerprint"` // empty: the call had none
 	Address     string    `json:"address"`     // of the client; empty: unknown
-	// Asked is the product, the customer or the entitlement that the call asked
+	// Asked is the product or the entitlement that the call asked
 	// for and the license is not for; empty with any other code.
 	Asked string `json:"asked,omitempty"`
 }

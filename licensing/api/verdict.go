@@ -12,7 +12,8 @@ type Verdict struct {
 	// Reasons lists everything that makes the license invalid, in the order
 	// of the constants of [VerdictCode]. Never nil.
 	Reasons []Reason `json:"reasons"`
-	// License is the license without its key; nil if no license has the key.
+	// License is the license without its key and its reference; nil if no license has
+	// the key.
 	License *License `json:"license"`
 	// Activation is the activation of the fingerprint; nil if there is
 	// none.

@@ -176,13 +176,17 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 	var held time.Time
 	if f.seated { // the fingerprint's earlier activation, which has ended
 		held = f.seat.HeldUntil
-		if err := tx.unspend(ctx, f.seat); err != nil {
-			return false, err
-		}
 		if err := tx.DeleteActivations(ctx, f.license.ID, f.seat.ID); err != nil {
 			return false, err
 		}
 		f.count -= f.own()
+	}
+	if held.After(tx.now) || f.holdOffline { // with the latter, a transfer may have deleted the activation
+		spent, err := tx.unspend(ctx, f.license.ID, p.Fingerprint)
+		if err != nil {
+			return false, err
+		}
+		held = lastOf(held, spent)
 	}
 	f.seated, f.seat = true, record.Activation{
 		Activation: store.Activation{
@@ -224,6 +228,9 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 		if err != nil {
 			return err
 		}
+		if len(oldest) == 0 { // the stored count is not that of the activations
+			return denied
+		}
 		if victim, err = record.ReadActivation(oldest[0]); err != nil {
 			return err
 		}
@@ -235,7 +242,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if activationStatusAt(victim, f.at) != ActivationLive {
 		return denied
 	}
-	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false, f.seat.ID); err != nil {
+	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false, f.fingerprint); err != nil {
 		return err
 	}
 	f.count--
@@ -249,7 +256,7 @@ func (f facts) deniedFull() (*DeniedError, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Key = ""
+	l.Key, l.Reference = "", ""
 	v := deny(fullReason(f.license))
 	v.License, v.RecheckAfter = &l, seconds(f.recheck)
 	return &DeniedError{Verdict: v}, nil

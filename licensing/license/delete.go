@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -35,7 +36,7 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 		if err := checkVersion(l.Version(), p.IfMatch); err != nil {
 			return err
 		}
-		n, err := s.remove(ctx, tx, l)
+		n, err := s.remove(ctx, tx, rec, l)
 		left = n == activationBatch
 		return err
 	})
@@ -48,14 +49,14 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	return nil
 }
 
-// remove deletes a license with a batch of its activations and appends the
-// event. It returns how many activations it deleted: a full batch may leave
-// others, which an entry of deletedKind names.
-func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int, err error) {
+// remove deletes a license, whose record is rec, with a batch of its activations and
+// what else is stored about it, and appends the event. It returns how many activations
+// it deleted: a full batch may leave others, which an entry of deletedKind names.
+func (s *Service) remove(ctx context.Context, tx *transaction, rec record.License, l License) (n int, err error) {
 	if err := tx.DeleteLicense(ctx, l.ID); err != nil {
 		return 0, err
 	}
-	if n, err = tx.deleteActivations(ctx, l.ID); err != nil {
+	if err := tx.leave(ctx, departure{how: licenseDeleted, from: rec, released: &n}); err != nil {
 		return 0, err
 	}
 	if n == activationBatch {
@@ -63,31 +64,33 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 			return 0, err
 		}
 	}
-	if n > 0 { // only a license with activations has a count of them
-		if err := tx.removeEntry(ctx, seatsKind, l.ID); err != nil {
-			return 0, err
-		}
-	}
-	if err := tx.removeRefusals(ctx, l.ID); err != nil {
-		return 0, err
-	}
-	if err := tx.revokeDeleted(ctx, l); err != nil {
-		return 0, err
-	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
 }
 
-// deleteActivations deletes a batch of the activations of a license.
-func (tx *transaction) deleteActivations(ctx context.Context, id string) (n int, err error) {
-	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: activationBatch})
+// deleteSeats deletes a batch of the activations of a license. If it is transferred
+// and Options.HoldOffline is set, the seats that license files hold become spent seats.
+func deleteSeats(ctx context.Context, tx *transaction, d departure) error {
+	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: d.from.ID, Limit: activationBatch})
 	if err != nil || len(rows) == 0 {
-		return 0, err
+		return err
 	}
+	if d.how == licenseTransferred && d.exact {
+		if err := tx.spendAll(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if d.released != nil {
+		*d.released = len(rows)
+	}
+	return tx.deleteActivations(ctx, d.from.ID, rows)
+}
+
+func (tx *transaction) deleteActivations(ctx context.Context, id string, rows []store.Activation) error {
 	ids := make([]string, len(rows))
 	for i, a := range rows {
 		ids[i] = a.ID
 	}
-	return len(ids), tx.DeleteActivations(ctx, id, ids...)
+	return tx.DeleteActivations(ctx, id, ids...)
 }
 
 // clearAllDeleted deletes the activations of all deleted licenses.
@@ -127,8 +130,10 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 func (tx *transaction) clearDeleted(ctx context.Context, id string) (left bool, err error) {
 	_, err = tx.License(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		var n int
-		if n, err = tx.deleteActivations(ctx, id); err == nil && n == activationBatch {
+		n := 0
+		gone := departure{how: licenseDeleted, released: &n}
+		gone.from.ID = id
+		if err = deleteSeats(ctx, tx, gone); err == nil && n == activationBatch {
 			return true, nil
 		}
 	}

@@ -82,5 +82,14 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec record.Licen
 			return License{}, false, err
 		}
 	}
+	if before.CustomerID != after.CustomerID {
+		d := departure{how: customerIDCorrected, from: rec, to: next, exact: s.opts.HoldOffline}
+		if event == EventLicenseTransferred {
+			d.how = licenseTransferred
+		}
+		if err := tx.leave(ctx, d); err != nil {
+			return License{}, false, err
+		}
+	}
 	return after, true, s.append(ctx, tx, event, after, data)
 }

@@ -25,15 +25,17 @@ const eraseScan = 500
 // EraseCustomer erases a customer: it deletes the customer's licenses with
 // their activations and blanks the events about them. A blanked event keeps
 // only its position, time, type, actor, request ID, license ID and product
-// ID. Of the customer's purchases, also those without a license, and trials, only
+// ID. If the ID of the customer was corrected, events about the license under the ID
+// before are blanked too. Of the customer's purchases, also those without a license, and trials, only
 // digests of their references and subjects are kept, so that they cannot be used
 // again. At the end it appends a customer.erased event, which does not name the
 // customer. Erasing an unknown or already erased customer is not an error,
-// so a failed call can be repeated.
+// so a failed call can be repeated: each of its Updates leaves what a repeated call needs.
 //
-// If an update moved a license of the customer to another customer, that
-// event names both and is blanked too. To find those events, EraseCustomer
-// reads the whole feed, outside its Updates.
+// If an update or a transfer moved a license of the customer to another customer, that
+// event names both; its changes and its reason are removed. To find those events,
+// EraseCustomer reads the whole feed, outside its Updates. The license stays, with the
+// references of its purchases.
 //
 // What receivers of webhooks answered to the blanked events is removed from the
 // history of deliveries, because it may name the customer. The answer to a request
@@ -48,123 +50,187 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 	if s.caller.Products != nil {
 		return Erased{}, ErrProductForbidden
 	}
-	var total Erased
-	var after int64 // Seq up to which the feed was read
+	e := erasure{Service: s, customerID: customerID}
 	for done := false; !done; {
-		var step Erased
-		var through int64
-		var blanked []store.Event
-		err := s.clearAllDeleted(ctx)
-		if err == nil {
-			after, err = s.eraseAnswers(ctx, customerID, after)
+		var err error
+		if done, err = e.run(ctx); err != nil {
+			return e.total, fmt.Errorf("erase customer: %w", err)
 		}
-		if err != nil {
-			return total, fmt.Errorf("erase customer: %w", err)
-		}
-		err = s.update(ctx, func(tx *transaction) (err error) {
-			through, done, blanked = after, false, nil
-			if step, blanked, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
-				return err
-			}
-			if through, blanked, err = eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
-				return err
-			}
-			done = true
-			return s.appendOther(ctx, tx, store.Event{Type: EventCustomerErased, Data: record.Encode(total)})
-		})
-		if err == nil { // again, for answers that were stored before the events were blanked
-			err = s.eraseAnswersTo(ctx, blanked)
-		}
-		if err != nil {
-			return total, fmt.Errorf("erase customer: %w", err)
-		}
-		total.Licenses += step.Licenses
-		total.Events += step.Events
-		total.Purchases += step.Purchases
-		after = through
 	}
-	return total, nil
+	return e.total, nil
+}
+
+// An erasure is a call of EraseCustomer.
+type erasure struct {
+	*Service
+	customerID string
+	total      Erased
+	after      int64 // the Seq up to which blankMoves has read the feed
+
+	// What the current Update has done.
+	more    bool // something: there may be more to do
+	step    Erased
+	through int64         // after, when the Update is committed
+	blanked []store.Event // as they were
+}
+
+// run does the next Update of an erasure: it goes through the list of traces until one
+// of them has something to erase. What receivers of webhooks answered to the events that
+// an Update blanks is removed before it, because a repeated call would not find those
+// events, and after it, for answers that were stored meanwhile.
+func (e *erasure) run(ctx context.Context) (done bool, err error) {
+	if err = e.clearAllDeleted(ctx); err == nil {
+		e.after, err = e.eraseAnswers(ctx, e.customerID, e.after)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = e.update(ctx, func(tx *transaction) error {
+		e.more, e.step, e.through, e.blanked = false, Erased{}, e.after, nil
+		for _, t := range traces() {
+			if t.erased == nil {
+				continue
+			}
+			if err := t.erased(e, ctx, tx); err != nil || e.more {
+				return err
+			}
+		}
+		return e.appendOther(ctx, tx, store.Event{Type: EventCustomerErased, Data: record.Encode(e.total)})
+	})
+	if err == nil {
+		err = e.eraseAnswersTo(ctx, e.blanked)
+	}
+	if err != nil {
+		return false, err
+	}
+	e.total.Licenses += e.step.Licenses
+	e.total.Events += e.step.Events
+	e.total.Purchases += e.step.Purchases
+	e.after = e.through
+	return !e.more, nil
 }
 
 // erased is the data of a blanked event.
 var erased = record.Encode(EventData{Erased: true})
 
-// eraseStep deletes a batch of licenses or, if none are left, blanks a batch
-// of purchases or then of events, which it returns as they were.
-func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, events []store.Event, err error) {
-	recs, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
+// deleteLicenses deletes a batch of the licenses of the customer.
+func (e *erasure) deleteLicenses(ctx context.Context, tx *transaction) error {
+	rows, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: e.customerID, Limit: eraseBatch})
 	if err != nil {
-		return Erased{}, nil, err
+		return err
 	}
+	e.more = len(rows) > 0
 	activations := 0
-	for _, row := range recs {
-		l, err := fromRow(row, tx.now)
+	for _, row := range rows {
+		rec, err := record.ReadLicense(row)
 		if err != nil {
-			return Erased{}, nil, err
+			return err
 		}
-		n, err := s.remove(ctx, tx, l)
+		l, err := fromRecord(rec, tx.now)
 		if err != nil {
-			return Erased{}, nil, err
+			return err
 		}
-		step.Licenses++
+		n, err := e.remove(ctx, tx, rec, l)
+		if err != nil {
+			return err
+		}
+		e.step.Licenses++
 		if activations += n; activations >= activationBatch {
 			break
 		}
 	}
-	if len(recs) > 0 {
-		return step, nil, nil
-	}
-	if step.Purchases, err = tx.erasePurchases(ctx, customerID); err != nil || step.Purchases > 0 {
-		return step, nil, err
-	}
-	if events, err = aboutCustomer(ctx, tx, customerID); err != nil {
-		return Erased{}, nil, err
-	}
-	for _, e := range events {
-		e.CustomerID, e.Data = "", erased
-		if err := tx.ReplaceEvent(ctx, e); err != nil {
-			return Erased{}, nil, err
-		}
-	}
-	return Erased{Events: len(events)}, events, nil
+	return nil
 }
 
-// aboutCustomer returns a batch of the events about a customer.
+// blankEvents blanks a batch of the events about the customer.
+func (e *erasure) blankEvents(ctx context.Context, tx *transaction) (err error) {
+	if e.blanked, err = aboutCustomer(ctx, tx, e.customerID); err != nil {
+		return err
+	}
+	for _, event := range e.blanked {
+		event.CustomerID, event.Data = "", erased
+		if err := tx.ReplaceEvent(ctx, event); err != nil {
+			return err
+		}
+	}
+	e.step.Events, e.more = len(e.blanked), len(e.blanked) > 0
+	return nil
+}
+
+// aboutCustomer returns a batch of the events about a customer. If one of them is the
+// correction of the ID, the events of that license under the ID before come first:
+// without the correction, a repeated call would not find them. Other events under that
+// ID may be about somebody else.
 func aboutCustomer(ctx context.Context, r store.Reader, customerID string) ([]store.Event, error) {
-	return r.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
+	events, err := r.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
+	if err != nil {
+		return nil, err
+	}
+	return beforeCorrections(ctx, r, events, map[store.EventQuery]bool{})
 }
 
-// eraseFormer reads a batch of the feed after a Seq and blanks the changes in
-// updates that moved a license from this customer to another. It returns these
-// updates as they were, and the last Seq read, or the given Seq at the end of the
-// feed.
-func eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, former []store.Event, err error) {
-	through, former, err = formerCustomer(ctx, tx, customerID, after)
-	for _, e := range former {
-		var data EventData
-		if err := decode(e.Data, &data); err != nil {
-			return 0, nil, err
+// beforeCorrections returns the events that come before the given ones: see
+// aboutCustomer. Seen are the queries for them that were made.
+func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event, seen map[store.EventQuery]bool) ([]store.Event, error) {
+	for _, e := range events {
+		from := movedFrom(e)
+		q := store.EventQuery{Subject: e.Subject, CustomerID: from, Limit: eraseBatch}
+		if e.Type != EventLicenseUpdated || from == "" || from == e.CustomerID || seen[q] {
+			continue
 		}
-		data.Changes, data.Erased = nil, true
-		e.Data = record.Encode(data)
-		if err := tx.ReplaceEvent(ctx, e); err != nil {
-			return 0, nil, err
+		seen[q] = true
+		earlier, err := r.Events(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(earlier) > 0 {
+			return beforeCorrections(ctx, r, earlier, seen)
 		}
 	}
-	return through, former, err
+	return events, nil
 }
 
-// formerCustomer returns the updates in a batch of the feed after a Seq that moved
-// a license from a customer to another, and the last Seq read, or the given Seq at
-// the end of the feed. Those events belong to the new customer, and retention may
+// movedFrom returns the ID of the customer that an event says a license had before;
+// empty: it says nothing about that.
+func movedFrom(e store.Event) string {
+	var data EventData
+	if e.Type != EventLicenseUpdated && e.Type != EventLicenseTransferred || decode(e.Data, &data) != nil {
+		return ""
+	}
+	from, _ := data.Changes["customer_id"].From.(string)
+	return from
+}
+
+// blankMoves reads a batch of the feed, and blanks the changes and the reason in the
+// events by which another customer got a license of the customer.
+func (e *erasure) blankMoves(ctx context.Context, tx *transaction) (err error) {
+	if e.through, e.blanked, err = formerCustomer(ctx, tx, e.customerID, e.after); err != nil {
+		return err
+	}
+	for _, event := range e.blanked {
+		var data EventData
+		if err := decode(event.Data, &data); err != nil {
+			return err
+		}
+		data.Changes, data.Reason, data.Erased = nil, "", true
+		event.Data = record.Encode(data)
+		if err := tx.ReplaceEvent(ctx, event); err != nil {
+			return err
+		}
+	}
+	e.more = e.through > e.after
+	return nil
+}
+
+// formerCustomer returns the updates and transfers in a batch of the feed after a Seq
+// that moved a license from a customer to another, and the last Seq read, or the given
+// Seq at the end of the feed. Those events belong to the new customer, and retention may
 // have removed all events of the former one, so only reading the whole feed finds
 // them.
 func formerCustomer(ctx context.Context, r store.Reader, customerID string, after int64) (through int64, former []store.Event, err error) {
 	events, err := r.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
 	for _, e := range events {
-		after = e.Seq
-		var data EventData
-		if e.Type == EventLicenseUpdated && decode(e.Data, &data) == nil && data.Changes["customer_id"].From == customerID {
+		if after = e.Seq; movedFrom(e) == customerID {
 			former = append(former, e)
 		}
 	}

@@ -35,3 +35,19 @@ func Matches(l License, text string) bool {
 	rec.CustomerID, rec.ProductID = l.CustomerID, l.ProductID
 	return len(words) > 0 && containsAll(textOf(rec, l.Metadata), words)
 }
+
+// TracedKinds returns the kinds of entries that the list of traces has, and
+// TracedEvents the types of events.
+func TracedKinds() (kinds []string) {
+	for _, t := range traces() {
+		kinds = append(kinds, t.kinds...)
+	}
+	return kinds
+}
+
+func TracedEvents() (types []string) {
+	for _, t := range traces() {
+		types = append(types, t.events...)
+	}
+	return types
+}

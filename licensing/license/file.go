@@ -129,7 +129,7 @@ func (s *Service) findForFile(ctx context.Context, r store.Reader, p IssueFilePa
 		if err != nil {
 			return facts{}, err
 		}
-		a.Fingerprint, f.seat, f.seated = row.Fingerprint, row, true
+		a.Fingerprint, f.fingerprint, f.seat, f.seated = row.Fingerprint, row.Fingerprint, row, true
 		if !f.holdsSeat() {
 			return admitted(question{fingerprint: row.Fingerprint}, f)
 		}

@@ -21,6 +21,12 @@ import (
 // quantity, plan or end changes, and only a suspension that a purchase made is
 // ended by one. Nothing changes a license that is revoked or deleted.
 //
+// After a correction of the customer ID, events may name the ID before. After a
+// transfer, an event that names the former customer, or none, still counts for plan,
+// quantity, end and state. What it says of a person is dropped, and the result is
+// FulfillTransferred, without a license. If a license is transferred while a purchase
+// waits for it, the purchase gets a license of its own once it can be fulfilled.
+//
 // If the license changed, Fulfill appends a license.created, license.renewed,
 // license.suspended, license.reinstated or license.updated event. It returns an
 // [*InvalidError], or [ErrReferenceTaken] if the purchase, or the license of

@@ -22,6 +22,7 @@ type decision struct {
 	params        *CreateParams   // of the license to create; nil: none
 	id            string          // of the license to create; empty: any
 	reason        string          // recorded in the event
+	hidden        bool            // the answer says nothing about the license; see [purchase.hear]
 }
 
 // decide decides what Fulfill does.
@@ -41,22 +42,36 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 	if err != nil {
 		return decision{}, err
 	}
-	if differ(before.CustomerID, p.CustomerID) && before.Granted {
-		// After a transfer, either customer's ID is that of the purchase.
-		if row, err := r.License(ctx, before.LicenseID); err == nil && row.CustomerID == p.CustomerID {
-			p.CustomerID = before.CustomerID
-		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return decision{}, err
-		}
-	}
+	hidden := before.hear(&p)
 	if ok && limited && !s.sees(before.productID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
 		return decision{}, ErrReferenceTaken
 	}
-	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason}
+	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
 	if len(d.after.Metadata) > maxMetadata {
 		return decision{}, Invalid("metadata", CodeTooMany, "a purchase must have at most 50 names of metadata, including removed names")
 	}
 	return s.settle(ctx, r, d, purchaseOf(p).Plan)
+}
+
+// hear changes what an event says as far as the customer or the license of a purchase
+// has changed. An event that names an earlier customer is one of the purchase. If that
+// is somebody else, or if after a transfer the event names no customer, hidden is true:
+// what the event says about a person is dropped, since it is not about the customer.
+func (p purchase) hear(event *FulfillParams) (hidden bool) {
+	if event.LicenseID == p.NotFor {
+		event.LicenseID = ""
+	}
+	if event.CustomerID == p.CustomerID {
+		return false
+	}
+	same, former := p.Former[digest(event.CustomerID)]
+	if former {
+		event.CustomerID = p.CustomerID
+	}
+	if hidden = former && !same || event.CustomerID == "" && p.transferred(); hidden {
+		event.Name, event.Reason, event.Metadata = "", "", nil
+	}
+	return hidden
 }
 
 // differ reports whether two texts that are known are not the same.
@@ -83,12 +98,16 @@ func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan s
 		if err != nil {
 			return d, err
 		}
-		if !p.Granted && differ(rec.CustomerID, p.CustomerID) {
+		switch {
+		case p.Granted || !differ(rec.CustomerID, p.CustomerID):
+			if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
+				d.result = FulfillRevoked
+				return d, nil
+			}
+		case d.before.LicenseID == "":
 			return d, ErrReferenceTaken
-		}
-		if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
-			d.result = FulfillRevoked
-			return d, nil
+		default: // the license was transferred while the purchase waited, so it gets another
+			p.LicenseID, p.NotFor = "", p.LicenseID
 		}
 	}
 	var err error

@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -69,9 +68,6 @@ func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams
 // showPurchase returns the Fulfillment of a call that says nothing new.
 func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) (Fulfillment, error) {
 	d, err := s.settle(ctx, r, decision{before: p, after: p}, said[string]{})
-	if errors.Is(err, ErrReferenceTaken) { // the license that it waits for has another customer now
-		err = nil
-	}
 	if err != nil {
 		return Fulfillment{}, err
 	}

@@ -107,6 +107,11 @@ func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f 
 
 // shownFulfillment returns what the caller sees of a decision about l.
 func (s *Service) shownFulfillment(d decision, l License) Fulfillment {
+	if d.hidden {
+		f := d.fulfillment(nil)
+		f.Result, f.CustomerID, f.Fields = FulfillTransferred, "", map[string]FulfilledField{}
+		return f
+	}
 	if l.ID == "" || !d.after.Granted {
 		return d.fulfillment(nil)
 	}

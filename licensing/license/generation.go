@@ -151,12 +151,12 @@ func (tx *transaction) revokeFiles(ctx context.Context, before, after record.Lic
 
 // revokeDeleted refuses all files of a license that is deleted, and stores its
 // generation for outdateDeleted.
-func (tx *transaction) revokeDeleted(ctx context.Context, l License) error {
+func (tx *transaction) revokeDeleted(ctx context.Context, l record.License) error {
 	_, until, err := filesOf(ctx, tx, l.ID)
 	if err != nil || !until.After(tx.now) {
 		return err
 	}
-	if err := tx.putFiles(ctx, l.ID, licenseFiles{Deleted: l.Generation}, until); err != nil {
+	if err := tx.putFiles(ctx, l.ID, licenseFiles{Deleted: generation(l)}, until); err != nil {
 		return err
 	}
 	return tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations, until)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
@@ -44,10 +45,10 @@ func setLease(a *record.Activation, lease, held time.Time) {
 	}
 }
 
-// spentKind is the kind of the entries that name spent seats: activations that
-// were released or evicted while they were held. Key is the license ID, a slash
-// and the activation ID; Owner is the license ID, and ExpiresAt is HeldUntil. A
-// license without a limit has them too, because it may get one.
+// spentKind is the kind of the entries that name spent seats: those of activations
+// that were released, evicted or, with a transfer, deleted while they were held. Key is
+// a spentKey; Owner is the license ID, and ExpiresAt is HeldUntil. A license without a
+// limit has them too, because it may get one.
 const spentKind = "spent_seat"
 
 // A spentSeat is the data of such an entry. Entries of earlier versions have
@@ -80,9 +81,8 @@ const leastSpent = 3
 
 // spend records that a held activation ends. A license has at most as many spent
 // seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
-// [*SeatHeldError], unless it is forced. The seat that the activation own spent
-// does not count: its fingerprint takes a seat again. It reports whether the force
-// was needed.
+// [*SeatHeldError], unless it is forced. The seat that the fingerprint own spent
+// does not count: it takes a seat again. It reports whether the force was needed.
 func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
 	if !a.HeldUntil.After(tx.now) {
 		return false, nil
@@ -100,22 +100,68 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 			return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
 		}
 	}
-	return forced, tx.PutEntries(ctx, store.Entry{
-		Kind: spentKind, Key: spentKey(l.ID, a.ID), Owner: l.ID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
+	return forced, tx.putSpent(ctx, a, forced)
+}
+
+func (tx *transaction) putSpent(ctx context.Context, a record.Activation, forced bool) error {
+	return tx.PutEntries(ctx, store.Entry{
+		Kind: spentKind, Key: spentKey(a.LicenseID, a.Fingerprint), Owner: a.LicenseID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
 		Data: record.Encode(spentSeat{Unforced: !forced}),
 	})
 }
 
-// unspend removes the record of a spent seat, whose fingerprint takes a seat
-// again.
-func (tx *transaction) unspend(ctx context.Context, a record.Activation) error {
-	if !a.HeldUntil.After(tx.now) {
-		return nil
+// spendAll records that activations end with a transfer. The seats of those that are
+// held are spent.
+func (tx *transaction) spendAll(ctx context.Context, rows []store.Activation) error {
+	for _, row := range rows {
+		a, err := record.ReadActivation(row)
+		if err == nil && a.EndedAt.IsZero() && a.HeldUntil.After(tx.now) {
+			err = tx.putSpent(ctx, a, false)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return tx.removeEntry(ctx, spentKind, spentKey(a.LicenseID, a.ID))
+	return nil
 }
 
-func spentKey(licenseID, activationID string) string { return licenseID + "/" + activationID }
+// unspend removes the spent seat of a fingerprint, which takes a seat again, and returns
+// until when its program may run from an earlier file.
+func (tx *transaction) unspend(ctx context.Context, licenseID, fingerprint string) (held time.Time, err error) {
+	key := spentKey(licenseID, fingerprint)
+	e, err := tx.Entry(ctx, spentKind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err == nil {
+		err = tx.DeleteEntries(ctx, spentKind, key)
+	}
+	return e.ExpiresAt, err
+}
+
+// removeSpent deletes the spent seats of a license.
+func (tx *transaction) removeSpent(ctx context.Context, licenseID string) error {
+	q := store.EntryQuery{Kind: spentKind, Order: store.ByExpiry, Owner: licenseID}
+	var keys []string
+	for e, err := range entries.All(ctx, tx, q) {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, e.Key)
+	}
+	for some := range slices.Chunk(keys, store.MaxLimit) {
+		if err := tx.DeleteEntries(ctx, spentKind, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spentKey returns the license ID, a slash and the digest of the fingerprint, so that a
+// seat which outlives its activation is still known as that of the fingerprint.
+func spentKey(licenseID, fingerprint string) string {
+	return licenseID + "/" + licensefile.FingerprintHash(licenseID, fingerprint)
+}
 
 // spentSeats counts the spent seats of a license that counts accepts, up to most.
 func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, most int64, counts func(store.Entry) bool) (n int64, err error) {
@@ -148,9 +194,10 @@ func (f *facts) countSpent(ctx context.Context, r store.Reader, id string) error
 	if !f.holdOffline || f.license.MaxActivations < 0 {
 		return nil
 	}
+	own := spentKey(id, f.fingerprint)
 	n, err := spentSeats(ctx, r, id, f.at, f.license.MaxActivations+1, func(e store.Entry) bool {
 		var seat spentSeat
-		return e.Key != spentKey(id, f.seat.ID) && decode(e.Data, &seat) == nil && seat.Unforced
+		return e.Key != own && decode(e.Data, &seat) == nil && seat.Unforced
 	})
 	f.spent = int(n)
 	return err

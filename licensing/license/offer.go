@@ -248,7 +248,11 @@ func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verd
 	if repeated {
 		return nil
 	}
-	return s.append(ctx, tx, EventFileIssued, *v.License, EventData{Activation: v.Activation, File: &EventFile{
+	l, err := fromRecord(f.license, tx.now)
+	if err != nil {
+		return err
+	}
+	return s.append(ctx, tx, EventFileIssued, l, EventData{Activation: v.Activation, File: &EventFile{
 		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
 	}})
 }

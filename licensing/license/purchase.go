@@ -29,6 +29,11 @@ type purchase struct {
 	Reference  string `json:"reference,omitempty"`
 	CustomerID string `json:"customer_id,omitempty"`
 	LicenseID  string `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
+	NotFor     string `json:"not_for,omitempty"`    // the license that it was meant for, which another customer has
+	// Former are the digests of earlier IDs of the customer, which events may still
+	// name: with true, the ID was corrected; with false, it is that of somebody else, who
+	// had the license before a transfer.
+	Former map[string]bool `json:"former,omitempty"`
 
 	Plan     said[string]             `json:"plan,omitzero"`
 	Name     said[string]             `json:"name,omitzero"`
@@ -54,6 +59,16 @@ type purchase struct {
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// transferred reports whether somebody else had its license.
+func (p purchase) transferred() bool {
+	for _, same := range p.Former {
+		if !same {
+			return true
+		}
+	}
+	return false
 }
 
 // units returns the quantity.
@@ -176,35 +191,4 @@ func (tx *transaction) putPurchase(ctx context.Context, before, p purchase, wait
 		link(purchaseOfLicenseKind, p.LicenseID)
 	}
 	return p, tx.PutEntries(ctx, entries...)
-}
-
-// erasePurchases blanks a batch of the purchases of a customer and returns how
-// many. What is left of one is that its reference was used.
-func (tx *transaction) erasePurchases(ctx context.Context, customerID string) (n int, err error) {
-	prefix := digest(customerID) + "/"
-	links, err := tx.Entries(ctx, store.EntryQuery{Kind: purchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: eraseBatch})
-	if err != nil || len(links) == 0 {
-		return 0, err
-	}
-	all, err := linkedPurchases(ctx, tx, links)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range all {
-		blank := purchase{Granted: true, Erased: true, Product: p.productID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.now}
-		if err := tx.PutEntries(ctx, store.Entry{Kind: purchaseKind, Key: digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
-			return 0, err
-		}
-		if p.Granted {
-			if err := tx.removeEntry(ctx, purchaseOfLicenseKind, p.LicenseID+"/"+digest(p.Reference)); err != nil {
-				return 0, err
-			}
-		}
-	}
-	for _, e := range links {
-		if err := tx.removeEntry(ctx, e.Kind, e.Key); err != nil {
-			return 0, err
-		}
-	}
-	return len(links), nil
 }

@@ -151,9 +151,13 @@ func (r *refusalRecord) refusals() []Refusal {
 // [Service.Explain] and [Service.ValidateCustomer].
 func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal], error) {
 	var record refusalRecord
-	err := s.view(ctx, func(r store.Reader) error {
+	var pending map[string]refusalRecord
+	err := s.view(ctx, func(r store.Reader) (err error) {
 		record = refusalRecord{}
 		if _, err := s.find(ctx, r, p.ID); err != nil {
+			return err
+		}
+		if pending, err = s.pending.present(ctx, r, p.ID); err != nil {
 			return err
 		}
 		e, err := r.Entry(ctx, refusalKind, p.ID)
@@ -168,7 +172,7 @@ func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal]
 	if err != nil {
 		return Page[Refusal]{}, fmt.Errorf("refusals: %w", err)
 	}
-	s.pending.copyTo(&record, p.ID)
+	record.merge(pending[p.ID])
 	record.trim(s.now())
 	return Page[Refusal]{Data: record.refusals()}, nil
 }

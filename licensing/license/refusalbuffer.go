@@ -3,8 +3,13 @@ package license
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // maxPending is how many licenses a pendingUsage holds. It is also what limits
@@ -18,7 +23,7 @@ type pendingUsage struct {
 	flushing sync.Mutex // held while a batch is stored
 
 	mu       sync.Mutex // guards the fields below
-	licenses map[string]*refusalRecord
+	licenses map[string]pendingRefusals
 	days     map[int]*usageRecord
 	flushed  time.Time // when it was last stored, or the first refusal
 	failed   bool      // storing failed after flushed
@@ -27,7 +32,31 @@ type pendingUsage struct {
 }
 
 func newPendingUsage() *pendingUsage {
-	return &pendingUsage{licenses: map[string]*refusalRecord{}, days: map[int]*usageRecord{}}
+	return &pendingUsage{licenses: map[string]pendingRefusals{}, days: map[int]*usageRecord{}}
+}
+
+// pendingRefusals are the refusals of a license, by its generation. Those of a
+// generation before CustomerSince are of a former customer, and are not stored or shown.
+type pendingRefusals map[int64]*refusalRecord
+
+// of returns the refusals that are those of the present customer.
+func (p pendingRefusals) of(l record.License) (all refusalRecord) {
+	for at, r := range p {
+		if at >= l.CustomerSince {
+			all.merge(*r)
+		}
+	}
+	return all
+}
+
+// add adds other refusals.
+func (p pendingRefusals) add(other pendingRefusals) {
+	for at, r := range other {
+		if p[at] == nil {
+			p[at] = &refusalRecord{}
+		}
+		p[at].merge(*r)
+	}
 }
 
 // observeVerdict counts a validation and, if its verdict is negative, the
@@ -47,13 +76,12 @@ func (s *Service) observeVerdict(ctx context.Context, p ValidateParams, v Verdic
 	s.flushIfDue(ctx, now)
 }
 
-// asked returns what a refused call asked for and the license is not for.
+// asked returns what a refused call asked for and the license is not for, unless that
+// is a customer: erasing that customer would not find it.
 func asked(p ValidateParams, v Verdict) string {
 	switch v.Code {
 	case VerdictProductMismatch:
 		return p.ProductID
-	case VerdictCustomerMismatch:
-		return p.CustomerID
 	case VerdictEntitlementMissing:
 		for _, name := range p.Entitlements {
 			if _, included := v.License.Entitlements[name]; !included {
@@ -101,25 +129,55 @@ func (p *pendingUsage) refuse(v Verdict, call RefusedCall) {
 	if v.License == nil {
 		return
 	}
-	id := v.License.ID
+	id, generation := v.License.ID, v.License.Generation
 	r := p.licenses[id]
 	if r == nil {
 		if len(p.licenses) >= maxPending {
 			return
 		}
-		r = &refusalRecord{}
+		r = pendingRefusals{}
 		p.licenses[id] = r
 	}
-	r.add(refusedCall{v.Code, call})
+	if r[generation] == nil {
+		r[generation] = &refusalRecord{}
+	}
+	r[generation].add(refusedCall{v.Code, call})
 }
 
-// copyTo adds the pending refusals of a license to a record.
-func (p *pendingUsage) copyTo(record *refusalRecord, id string) {
+// present returns the pending refusals of licenses by their present customers, by
+// license ID.
+func (p *pendingUsage) present(ctx context.Context, r store.Reader, ids ...string) (map[string]refusalRecord, error) {
+	some := map[string]pendingRefusals{}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r := p.licenses[id]; r != nil {
-		record.merge(*r)
+	for _, id := range ids {
+		if pending := p.licenses[id]; pending != nil {
+			some[id] = pendingRefusals{}
+			some[id].add(pending)
+		}
 	}
+	p.mu.Unlock()
+	return presentRefusals(ctx, r, some)
+}
+
+// presentRefusals returns those of some refusals that are by the present customers of
+// the licenses, except for licenses that have been deleted.
+func presentRefusals(ctx context.Context, r store.Reader, some map[string]pendingRefusals) (map[string]refusalRecord, error) {
+	present := make(map[string]refusalRecord, len(some))
+	if len(some) == 0 {
+		return present, nil
+	}
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Sorted(maps.Keys(some))})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		l, err := record.ReadLicense(row)
+		if err != nil {
+			return nil, err
+		}
+		present[l.ID] = some[l.ID].of(l)
+	}
+	return present, nil
 }
 
 // ids returns up to n licenses with pending refusals.
@@ -150,7 +208,7 @@ func (p *pendingUsage) usage() map[int]usageRecord {
 
 // A usageBatch is the part of a pendingUsage that one Update stores.
 type usageBatch struct {
-	licenses map[string]*refusalRecord
+	licenses map[string]pendingRefusals
 	days     map[int]*usageRecord
 }
 
@@ -160,7 +218,7 @@ func (b usageBatch) empty() bool { return len(b.licenses) == 0 && len(b.days) ==
 func (p *pendingUsage) take(now time.Time, n int) usageBatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := usageBatch{days: p.days, licenses: make(map[string]*refusalRecord, min(n, len(p.licenses)))}
+	b := usageBatch{days: p.days, licenses: make(map[string]pendingRefusals, min(n, len(p.licenses)))}
 	p.days, p.flushed, p.failed = map[int]*usageRecord{}, now, false
 	for id, r := range p.licenses {
 		if len(b.licenses) == n {
@@ -185,7 +243,7 @@ func (p *pendingUsage) restore(b usageBatch) {
 	}
 	for id, r := range b.licenses {
 		if now := p.licenses[id]; now != nil {
-			r.merge(*now)
+			r.add(now)
 		} else if len(p.licenses) >= maxPending {
 			continue
 		}

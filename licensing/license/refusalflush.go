@@ -124,28 +124,26 @@ func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
 }
 
 // refusalEntries returns the entries of the licenses in the batch and of the
-// fingerprints that they refused, except for licenses that have been deleted.
+// fingerprints that they refused, except for licenses that have been deleted and
+// refusals of former customers.
 func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (put []store.Entry, err error) {
-	ids := slices.Sorted(maps.Keys(b.licenses))
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	licenses, err := tx.Licenses(ctx, store.LicenseQuery{IDs: ids})
+	present, err := presentRefusals(ctx, tx, b.licenses)
 	if err != nil {
 		return nil, err
 	}
+	ids := slices.Sorted(maps.Keys(present))
 	records, err := entries.Of(ctx, tx, refusalKind, ids, readJSON[refusalRecord])
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range licenses {
-		rec := records[l.ID]
-		rec.merge(*b.licenses[l.ID])
+	for _, id := range ids {
+		rec := records[id]
+		rec.merge(present[id])
 		if rec.trim(now); len(rec.Codes) == 0 {
 			continue
 		}
-		put = append(put, store.Entry{Kind: refusalKind, Key: l.ID, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
-		refused, err := putRefused(ctx, tx, l.ID, b.licenses[l.ID].Recent, now)
+		put = append(put, store.Entry{Kind: refusalKind, Key: id, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
+		refused, err := putRefused(ctx, tx, id, present[id].Recent, now)
 		if err != nil {
 			return nil, err
 		}

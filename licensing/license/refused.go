@@ -117,7 +117,10 @@ func (s internals) FindRefused(ctx context.Context, prefix string, limit int) (l
 	err = s.view(ctx, func(r store.Reader) error {
 		now := s.now()
 		list = nil
-		last := s.pending.refused(p.Prefix, now)
+		last, err := s.pending.refused(ctx, r, p.Prefix, now)
+		if err != nil {
+			return err
+		}
 		entries, err := r.Entries(ctx, store.EntryQuery{Kind: refusedKind, From: p.Prefix, Before: store.PrefixEnd(p.Prefix)})
 		if err != nil {
 			return err
@@ -162,16 +165,15 @@ func (s internals) FindRefused(ctx context.Context, prefix string, limit int) (l
 }
 
 // refused returns the pending refusals of fingerprints that begin with a prefix.
-func (p *pendingUsage) refused(prefix string, now time.Time) map[string]refusedCall {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *pendingUsage) refused(ctx context.Context, r store.Reader, prefix string, now time.Time) (map[string]refusedCall, error) {
+	present, err := p.present(ctx, r, p.ids(maxPending)...)
 	all := map[string]refusedCall{}
-	for id, r := range p.licenses {
-		for key, c := range latest(id, r.Recent, now) {
+	for id, record := range present {
+		for key, c := range latest(id, record.Recent, now) {
 			if strings.HasPrefix(c.Fingerprint, prefix) {
 				all[key] = c
 			}
 		}
 	}
-	return all
+	return all, err
 }

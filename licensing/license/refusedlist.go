@@ -167,9 +167,13 @@ func (s *Service) refused(ctx context.Context, r store.Reader, ids []string, rec
 	if err != nil {
 		return nil, err
 	}
+	pending, err := s.pending.present(ctx, r, ids...)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
 		record := records[id]
-		s.pending.copyTo(&record, id)
+		record.merge(pending[id])
 		if record.trim(now); len(record.Codes) > 0 && licenses[id].ID != "" {
 			list = append(list, refusedLicense{licenses[id], seats[id], record.refusals()})
 		}

@@ -10,21 +10,32 @@ import (
 )
 
 // Transfer gives a license to another customer. It gets a new key unless KeepKey is
-// set; its files are void, its activations are deleted, and its name, metadata and
-// status reason, which say something about the former customer, are replaced by those
-// of p. Purchases keep the customer that they were made by: events about them still
-// change the license, under either customer's ID, and do not move it back.
+// set; its files are void, its activations and refusals are deleted, and its name,
+// metadata and status reason, which say something about the former customer, are
+// replaced by those of p. Its purchases become those of the new customer, without
+// what they said of the former one. Later events about them that name the former
+// customer, or none, still change the license: see [Service.Fulfill]. With
+// Options.HoldOffline, a seat that a license file holds stays spent until the file has
+// expired, unless its fingerprint takes a seat again.
 //
 // It appends one license.transferred event, which names both customers and nothing
-// else about them. A license with many activations is transferred in several Updates,
-// of which the last one moves it. Errors are those of [Service.Rekey]. To correct
-// the ID of the same customer, use [Service.Update].
+// else about them. Errors are those of [Service.Rekey]. To correct the ID of the same
+// customer, use [Service.Update].
+//
+// A license with more than a hundred activations is transferred in several Updates,
+// of which the last one moves it. Everything that can refuse the transfer is decided
+// before the first. Until the last, the license is the former customer's and works:
+// programs whose activations are already deleted activate again. A repeated call
+// finishes a transfer that was interrupted. If the license is revoked, deleted or gets
+// another customer between two Updates, the error says so. Inside Atomically or Once
+// there is only their one Update, however many activations there are.
 func (s *Service) Transfer(ctx context.Context, p TransferParams) (License, error) {
-	if err := invalidFields(checkTransfer(&p)); err != nil {
+	t := transfer{TransferParams: p}
+	if err := t.check(); err != nil {
 		return License{}, err
 	}
 	for {
-		l, more, err := s.transfer(ctx, p)
+		l, more, err := s.transfer(ctx, &t, true)
 		if err != nil {
 			return License{}, fmt.Errorf("transfer license: %w", err)
 		}
@@ -34,7 +45,49 @@ func (s *Service) Transfer(ctx context.Context, p TransferParams) (License, erro
 	}
 }
 
-// checkTransfer checks p and normalizes it as stored.
+// TransferInParts returns the parts of Transfer for [internals.OncePrepared]: the first
+// does all Updates but the last.
+func (s internals) TransferInParts(ctx context.Context, p TransferParams) (prepare func() error, change func(*Service) (License, error)) {
+	t := transfer{TransferParams: p}
+	prepare = func() error {
+		if err := t.check(); err != nil {
+			return err
+		}
+		for {
+			rows, err := activationsLeft(ctx, s.reader(), p.ID)
+			if err == nil && len(rows) <= activationBatch {
+				return nil
+			}
+			if err == nil {
+				_, _, err = s.transfer(ctx, &t, false)
+			}
+			if err != nil {
+				return fmt.Errorf("transfer license: %w", err)
+			}
+		}
+	}
+	return prepare, func(in *Service) (License, error) {
+		last := t // the Update may be undone
+		l, more, err := in.transfer(ctx, &last, true)
+		if err == nil && more {
+			err = errUnprepared
+		}
+		if err != nil {
+			return License{}, fmt.Errorf("transfer license: %w", err)
+		}
+		return in.shown(l), nil
+	}
+}
+
+// A transfer is a call of Transfer.
+type transfer struct {
+	TransferParams
+	from string // the customer, once the first Update has deleted activations
+}
+
+// check checks t and normalizes it as stored.
+func (t *transfer) check() error { return invalidFields(checkTransfer(&t.TransferParams)) }
+
 func checkTransfer(p *TransferParams) []FieldError {
 	broken := checkTags(p)
 	metadata, wrong := checkMetadata(p.Metadata)
@@ -42,12 +95,14 @@ func checkTransfer(p *TransferParams) []FieldError {
 	return append(broken, wrong...)
 }
 
-// transfer transfers a license in one Update. If more is true, it has only deleted a
-// batch of its activations.
-func (s *Service) transfer(ctx context.Context, p TransferParams) (moved License, more bool, err error) {
+// transfer does one Update of a transfer. If the license has more activations than a
+// batch, it only deletes a batch, and more is true. Otherwise it moves the license if
+// move is set.
+func (s *Service) transfer(ctx context.Context, t *transfer, move bool) (moved License, more bool, err error) {
+	from := t.from
 	err = s.update(ctx, func(tx *transaction) error {
 		more = false
-		rec, err := s.find(ctx, tx, p.ID)
+		rec, err := s.find(ctx, tx, t.ID)
 		if err != nil {
 			return err
 		}
@@ -55,29 +110,50 @@ func (s *Service) transfer(ctx context.Context, p TransferParams) (moved License
 		if err != nil {
 			return err
 		}
-		if err := checkVersion(before.Version(), p.IfMatch); err != nil {
+		if err := t.refusal(before); err != nil {
 			return err
 		}
-		switch {
-		case rec.State == store.StateRevoked:
-			return &MoveError{Move: "transfer", From: StatusRevoked, To: StatusRevoked}
-		case rec.CustomerID == p.CustomerID:
-			return Invalid("customer_id", CodeTaken, "is the customer of the license")
-		}
-		n, err := tx.deleteActivations(ctx, rec.ID)
-		if err != nil {
+		rows, err := activationsLeft(ctx, tx, rec.ID)
+		if more = len(rows) > activationBatch; err != nil || !more && !move {
 			return err
 		}
-		if more = n == activationBatch; more {
-			return nil
-		}
-		if err := tx.putSeats(ctx, rec.ID, 0); err != nil {
+		if !more {
+			moved, err = s.moveTo(ctx, tx, rec, before, t.TransferParams)
 			return err
 		}
-		moved, err = s.moveTo(ctx, tx, rec, before, p)
-		return err
+		from = rec.CustomerID
+		if err := deleteSeats(ctx, tx, departure{how: licenseTransferred, from: rec, exact: s.opts.HoldOffline}); err != nil {
+			return err
+		}
+		return tx.removeEntry(ctx, seatsKind, rec.ID) // counted when it is needed
 	})
+	if err == nil {
+		t.from = from
+	}
 	return moved, more, err
+}
+
+// activationsLeft returns the activations of a license, up to one more than a batch.
+func activationsLeft(ctx context.Context, r store.Reader, id string) ([]store.Activation, error) {
+	return r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: activationBatch + 1})
+}
+
+// refusal returns why a license cannot be transferred now; nil: it can.
+func (t *transfer) refusal(l License) error {
+	if t.from == "" {
+		if err := checkVersion(l.Version(), t.IfMatch); err != nil {
+			return err
+		}
+	}
+	switch {
+	case l.Status == StatusRevoked:
+		return &MoveError{Move: "transfer", From: StatusRevoked, To: StatusRevoked}
+	case l.CustomerID == t.CustomerID:
+		return Invalid("customer_id", CodeTaken, "is the customer of the license")
+	case t.from != "" && l.CustomerID != t.from:
+		return &StaleError{Current: l.Version()}
+	}
+	return nil
 }
 
 // moveTo writes the license of the new customer.
@@ -90,6 +166,7 @@ func (s *Service) moveTo(ctx context.Context, tx *transaction, rec record.Licens
 	}
 	writeFields(fields, &next)
 	next.StateReason, next.Generation = "", generation(rec)+1
+	next.CustomerSince = next.Generation
 	data := EventData{Reason: p.Reason, Changes: map[string]FieldChange{
 		"customer_id": {From: before.CustomerID, To: p.CustomerID},
 		"generation":  {From: before.Generation, To: next.Generation},

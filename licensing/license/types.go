@@ -147,12 +147,13 @@ const (
 
 // What a request did to the license of a purchase.
 const (
-	FulfillCreated   = api.FulfillCreated
-	FulfillChanged   = api.FulfillChanged
-	FulfillUnchanged = api.FulfillUnchanged
-	FulfillWaiting   = api.FulfillWaiting
-	FulfillRevoked   = api.FulfillRevoked
-	FulfillDeleted   = api.FulfillDeleted
+	FulfillCreated     = api.FulfillCreated
+	FulfillChanged     = api.FulfillChanged
+	FulfillUnchanged   = api.FulfillUnchanged
+	FulfillWaiting     = api.FulfillWaiting
+	FulfillRevoked     = api.FulfillRevoked
+	FulfillDeleted     = api.FulfillDeleted
+	FulfillTransferred = api.FulfillTransferred
 )
 
 // What a purchase waits for.

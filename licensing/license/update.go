@@ -13,9 +13,12 @@ import (
 // with the changes. If nothing changes, it writes nothing and keeps the
 // revision. When LeaseSeconds is set or shortened, activations that are not
 // renewed end within a day plus the new lease; the leases of many activations are
-// shortened in batches after the change, and by Run if that is interrupted. It returns
-// [ErrNotFound], an [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the
-// license would move to a product outside the caller's limit, [ErrProductForbidden].
+// shortened in batches after the change, and by Run if that is interrupted. Another
+// CustomerID is a correction: the same customer keeps everything, the purchases of the
+// license get the ID, and so does its trial, unless the ID has one. To give the license
+// to somebody else, use [Service.Transfer]. It returns [ErrNotFound], an
+// [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the license would move
+// to a product outside the caller's limit, [ErrProductForbidden].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if (p.ID == "") == (p.Match == nil) {
 		return License{}, Invalid("id", CodeRequired, "identify the license by its id, or by product_id and customer_id")

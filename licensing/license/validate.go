@@ -123,6 +123,7 @@ func (f *facts) findSeat(ctx context.Context, r store.Reader, fingerprint string
 
 // findActivation reads the activation of a fingerprint.
 func (f *facts) findActivation(ctx context.Context, r store.Reader, fingerprint string) error {
+	f.fingerprint = fingerprint
 	row, err := r.Activation(ctx, f.seatsID(), fingerprint)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

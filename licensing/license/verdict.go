@@ -20,9 +20,10 @@ type question struct {
 
 // facts are what the store holds about a question at an instant.
 type facts struct {
-	at      time.Time
-	license record.License
-	found   bool
+	at          time.Time
+	license     record.License
+	found       bool
+	fingerprint string // for which seat was read; empty: for none
 	// seat is the activation of the fingerprint.
 	seat   record.Activation
 	seated bool
@@ -55,7 +56,7 @@ func evaluate(q question, f facts) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	l.Key = ""
+	l.Key, l.Reference = "", ""
 	v.License = &l
 	if f.seated {
 		a, err := activationAt(f.seat, at)

@@ -69,11 +69,12 @@ func testHandover(a *api) {
 		a.activate(moved, fmt.Sprint("new-", i)).is(http.StatusOK)
 	}
 
-	// The purchase continues, under either ID, and another customer's is refused.
-	for i, customer := range []string{"ada", "grace"} {
-		tell(customer, i+2, time.Duration(i+1)*time.Second).is(http.StatusOK).has("customer_id", "ada").has("license/customer_id", "grace").
-			has("license/name", "Grace Hopper").has("license/max_activations", 2*i+4).has("license/metadata", map[string]any{})
-	}
+	// The purchase continues, under either ID. Under that of the former customer, it says
+	// nothing of a person, and the answer has no license. Another ID is refused.
+	tell("ada", 2, time.Second).is(http.StatusOK).has("result", "transferred").has("license", nil).has("fields", map[string]any{})
+	a.get("license/"+id).has("customer_id", "grace").has("name", "Grace Hopper").has("max_activations", 4).has("metadata", map[string]any{})
+	tell("grace", 3, 2*time.Second).is(http.StatusOK).has("result", "changed").has("customer_id", "grace").
+		has("license/customer_id", "grace").has("license/max_activations", 6)
 	tell("eve", 1, 0).is(http.StatusConflict).has("code", "reference_taken")
 
 	// The key can stay; a revoked license is not transferred.

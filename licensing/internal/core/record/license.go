@@ -29,6 +29,7 @@ type License struct {
 	LeaseSeconds   int64 // negative: an activation lasts until released
 	OfflineSeconds int64 // negative: the default of the service
 	Generation     int64 // 0: 1
+	CustomerSince  int64 // the generation with which the license was given to its customer; 0: the first
 
 	UpdatesUntil time.Time // when the last build may have been made; zero: at any time
 
@@ -80,6 +81,7 @@ func (l *License) visit(c *codec) {
 	c.integer("lease", &l.LeaseSeconds, l.LeaseSeconds >= 0)
 	c.integer("offline", &l.OfflineSeconds, l.OfflineSeconds >= 0)
 	c.integer("generation", &l.Generation, l.Generation != 0)
+	c.integer("customer_since", &l.CustomerSince, l.CustomerSince != 0)
 	c.time("updates", &l.UpdatesUntil)
 	c.text("plan", &l.PlanID)
 	c.text("reference", &l.Reference)

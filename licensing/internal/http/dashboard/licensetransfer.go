@@ -14,13 +14,13 @@ func transferForm(v *visit, l license.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Transfer", "Transfer license",
 		"The license of "+l.CustomerID+" goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. "+
 			"Its license files are void, and its activations and metadata are deleted.",
-		"The dates, terms and entitlements stay. Purchases keep the customer who made them, and continue to change the license.",
+		"The dates, terms and entitlements stay. Its purchases become those of the new customer, without name and metadata, and continue to change the license.",
 		"To correct the ID of the same customer, edit the license instead.")
 	p.Form, p.Action, p.done = newForm(
 		&field{Name: "customer_id", Label: "New customer", Hint: "Your ID for the customer.", Type: "text", Required: true, MaxLength: 255},
 		&field{Name: "name", Label: "Name", Hint: "The name that you and the new customer use. Leave blank for the customer ID.", Type: "text", MaxLength: 255},
 		&field{Name: "keep_key", Label: "License key", Type: "checkbox", Options: []option{
-			{Value: "yes", Label: "Keep the key", Hint: "The former customer can continue to use the license with the key."},
+			{Value: "yes", Label: "Keep the key", Hint: "The former customer knows the key, and can continue to use the license with it."},
 		}},
 		reasonField("Optional. Recorded in the history."),
 	), "Transfer license", "The license has been transferred to the customer."

@@ -53,8 +53,6 @@ func askedText(code license.VerdictCode, text string, l license.License) asked {
 	case text == "":
 	case code == license.VerdictProductMismatch:
 		return asked{text, "license is", l.ProductID}
-	case code == license.VerdictCustomerMismatch:
-		return asked{text, "license is for", l.CustomerID}
 	default:
 		return asked{Asked: text}
 	}

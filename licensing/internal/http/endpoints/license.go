@@ -16,6 +16,10 @@ func createInParts(rules *license.Service, ctx context.Context, p license.Create
 	return inner.Of(rules).CreateInParts(ctx, p)
 }
 
+func transferInParts(rules *license.Service, ctx context.Context, p license.TransferParams) (prepare func() error, change func(*license.Service) (license.License, error)) {
+	return inner.Of(rules).TransferInParts(ctx, p)
+}
+
 func newLicense(result any) []string { return []string{"license", result.(*license.License).ID} }
 
 func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {

@@ -57,7 +57,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Do: web.Do((*rules).Reinstate), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Do: web.Do((*rules).Revoke), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/renew", Scope: write, Do: web.Do((*rules).Renew), OptionalBody: true},
-		{Method: "POST", Path: "/license/{licenseID}/transfer", Scope: write, Do: web.Do((*rules).Transfer)},
+		{Method: "POST", Path: "/license/{licenseID}/transfer", Scope: write, Do: web.DoInParts((*rules).Transfer, transferInParts)},
 		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Do: web.Do((*rules).Rekey), OptionalBody: true},
 
 		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},

@@ -1,0 +1,141 @@
+package license
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// givePurchases makes the purchases of a license those of the customer to whom it is
+// transferred, and removes what they say of the former one.
+func givePurchases(ctx context.Context, tx *transaction, d departure) error {
+	return tx.movePurchases(ctx, d, func(p *purchase) {
+		p.Name, p.Reason, p.Metadata = said[string]{}, said[string]{}, nil
+		for id := range p.Former {
+			p.Former[id] = false
+		}
+	})
+}
+
+// renamePurchases gives the purchases of a license the corrected ID of their customer.
+func renamePurchases(ctx context.Context, tx *transaction, d departure) error {
+	return tx.movePurchases(ctx, d, func(*purchase) {})
+}
+
+// movePurchases gives the purchases of a license the ID of its customer.
+func (tx *transaction) movePurchases(ctx context.Context, d departure, change func(*purchase)) error {
+	prefix := d.from.ID + "/"
+	links := store.EntryQuery{Kind: purchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
+	var all []store.Entry
+	for e, err := range entries.All(ctx, tx, links) {
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	for some := range slices.Chunk(all, eraseBatch) {
+		purchases, err := linkedPurchases(ctx, tx, some)
+		if err != nil {
+			return err
+		}
+		for _, before := range purchases {
+			p := before
+			p.CustomerID, p.Former = d.to.CustomerID, maps.Clone(before.Former)
+			if p.Former == nil {
+				p.Former = map[string]bool{}
+			}
+			p.Former[digest(before.CustomerID)] = true
+			change(&p)
+			delete(p.Former, digest(p.CustomerID))
+			if err := tx.removeEntry(ctx, purchaseOfCustomerKind, customerLink(before)); err != nil {
+				return err
+			}
+			if _, err := tx.putPurchase(ctx, before, p, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// customerLink returns the key of the entry of purchaseOfCustomerKind.
+func customerLink(p purchase) string { return digest(p.CustomerID) + "/" + digest(p.Reference) }
+
+// bindTrial binds the corrected ID of a customer to the trial to which the ID before is
+// bound, unless it has one of its own.
+func bindTrial(ctx context.Context, tx *transaction, d departure) error {
+	reference := trialPrefix + d.from.ID
+	trial, ok, err := readPurchase(ctx, tx, reference, tx.now)
+	if err != nil || !ok || len(trial.Subjects) == 0 {
+		return err
+	}
+	bound, err := tx.Entries(ctx, store.EntryQuery{Kind: trialKind, Keys: trial.Subjects})
+	if err != nil {
+		return err
+	}
+	product := trialProduct(trial, d.from)
+	key := trialKey("customer", product, d.to.CustomerID)
+	was := trialKey("customer", product, d.from.CustomerID)
+	if !slices.ContainsFunc(bound, func(e store.Entry) bool { return e.Key == was && string(e.Data) == d.from.ID }) {
+		return nil
+	}
+	own, err := tx.Entries(ctx, store.EntryQuery{Kind: trialKind, Keys: []string{key}})
+	if err != nil || len(own) > 0 {
+		return err
+	}
+	before := trial
+	trial.Subjects = append(slices.Clone(trial.Subjects), key)
+	if _, err := tx.putPurchase(ctx, before, trial, ""); err != nil {
+		return err
+	}
+	return tx.putTrial(ctx, d.from.ID, []string{key})
+}
+
+// trialProduct returns the product for which the subjects of a trial are bound.
+func trialProduct(trial purchase, l record.License) string {
+	if product := trial.productID(); product != "" {
+		return product
+	}
+	return l.ProductID // it was imported without a plan
+}
+
+// blankPurchases blanks a batch of the purchases of a customer. What is left of one is
+// that its reference was used. The entry of a reference may be that of another
+// customer, who used it after the purchase had expired: that one stays.
+func (e *erasure) blankPurchases(ctx context.Context, tx *transaction) error {
+	prefix := digest(e.customerID) + "/"
+	links, err := tx.Entries(ctx, store.EntryQuery{Kind: purchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: eraseBatch})
+	if err != nil || len(links) == 0 {
+		return err
+	}
+	e.more = true
+	all, err := linkedPurchases(ctx, tx, links)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.CustomerID != e.customerID {
+			continue
+		}
+		e.step.Purchases++
+		blank := purchase{Granted: true, Erased: true, Product: p.productID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.now}
+		if err := tx.PutEntries(ctx, store.Entry{Kind: purchaseKind, Key: digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
+			return err
+		}
+		if p.Granted {
+			if err := tx.removeEntry(ctx, purchaseOfLicenseKind, p.LicenseID+"/"+digest(p.Reference)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, link := range links {
+		if err := tx.removeEntry(ctx, link.Kind, link.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package license
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+)
+
+// A trace is something stored beside the records of licenses that says something of
+// the customer who has or had a license.
+type trace struct {
+	name   string
+	kinds  []string // of its entries
+	events []string // types of its events; nil: none
+
+	// What happens to it in the Update that deletes a license, transfers it, or corrects
+	// the ID of its customer. Nil: nothing, or what the comment says.
+	deleted, transferred, corrected func(context.Context, *transaction, departure) error
+
+	// erased removes or blanks a batch of what is left of a customer's. Nil: nothing is
+	// left when the licenses are deleted, or what the comment says.
+	erased func(*erasure, context.Context, *transaction) error
+}
+
+// traces returns the one list of what says something of a customer. Deletion,
+// transfer, correction and erasure go through it in this order. A test fails if an
+// entry or event names a customer and is not in it.
+func traces() []trace {
+	return []trace{
+		{name: "licenses", erased: (*erasure).deleteLicenses},
+		// Those beyond the first batch go in other Updates: see remove and Transfer.
+		{name: "activations", deleted: deleteSeats, transferred: deleteSeats},
+		{name: "seat counts", kinds: []string{seatsKind}, deleted: removeSeatCount, transferred: removeSeatCount},
+		// Refusals in memory belong to a customer too: see pendingUsage.
+		{name: "refusals", kinds: []string{refusalKind, refusedKind}, deleted: removeRefusals, transferred: removeRefusals},
+		// Those of a deleted license expire.
+		{name: "spent seats", kinds: []string{spentKind}, transferred: removeSpentSeats},
+		// A transfer raises the generation, so replace revokes the files.
+		{name: "license files", kinds: []string{filesKind, revokedKind}, deleted: revokeDeleted},
+		// Those of a deleted license stay, because their references are used.
+		{
+			name: "purchases", kinds: []string{purchaseKind, purchaseOfLicenseKind, purchaseOfCustomerKind},
+			transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
+		},
+		// They are digests. After a transfer they are those of the former customer.
+		{name: "trials", kinds: []string{trialKind}, corrected: bindTrial},
+		// They expire within Options.IdempotencyTTL.
+		{name: "replies", kinds: []string{onceKind}},
+		// What receivers of webhooks answered is removed outside the Updates: see erasure.run.
+		{name: "deliveries", kinds: []string{"delivery"}},
+		{
+			name: "events about a license", erased: (*erasure).blankEvents,
+			events: []string{
+				EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
+				EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
+				EventActivationCreated, EventActivationReleased, EventActivationEvicted, EventFileIssued, EventFilesVoided, EventTrialAllowed,
+			},
+		},
+		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{EventLicenseUpdated, EventLicenseTransferred}},
+	}
+}
+
+// A departure is a change by which a license leaves the ID of its customer.
+type departure struct {
+	how      departureKind
+	from     record.License // before the change
+	to       record.License // after it; of a deletion, none
+	exact    bool           // Options.HoldOffline
+	released *int           // of a deletion: the number of activations that were deleted
+}
+
+type departureKind int
+
+const (
+	licenseDeleted      departureKind = iota
+	licenseTransferred                // to another customer
+	customerIDCorrected               // the same customer has another ID
+)
+
+// leave does what the list of traces says about a departure.
+func (tx *transaction) leave(ctx context.Context, d departure) error {
+	for _, t := range traces() {
+		do := [...]func(context.Context, *transaction, departure) error{t.deleted, t.transferred, t.corrected}[d.how]
+		if do == nil {
+			continue
+		}
+		if err := do(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeSeatCount(ctx context.Context, tx *transaction, d departure) error {
+	return tx.removeEntry(ctx, seatsKind, d.from.ID)
+}
+
+func removeRefusals(ctx context.Context, tx *transaction, d departure) error {
+	return tx.removeRefusals(ctx, d.from.ID)
+}
+
+// removeSpentSeats deletes the spent seats of a license. With Options.HoldOffline they
+// stay, since the programs of the former customer may run until their files expire.
+func removeSpentSeats(ctx context.Context, tx *transaction, d departure) error {
+	if d.exact {
+		return nil
+	}
+	return tx.removeSpent(ctx, d.from.ID)
+}
+
+func revokeDeleted(ctx context.Context, tx *transaction, d departure) error {
+	return tx.revokeDeleted(ctx, d.from)
+}

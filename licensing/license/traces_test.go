@@ -1,0 +1,270 @@
+package license_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A haltingStore fails all Updates after some.
+type haltingStore struct {
+	store.Store
+	left   int    // Updates that do not fail
+	before func() // called before each Update; nil: not
+}
+
+const unhalted = 1 << 30
+
+func (st *haltingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if st.left--; st.left < 0 {
+		return errHalted
+	}
+	if before := st.before; before != nil {
+		st.before = nil
+		defer func() { st.before = before }()
+		before()
+	}
+	return st.Store.Update(ctx, fn)
+}
+
+// everything returns all that a store has, a record a line, in lower case.
+func everything(t *testing.T, st store.Store) string {
+	t.Helper()
+	var all strings.Builder
+	all.WriteString(archiveOf(t, st))
+	for q := (store.EntryQuery{}); ; { // the archive leaves out some
+		entries, err := st.Entries(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) == 0 {
+			return strings.ToLower(all.String())
+		}
+		for _, e := range entries {
+			fmt.Fprintln(&all, e.Kind, e.Key, string(e.Data))
+			q.AfterKind, q.After.ID = e.Kind, e.Key
+		}
+	}
+}
+
+// mentions returns the lines of everything that have one of some words.
+func mentions(t *testing.T, st store.Store, words ...string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(everything(t, st)) {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(line, word) }) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// ofPerson are the words by which a life names Zaphod.
+var ofPerson = []string{"zaphod", "beeblebrox", "heart-of-gold", "203.0.113.42"}
+
+// live lets Zaphod, whose ID is corrected twice, have licenses that do everything a
+// license can do, with the types of events that a customer causes. One of them goes to
+// Trillian, and one comes from her. It returns these two.
+func live(t *testing.T, st store.Store, s *seller) (gone, got license.License) {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	at := s.Service.As(license.Caller{Address: "203.0.113.42"})
+	buy := func(reference, customer string) license.License {
+		s.tell(t, reference, event{
+			At: onDay(0), CustomerID: customer, PlanID: "basic", State: "active", Until: license.To(onDay(390)),
+			Name: customer + " beeblebrox", Metadata: map[string]*string{"mail": ptr(customer + "@example.com")},
+		})
+		s.tell(t, reference, event{At: onDay(1), State: "paused", Reason: customer + " did not pay"})
+		s.tell(t, reference, event{At: onDay(2), State: "active"})
+		return *s.tell(t, reference, event{At: onDay(3), Quantity: ptr[int64](3), Until: license.To(onDay(400))}).License
+	}
+	use := func(l license.License) {
+		for i := range 7 { // one more than there are seats
+			p := license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("heart-of-gold-", i), Name: "zaphod's", File: days14}
+			if _, err := at.Activate(ctx, p); i < 6 {
+				is.NoErr(err)
+			}
+		}
+		_, err := s.Deactivate(ctx, license.DeactivateParams{Key: l.Key, Fingerprint: "heart-of-gold-0"})
+		is.NoErr(err)
+		_, err = at.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "heart-of-gold-8", TakeOver: license.TakeOverOldest})
+		is.NoErr(err)
+		_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "heart-of-gold-9", TakeOver: license.TakeOverOldest})
+		is.NoErr(err)
+		_, err = at.Validate(ctx, license.ValidateParams{Key: l.Key, ProductID: "zaphod-asked"})
+		is.NoErr(err)
+		_, err = s.VoidFiles(ctx, license.MoveParams{ID: l.ID, Reason: "zaphod lost it"})
+		is.NoErr(err)
+		_, err = s.Rekey(ctx, license.RekeyParams{ID: l.ID, Reason: "zaphod lost it"})
+		is.NoErr(err)
+	}
+	notify := func(now float64) {
+		s.now = onDay(now)
+		for more := true; more; {
+			var err error
+			more, err = s.GiveNotices(ctx)
+			is.NoErr(err)
+		}
+	}
+	notify(40)
+	trial, err := s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "zaphod-typo", Subjects: []string{"mail:zaphod@example.com"}})
+	is.NoErr(err)
+	first := buy("shop:1", "zaphod-typo")
+	for _, id := range []string{trial.License.ID, first.ID} {
+		for _, to := range []string{"zaphod-2", "zaphod"} {
+			_, err := s.Update(ctx, license.UpdateParams{ID: id, CustomerID: &to})
+			is.NoErr(err)
+		}
+	}
+	use(first)
+	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
+	_, err = s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
+	is.NoErr(err)
+	gone = buy("shop:2", "zaphod")
+	use(gone)
+	is.NoErr(s.StoreUsage(ctx))
+	gone, err = s.Transfer(ctx, license.TransferParams{ID: gone.ID, CustomerID: "trillian", Reason: "zaphod gave it away"})
+	is.NoErr(err)
+	got = buy("shop:3", "trillian")
+	use(got)
+	got, err = s.Transfer(ctx, license.TransferParams{ID: got.ID, CustomerID: "zaphod", Name: "Zaphod", Metadata: map[string]string{"mail": "zaphod@example.com"}})
+	is.NoErr(err)
+	use(got)
+	s.tell(t, "shop:4", event{At: onDay(0), CustomerID: "zaphod", Name: "Zaphod", PlanID: "nothing", State: "active"}) // waits
+	for _, l := range []license.License{first, got} {
+		_, err = s.Suspend(ctx, license.MoveParams{ID: l.ID, Reason: "zaphod is president"})
+		is.NoErr(err)
+		_, err = s.Reinstate(ctx, license.MoveParams{ID: l.ID})
+		is.NoErr(err)
+	}
+	_, err = s.Validate(ctx, license.ValidateParams{Key: gone.Key, CustomerID: "zaphod"})
+	is.NoErr(err)
+	revoked := buy("shop:5", "zaphod")
+	_, err = s.Revoke(ctx, license.MoveParams{ID: revoked.ID, Reason: "zaphod"})
+	is.NoErr(err)
+	is.NoErr(s.Delete(ctx, license.DeleteParams{ID: buy("shop:6", "zaphod").ID}))
+	is.NoErr(s.StoreUsage(ctx))
+	notify(395)
+	notify(401)
+	return gone, got
+}
+
+// TestErasureStopped: erasure may stop after any of its Updates. A repeated call
+// finishes it, and then nothing stored names the customer. What is Trillian's stays.
+func TestErasureStopped(t *testing.T) {
+	for n := 0; ; n++ {
+		is := is.New(t)
+		st := &haltingStore{Store: memory.New(), left: unhalted}
+		s := newSeller(t, st)
+		gone, _ := live(t, st, s)
+		before := s.mustGet(t, gone.ID)
+		st.left = n
+		_, err := s.EraseCustomer(t.Context(), "zaphod")
+		st.left = unhalted
+		finished := err == nil
+		if !finished {
+			is.True(errors.Is(err, errHalted))
+			_, err = s.EraseCustomer(t.Context(), "zaphod")
+			is.NoErr(err)
+		}
+		if left := mentions(t, st, ofPerson...); len(left) > 0 {
+			t.Fatalf("stopped after %d Updates:\n%s", n, strings.Join(left, ""))
+		}
+		is.Equal(s.mustGet(t, gone.ID), before)
+		f := s.tell(t, "shop:2", event{At: onDay(402), CustomerID: "zaphod", State: "active", Until: license.To(onDay(800))})
+		is.Equal(f.Result, license.FulfillTransferred)
+		is.Equal(*s.mustGet(t, gone.ID).ExpiresAt, onDay(800))
+		if finished {
+			is.True(n > 5)
+			return
+		}
+	}
+}
+
+// TestTraces: a kind of entry or a type of event that names a customer is in the list
+// that deletion, transfer, correction and erasure go through. For a new one that names
+// none, extend impersonal.
+func TestTraces(t *testing.T) {
+	impersonal := []string{
+		"cursor", "dead_letter", "fold", "lease", "license_deleted", "plan", "purged", "revocation_list", "signing_key", "usage", "watermark", "webhook", "webhook_lane", "webhook_left",
+		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
+
+		license.EventPlanCreated, license.EventPlanUpdated, license.EventPlanDeleted, license.EventCustomerErased, license.EventLicensesExported,
+	}
+	known := func(name string) bool {
+		return slices.Contains(impersonal, name) || slices.Contains(license.TracedKinds(), name) || slices.Contains(license.TracedEvents(), name)
+	}
+	t.Run("declared", func(t *testing.T) {
+		declaration := regexp.MustCompile(`(?m)^(?:const )?\s*\w*[kK]ind\w*\s+= "([a-z_]+)"`)
+		for _, root := range []string{"..", "../../auth"} {
+			err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+				if err != nil || strings.HasPrefix(path, "internal/http") || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+					return err
+				}
+				text, err := fs.ReadFile(os.DirFS(root), path)
+				for _, found := range declaration.FindAllStringSubmatch(string(text), -1) {
+					if !known(found[1]) {
+						t.Errorf("%s: kind %q", path, found[1])
+					}
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for _, name := range license.EventTypes() {
+			if family, _, _ := strings.Cut(name, "."); !known(name) && !slices.Contains([]string{"webhook", "signing_key", "client", "operator"}, family) {
+				t.Errorf("event type %q", name)
+			}
+		}
+	})
+	t.Run("stored", func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		live(t, st, newSeller(t, st))
+		seen := map[string]bool{}
+		for q := (store.EntryQuery{}); ; {
+			entries, err := st.Entries(t.Context(), q)
+			is.NoErr(err)
+			if len(entries) == 0 {
+				break
+			}
+			for _, e := range entries {
+				seen[e.Kind] = true
+				q.AfterKind, q.After.ID = e.Kind, e.Key
+				text := strings.ToLower(e.Key + string(e.Data))
+				if !slices.Contains(license.TracedKinds(), e.Kind) && slices.ContainsFunc(ofPerson, func(word string) bool { return strings.Contains(text, word) }) {
+					t.Errorf("entry %s %s: %s", e.Kind, e.Key, e.Data)
+				}
+			}
+		}
+		events, err := st.Events(t.Context(), store.EventQuery{})
+		is.NoErr(err)
+		for _, e := range events {
+			seen[e.Type] = true
+			text := strings.ToLower(e.CustomerID + string(e.Data))
+			named := slices.ContainsFunc(ofPerson, func(word string) bool { return strings.Contains(text, word) })
+			if named && !slices.Contains(license.TracedEvents(), e.Type) {
+				t.Errorf("event %s: %s", e.Type, e.Data)
+			}
+		}
+		for _, name := range slices.Concat(license.TracedKinds(), license.TracedEvents()) {
+			if !seen[name] && name != "once" && name != "delivery" {
+				t.Errorf("%s was not stored, so nothing is known of it", name)
+			}
+		}
+	})
+}
