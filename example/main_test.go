@@ -196,7 +196,7 @@ func TestSeedOnRequest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	first := start(t, "-db", file, "-seed")
 	require.Contains(t, first.out.String(), "70, to look around")
-	is.Equal(licensesIn(t, first), 40)
+	is.Equal(licensesIn(t, first), 70)
 	first.end()
 	is.NoErr(<-first.ended)
 
