@@ -66,10 +66,9 @@ var arrows = map[string][]string{
 	"example/internal/admin":  {"auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},
 
-	"example/internal/selling":      {"licensing/license"},
-	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
-	"example/internal/smtpsink":     {},                                                                                        // for tests only
-	"example/program":               {"licensing/program"},
+	"example/internal/selling":  {"licensing/license"},
+	"example/internal/smtpsink": {}, // for tests only
+	"example/program":           {"licensing/program"},
 }
 
 // pure are the packages that import nothing but the standard library and each

@@ -1,11 +1,6 @@
 package record_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,8 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
-	"github.com/seed-d8a106b4/licensekit/store/memory"
-	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 func at(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
@@ -94,57 +87,4 @@ func TestDocumentsAreStrict(t *testing.T) {
 			require.Contains(t, err.Error(), "lic_1")
 		})
 	}
-}
-
-func unpack(t *testing.T, name string) []byte {
-	is := is.New(t)
-	f, err := os.Open(filepath.Join("../../../../example/internal/firstrelease/testdata", name))
-	is.NoErr(err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	is.NoErr(err)
-	data, err := io.ReadAll(z)
-	is.NoErr(err)
-	return data
-}
-
-// TestEarlierRecordsBecomeTheSameDocuments compares what a migration and an
-// import make of the records of the first release with what this package writes.
-func TestEarlierRecordsBecomeTheSameDocuments(t *testing.T) {
-	is := is.New(t)
-	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "licenses.db")
-	is.NoErr(os.WriteFile(path, unpack(t, "licenses.db.gz"), 0o600))
-	migrated, err := sqlite.Open(path)
-	is.NoErr(err)
-	defer migrated.Close()
-	imported := memory.New()
-	is.NoErr(store.Import(ctx, imported, bytes.NewReader(unpack(t, "archive.ndjson.gz"))))
-
-	rows, err := migrated.Licenses(ctx, store.LicenseQuery{})
-	is.NoErr(err)
-	others, err := imported.Licenses(ctx, store.LicenseQuery{})
-	is.NoErr(err)
-	require.Greater(t, len(rows), 10)
-	is.Equal(len(rows), len(others))
-	seats := 0 // compared
-	for i, row := range rows {
-		l, err := record.ReadLicense(row)
-		is.NoErr(err)
-		is.Equal(string(l.Row().Document), string(row.Document))
-		is.Equal(string(others[i].Document), string(row.Document))
-		activations, err := migrated.Activations(ctx, store.ActivationQuery{LicenseID: row.ID})
-		is.NoErr(err)
-		same, err := imported.Activations(ctx, store.ActivationQuery{LicenseID: row.ID})
-		is.NoErr(err)
-		is.Equal(len(activations), len(same))
-		for j, row := range activations {
-			a, err := record.ReadActivation(row)
-			is.NoErr(err)
-			is.Equal(string(a.Row().Document), string(row.Document))
-			is.Equal(string(same[j].Document), string(row.Document))
-			seats++
-		}
-	}
-	require.Greater(t, seats, 0)
 }
