@@ -1,8 +1,8 @@
 package store
 
-// archiveFormat is the version of the form of an archive. Formats 1, of the
-// first release, 2, and 3, whose licenses have no Text, are read as well.
-const archiveFormat = 4
+// archiveFormat is the format that Export writes, and the only one that Import
+// reads.
+const archiveFormat = 1
 
 // An archiveLine is one line of an archive. One field is set.
 type archiveLine struct {
@@ -12,8 +12,6 @@ type archiveLine struct {
 	Event      *Event       `json:"event,omitempty"`
 	Entry      *Entry       `json:"entry,omitempty"`
 	End        *archiveEnd  `json:"end,omitempty"` // the last line
-
-	dropped bool // of an earlier format, and not needed any more
 }
 
 type archiveHead struct {

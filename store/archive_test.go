@@ -135,52 +135,6 @@ func TestArchiveOfNothing(t *testing.T) {
 	is.Equal(archives[0], archives[1])
 }
 
-// TestImportOfFormat2 reads an archive whose records have no documents.
-func TestImportOfFormat2(t *testing.T) {
-	is := is.New(t)
-	const never = `"0001-01-01T00:00:00Z"`
-	archive := strings.ReplaceAll(`{"archive":{"format":2}}
-{"license":{"ID":"lic_1","Name":"<n>","ProductID":"p","CustomerID":"c","Key":"k","State":"active","StateReason":"","StateAt":"2030-01-01T00:00:00.001Z","StartsAt":never,"ExpiresAt":"2031-01-01T00:00:00Z","GraceSeconds":0,"MaxActivations":0,"LeaseSeconds":-1,"Entitlements":"eyJhIjoxLjB9","Metadata":null,"Revision":2,"CreatedAt":"1970-01-01T00:00:00Z","UpdatedAt":never}}
-{"activation":{"LicenseID":"lic_1","ID":"act_1","Fingerprint":"f","Name":"n","LeaseEndsAt":never,"EndedAt":never,"EndReason":"","CreatedAt":"1970-01-01T00:00:00.002Z","LastSeenAt":never,"Metadata":"e30="}}
-{"end":{"records":2}}
-`, "never", never)
-	st := memory.New()
-	is.NoErr(store.Import(t.Context(), st, strings.NewReader(archive)))
-	l, err := st.License(t.Context(), "lic_1")
-	is.NoErr(err)
-	is.Equal(l, store.License{
-		ID: "lic_1", Key: "k", CustomerID: "c", ProductID: "p", State: "active", ExpiresAt: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC),
-		Document: []byte(`{"name":"<n>","since":1893456000001,"seats":0,"entitlements":{"a":1.0},"revision":2,"created":0}`),
-	})
-	a, err := st.Activation(t.Context(), "lic_1", "f")
-	is.NoErr(err)
-	is.Equal(a, store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", Document: []byte(`{"name":"n","metadata":{},"created":2}`)})
-}
-
-// TestImportOfFormat3 reads an archive whose licenses have no text, but words and
-// other entries of an index.
-func TestImportOfFormat3(t *testing.T) {
-	is := is.New(t)
-	const archive = `{"archive":{"format":3}}
-{"license":{"ID":"lic_1","Key":"k","CustomerID":"c","ProductID":"p","State":"active","StartsAt":"0001-01-01T00:00:00Z","ExpiresAt":"2031-01-01T00:00:00Z","Document":"e30="}}
-{"entry":{"Kind":"word","Key":"acme lic_1"}}
-{"entry":{"Kind":"index.1.text","Key":"lic_1"}}
-{"entry":{"Kind":"indexed","Key":"k"}}
-{"end":{"records":4}}
-`
-	st := memory.New()
-	is.NoErr(store.Import(t.Context(), st, strings.NewReader(archive)))
-	l, err := st.License(t.Context(), "lic_1")
-	is.NoErr(err)
-	is.Equal(l, store.License{
-		ID: "lic_1", Key: "k", CustomerID: "c", ProductID: "p", State: "active", ExpiresAt: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), Document: []byte("{}"),
-	})
-	entries, err := st.Entries(t.Context(), store.EntryQuery{})
-	is.NoErr(err)
-	is.Equal(len(entries), 1)
-	is.Equal(entries[0].Kind, "indexed")
-}
-
 func TestImportRefuses(t *testing.T) {
 	is := is.New(t)
 	full := memory.New()
@@ -194,7 +148,8 @@ func TestImportRefuses(t *testing.T) {
 		"empty":          "",
 		"something else": `{"licenses":[]}`,
 		"headless":       strings.Join(lines[1:], ""),
-		"newer":          strings.Replace(archive, `"format":4`, `"format":5`, 1),
+		"newer format":   strings.Replace(archive, `"format":1`, `"format":2`, 1),
+		"no format":      strings.Replace(archive, `"format":1`, `"format":0`, 1),
 		"cut short":      strings.Join(lines[:len(lines)-2], ""),
 		"cut in a line":  archive[:len(archive)/2],
 		"a line lost":    lines[0] + strings.Join(lines[2:], ""),

@@ -18,7 +18,7 @@ const (
 // Import reads an archive that [Export] wrote into st, which must be new: if it
 // holds licenses, events or entries that an archive keeps, or has held events
 // before, the error is [ErrExists]. It writes in many Updates: when it fails,
-// begin again with an empty store. An archive that is cut short, or of a newer
+// begin again with an empty store. An archive that is cut short, or of another
 // format, is an error.
 func Import(ctx context.Context, st Store, r io.Reader) error {
 	if err := importArchive(ctx, st, r); err != nil {
@@ -37,15 +37,15 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 	if err := in.Decode(&head); err != nil || head.Archive == nil {
 		return errors.Join(errors.New("this is no archive"), err)
 	}
-	if f := head.Archive.Format; f < 1 || f > archiveFormat {
-		return fmt.Errorf("the archive has format %d; this version reads up to %d", f, archiveFormat)
+	if f := head.Archive.Format; f != archiveFormat {
+		return fmt.Errorf("the archive has format %d, and this version reads format %d; import it with the version that wrote it", f, archiveFormat)
 	}
 	var batch []archiveLine
 	records := 0
 	written := int64(0) // the bytes before the batch
 	for {
-		line, err := readLine(in, head.Archive.Format)
-		if err == io.EOF {
+		var line archiveLine
+		if err := in.Decode(&line); err == io.EOF {
 			return fmt.Errorf("the archive is cut short after %d records", records)
 		} else if err != nil {
 			return fmt.Errorf("record %d: %w", records+1, err)
@@ -65,20 +65,6 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 		batch = append(batch, line)
 		records++
 	}
-}
-
-// readLine reads one line of an archive of any format.
-func readLine(in *json.Decoder, format int) (line archiveLine, err error) {
-	if format > 2 {
-		err = in.Decode(&line)
-	} else {
-		var old line2
-		if err = in.Decode(&old); err == nil {
-			line, err = old.convert()
-		}
-	}
-	line.dropped = format < 4 && line.Entry != nil && isIndex3(line.Entry.Kind)
-	return line, err
 }
 
 // checkEmpty returns [ErrExists] if st holds anything that an archive keeps.
@@ -112,7 +98,6 @@ func importLines(ctx context.Context, st Store, batch []archiveLine) error {
 	var entries []Entry
 	for _, line := range batch {
 		switch {
-		case line.dropped:
 		case line.License != nil:
 			licenses = append(licenses, *line.License)
 		case line.Activation != nil:
