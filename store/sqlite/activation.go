@@ -12,7 +12,7 @@ import (
 const activationColumns = `license_id, id, fingerprint, lease_ends_at, ended_at, document`
 
 var (
-	selectActivations       = `SELECT ` + results(``, activationColumns) + ` FROM activation`
+	selectActivations       = `SELECT ` + results(``, activationColumns) + ` FROM activations`
 	activationByFingerprint = selectActivations + ` WHERE fingerprint = ? AND license_id = ?`
 )
 
@@ -58,7 +58,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 // fingerprints.
 func byFingerprint(q store.ActivationQuery) *selection {
 	s := &selection{exact: true}
-	s.add(selectActivations + ` INDEXED BY activation_fingerprint`)
+	s.add(selectActivations + ` INDEXED BY activations_fingerprint`)
 	if q.AfterFingerprint >= q.FingerprintPrefix && utf8.ValidString(q.FingerprintPrefix) {
 		s.and(`(fingerprint, license_id) > (?, ?)`, q.AfterFingerprint, q.AfterLicenseID)
 	} else {
@@ -78,9 +78,9 @@ func activations(q store.ActivationQuery) *selection {
 	ends := q.LeaseEnds
 	switch {
 	case !ends.IsZero():
-		s.add(` INDEXED BY activation_lease`)
+		s.add(` INDEXED BY activations_lease`)
 	case !q.LiveAt.IsZero():
-		s.add(` INDEXED BY activation_active`)
+		s.add(` INDEXED BY activations_active`)
 	}
 	s.and(`license_id = ?`, q.LicenseID)
 	if !q.LiveAt.IsZero() {
@@ -103,7 +103,7 @@ func activations(q store.ActivationQuery) *selection {
 
 var putActivations = forRows(places(6), func(rows string) string {
 	return `WITH added AS (VALUES ` + rows + `)
-		INSERT INTO activation (` + activationColumns + `) SELECT * FROM added
+		INSERT INTO activations (` + activationColumns + `) SELECT * FROM added
 		WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN licenses l ON l.id = column1 WHERE l.id IS NULL)
 		ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
 			lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, document = excluded.document`
@@ -116,7 +116,7 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 	if len(activations) == 1 {
 		a := activations[0]
 		n, err := t.count(ctx, `
-			UPDATE activation SET lease_ends_at = ?, ended_at = ?, document = ?
+			UPDATE activations SET lease_ends_at = ?, ended_at = ?, document = ?
 			WHERE license_id = ? AND id = ? AND fingerprint = ? AND EXISTS (SELECT 1 FROM licenses l WHERE l.id = license_id)`,
 			a.LeaseEndsAt, a.EndedAt, a.Document, a.LicenseID, a.ID, a.Fingerprint)
 		if err != nil || n > 0 {
@@ -149,6 +149,6 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 
 // DeleteActivations removes rows.
 func (t *tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
-	err := t.remove(ctx, `activation`, `license_id`, licenseID, `id`, ids)
+	err := t.remove(ctx, `activations`, `license_id`, licenseID, `id`, ids)
 	return wrap(err, "delete activations of license %s", licenseID)
 }

@@ -76,9 +76,9 @@ overwritten with zeros; [Store.Checkpoint] writes the log back after an erasure.
 
 # Licenses
 
-Licenses have a number as the key of their table. In a table by id their documents, of
-about a kilobyte, would be in its inner pages: it would take 2.7 times the space, and
-an update 2.7 times the time. The text that searches look in is in the row before the
+The table of licenses is by rowid. In a table by id their documents, of about a
+kilobyte, would be in its inner pages: it would take 2.7 times the space, and an
+update 2.7 times the time. The text that searches look in is in the row before the
 document, so that a search does not read what continues on other pages. A search takes
 about 1 ms of CPU for 1,000 licenses. An index of (id, text) would make that 0.3 ms,
 but an update that changes the text would take twice the time in the engine (26

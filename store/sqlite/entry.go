@@ -44,10 +44,10 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	s.add(selectEntries)
 	switch {
 	case q.Order == store.ByExpiry && q.Owner != "":
-		s.add(` INDEXED BY entry_owner`)
+		s.add(` INDEXED BY entries_owner`)
 		s.and(`kind = ? AND owner = ? AND owner <> ''`, q.Kind, q.Owner)
 	case q.Order == store.ByExpiry:
-		s.add(` INDEXED BY entry_expiry`)
+		s.add(` INDEXED BY entries_expiry`)
 		s.and(`kind = ?`, q.Kind)
 	case q.Kind == "":
 		s.and(`(kind, key) > (?, ?)`, q.AfterKind, q.After.ID)

@@ -26,11 +26,11 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	s.add(selectEvents)
 	switch {
 	case q.Subject != "":
-		s.add(` INDEXED BY event_subject`)
+		s.add(` INDEXED BY events_subject`)
 	case q.CustomerID != "":
-		s.add(` INDEXED BY event_customer`)
+		s.add(` INDEXED BY events_customer`)
 	case q.ProductID != "":
-		s.add(` INDEXED BY event_product`)
+		s.add(` INDEXED BY events_product`)
 	}
 	if q.Subject != "" {
 		s.and(`subject = ?`, q.Subject)

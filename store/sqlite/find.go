@@ -137,9 +137,9 @@ func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) (names []s
 	if err := q.Check(); err != nil {
 		return nil, wrap(err, "names of licenses")
 	}
-	column, index := `l.customer_id`, `license_customer`
+	column, index := `l.customer_id`, `licenses_customer`
 	if q.By == store.ByProduct {
-		column, index = `l.product_id`, `license_product`
+		column, index = `l.product_id`, `licenses_product`
 	}
 	s := &selection{}
 	s.add(`SELECT +` + column + ` "", count(*) "" FROM licenses l INDEXED BY ` + index)

@@ -194,7 +194,7 @@ func TestFailureOfOneMemberOfAGroup(t *testing.T) {
 			stop := func(int64) { end() }
 			during.Store(&stop)
 			defer during.Store(nil)
-			if _, err := tx.exec(ctx, `INSERT INTO entries (kind, key, owner, expires_at) SELECT 'x', n, '', 0 FROM (`+manyRows+`)`); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO entries (kind, key, owner, expires_at, move) SELECT 'x', n, '', 0, 0 FROM (`+manyRows+`)`); err != nil {
 				return fmt.Errorf("the statement was stopped: %v", err)
 			}
 			return tx.DeleteLicense(ctx, "bad")

@@ -82,23 +82,23 @@ func (s *selection) walk(q store.LicenseQuery) {
 	switch {
 	case q.IDs != nil:
 	case q.Order == store.ByExpiresAt && q.ProductID != "":
-		s.add(` INDEXED BY license_product_expiry`)
+		s.add(` INDEXED BY licenses_product_expiry`)
 	case q.Order == store.ByExpiresAt:
-		s.add(` INDEXED BY license_expiry`)
+		s.add(` INDEXED BY licenses_expiry`)
 	case q.Order == store.ByStartsAt && q.ProductID != "":
-		s.add(` INDEXED BY license_product_start`)
+		s.add(` INDEXED BY licenses_product_start`)
 	case q.Order == store.ByStartsAt:
-		s.add(` INDEXED BY license_start`)
+		s.add(` INDEXED BY licenses_start`)
 	case q.CustomerID != "" && q.ProductID != "":
-		s.add(` INDEXED BY license_customer_product`)
+		s.add(` INDEXED BY licenses_customer_product`)
 	case q.CustomerID != "":
-		s.add(` INDEXED BY license_customer`)
+		s.add(` INDEXED BY licenses_customer`)
 	case q.ProductID != "":
-		s.add(` INDEXED BY license_product`)
+		s.add(` INDEXED BY licenses_product`)
 	case q.State != "":
-		s.add(` INDEXED BY license_state`)
+		s.add(` INDEXED BY licenses_state`)
 	default:
-		s.add(` INDEXED BY license_id`)
+		s.add(` INDEXED BY licenses_id`)
 	}
 
 	filters := 0
@@ -133,7 +133,7 @@ func (s *selection) walk(q store.LicenseQuery) {
 
 // The id of a license that has activations left becomes NULL, which the table
 // refuses.
-var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activation WHERE license_id = ?), NULL, ?), ?, ?, ?, ?, ?, ?, ?, ?)`, func(rows string) string {
+var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activations WHERE license_id = ?), NULL, ?), ?, ?, ?, ?, ?, ?, ?, ?)`, func(rows string) string {
 	return `INSERT OR FAIL INTO licenses (` + licenseColumns + `) VALUES ` + rows
 })
 

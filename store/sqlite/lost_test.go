@@ -135,7 +135,7 @@ func TestFullDiskShowsInHealth(t *testing.T) {
 func TestMissingTables(t *testing.T) {
 	for table, status := range map[string]int{
 		"licenses": http.StatusServiceUnavailable, "events": http.StatusServiceUnavailable, "entries": http.StatusServiceUnavailable,
-		"activation": http.StatusOK,
+		"activations": http.StatusOK,
 	} {
 		t.Run(table, func(t *testing.T) {
 			is := is.New(t)

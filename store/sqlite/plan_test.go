@@ -107,10 +107,10 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 
 	_, err := r.License(ctx, "x")
 	is.True(err != nil) // the planner finds nothing
-	check("License", "USING INDEX license_id (id=?)")
+	check("License", "USING INDEX licenses_id (id=?)")
 	_, err = r.LicenseByKey(ctx, "x")
 	is.True(err != nil)
-	check("LicenseByKey", "USING INDEX license_key (key=?)")
+	check("LicenseByKey", "USING INDEX licenses_key (key=?)")
 	forEach(func(c []int) {
 		q := store.LicenseQuery{
 			CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), IDs: [][]string{nil, {"a"}, {"a", "b", "c"}}[c[3]],
@@ -119,26 +119,26 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		if q.Check() != nil {
 			return
 		}
-		index := "USING INDEX license_id (id"
+		index := "USING INDEX licenses_id (id"
 		switch {
 		case q.IDs != nil:
-			index = "USING INDEX license_id (id=?)"
+			index = "USING INDEX licenses_id (id=?)"
 		case q.Order == store.ByExpiresAt && q.ProductID != "":
-			index = "USING INDEX license_product_expiry (product_id=? AND expires_at"
+			index = "USING INDEX licenses_product_expiry (product_id=? AND expires_at"
 		case q.Order == store.ByStartsAt && q.ProductID != "":
-			index = "USING INDEX license_product_start (product_id=? AND starts_at"
+			index = "USING INDEX licenses_product_start (product_id=? AND starts_at"
 		case q.Order == store.ByExpiresAt:
-			index = "USING INDEX license_expiry (expires_at"
+			index = "USING INDEX licenses_expiry (expires_at"
 		case q.Order == store.ByStartsAt:
-			index = "USING INDEX license_start (starts_at"
+			index = "USING INDEX licenses_start (starts_at"
 		case q.CustomerID != "" && q.ProductID != "":
-			index = "USING INDEX license_customer_product (customer_id=? AND product_id=? AND id"
+			index = "USING INDEX licenses_customer_product (customer_id=? AND product_id=? AND id"
 		case q.CustomerID != "":
-			index = "USING INDEX license_customer (customer_id=? AND id"
+			index = "USING INDEX licenses_customer (customer_id=? AND id"
 		case q.ProductID != "":
-			index = "USING INDEX license_product (product_id=? AND id"
+			index = "USING INDEX licenses_product (product_id=? AND id"
 		case q.State != "":
-			index = "USING INDEX license_state (state=? AND id"
+			index = "USING INDEX licenses_state (state=? AND id"
 		}
 		_, err := r.Licenses(ctx, q)
 		is.NoErr(err)
@@ -148,15 +148,15 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 	searched := func(q store.LicenseQuery) string {
 		switch {
 		case q.CustomerID != "" && q.ProductID != "":
-			return "INDEX license_customer_product (customer_id=? AND product_id=? AND id"
+			return "INDEX licenses_customer_product (customer_id=? AND product_id=? AND id"
 		case q.CustomerID != "":
-			return "INDEX license_customer (customer_id=? AND id"
+			return "INDEX licenses_customer (customer_id=? AND id"
 		case q.ProductID != "":
-			return "INDEX license_product (product_id=? AND id"
+			return "INDEX licenses_product (product_id=? AND id"
 		case q.State != "":
-			return "INDEX license_state (state=? AND id"
+			return "INDEX licenses_state (state=? AND id"
 		}
-		return "INDEX license_id (id"
+		return "INDEX licenses_id (id"
 	}
 	forEach(func(c []int) {
 		q := store.LicenseQuery{
@@ -179,15 +179,15 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 			return
 		case q.Order == store.ByExpiresAt:
 			q.Expires = ranges[:4][c[4]]
-			index = "INDEX license_expiry (expires_at"
+			index = "INDEX licenses_expiry (expires_at"
 			if q.ProductID != "" {
-				index = "INDEX license_product_expiry (product_id=? AND expires_at"
+				index = "INDEX licenses_product_expiry (product_id=? AND expires_at"
 			}
 		case q.Order == store.ByStartsAt:
 			q.Starts = ranges[:4][c[4]]
-			index = "INDEX license_start (starts_at"
+			index = "INDEX licenses_start (starts_at"
 			if q.ProductID != "" {
-				index = "INDEX license_product_start (product_id=? AND starts_at"
+				index = "INDEX licenses_product_start (product_id=? AND starts_at"
 			}
 		}
 		if q.Order != store.ByID && q.CustomerID != "" {
@@ -203,7 +203,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		check(q, "USING COVERING "+index)
 	}, 2, 2, 2, 3, 4, 3)
-	for by, index := range map[store.NameOrder]string{store.ByCustomer: "license_customer (customer_id>?)", store.ByProduct: "license_product (product_id>?)"} {
+	for by, index := range map[store.NameOrder]string{store.ByCustomer: "licenses_customer (customer_id>?)", store.ByProduct: "licenses_product (product_id>?)"} {
 		_, err = r.LicenseNames(ctx, store.NamesQuery{By: by})
 		is.NoErr(err)
 		check(by, "USING COVERING INDEX "+index)
@@ -213,11 +213,11 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		q.FingerprintPrefix = "x"
 		_, err = r.Activations(ctx, q)
 		is.NoErr(err)
-		check(q, "USING INDEX activation_fingerprint (")
+		check(q, "USING INDEX activations_fingerprint (")
 	}
 	_, err = r.Activation(ctx, "x", "x")
 	is.True(err != nil)
-	check("Activation", "USING INDEX activation_fingerprint (fingerprint=? AND license_id=?)")
+	check("Activation", "USING INDEX activations_fingerprint (fingerprint=? AND license_id=?)")
 	forEach(func(c []int) {
 		q := store.ActivationQuery{LicenseID: "x", After: text[c[0]]}
 		if c[1] == 1 {
@@ -225,7 +225,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		_, err := r.Activations(ctx, q)
 		is.NoErr(err)
-		check(q, []string{"USING PRIMARY KEY (license_id=? AND id", "USING INDEX activation_active (license_id=? AND id"}[c[1]])
+		check(q, []string{"USING PRIMARY KEY (license_id=? AND id", "USING INDEX activations_active (license_id=? AND id"}[c[1]])
 	}, 2, 2)
 	for _, ends := range ranges[1:] {
 		part := "(license_id=? AND <expr>"
@@ -235,7 +235,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		q := store.ActivationQuery{LicenseID: "x", LeaseEnds: ends}
 		_, err = r.Activations(ctx, q)
 		is.NoErr(err)
-		check(q, "USING INDEX activation_lease "+part)
+		check(q, "USING INDEX activations_lease "+part)
 	}
 
 	forEach(func(c []int) {
@@ -245,11 +245,11 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		index := "USING INTEGER PRIMARY KEY (rowid"
 		switch {
 		case q.Subject != "":
-			index = "USING INDEX event_subject (subject=? AND rowid"
+			index = "USING INDEX events_subject (subject=? AND rowid"
 		case q.CustomerID != "":
-			index = "USING INDEX event_customer (customer_id=? AND rowid"
+			index = "USING INDEX events_customer (customer_id=? AND rowid"
 		case q.ProductID != "":
-			index = "USING INDEX event_product (product_id=? AND rowid"
+			index = "USING INDEX events_product (product_id=? AND rowid"
 		}
 		check(q, index)
 	}, 2, 2, 2, 2, 2)
@@ -261,7 +261,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		q := store.EntryQuery{Kind: "x", Order: store.ByExpiry, Owner: text[c[0]], Expires: ranges[c[1]], After: append(positions, store.Position{ID: "x"})[c[2]]}
 		_, err := r.Entries(ctx, q)
 		is.NoErr(err)
-		check(q, []string{"USING INDEX entry_expiry (kind=? AND expires_at", "USING INDEX entry_owner (kind=? AND owner=? AND expires_at"}[c[0]])
+		check(q, []string{"USING INDEX entries_expiry (kind=? AND expires_at", "USING INDEX entries_owner (kind=? AND owner=? AND expires_at"}[c[0]])
 	}, 2, len(ranges), len(positions)+1)
 	forEach(func(c []int) {
 		q := store.EntryQuery{Kind: "x", From: text[c[0]], Before: []string{"", "z"}[c[1]], After: store.Position{ID: []string{"", "y"}[c[2]]}, Descending: c[3] == 1}

@@ -37,10 +37,6 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	time.AfterFunc(time.Minute, func() { os.Exit(3) }) // whatever happens
-	if job == "migrate" {
-		fmt.Println("error:", migrateForever(os.Getenv("SQLITE_TEST_PATH")))
-		os.Exit(1)
-	}
 	st, err := Open(os.Getenv("SQLITE_TEST_PATH"))
 	if err == nil {
 		err = errors.Join(children[job](st, os.Getenv("SQLITE_TEST_NAME")), st.Close())
@@ -69,26 +65,6 @@ func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Re
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
 	return cmd, out
-}
-
-// migrateForever runs the second migration, prints a line before it would commit,
-// and waits.
-func migrateForever(path string) error {
-	c, err := connect(writerDSN(path, Options{}))
-	if err == nil {
-		_, err = begin(context.Background(), c, time.Now().Add(time.Second))
-	}
-	if err == nil {
-		var done int
-		if done, err = version(c); err == nil {
-			err = c.script(steps()[done])
-		}
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Println("migrated")
-	select {}
 }
 
 // createForever creates licenses, each with an event and an entry, and prints the
