@@ -17,7 +17,7 @@ func scanActivation(rows *sql.Rows) (a store.Activation, err error) {
 
 // Activation reads by the unique fingerprint.
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	a, err := one(ctx, r, scanActivation, `SELECT `+activationColumns+` FROM licensing_activation a
+	a, err := one(ctx, r, scanActivation, `SELECT `+activationColumns+` FROM licensing_activations a
 		WHERE a.fingerprint = $1 AND a.license_id = $2`, fingerprint, licenseID)
 	return a, about(err, "activation of license %s by %q", licenseID, fingerprint)
 }
@@ -49,7 +49,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 // byFingerprint selects the activations of all licenses with a prefix of their
 // fingerprints.
 func byFingerprint(q store.ActivationQuery) *selection {
-	s := from(activationColumns, "licensing_activation a")
+	s := from(activationColumns, "licensing_activations a")
 	s.and("a.fingerprint >= ?", q.FingerprintPrefix)
 	if end := store.PrefixEnd(q.FingerprintPrefix); end != "" {
 		s.and("a.fingerprint < ?", end)
@@ -64,7 +64,7 @@ func byFingerprint(q store.ActivationQuery) *selection {
 
 // activations begins a selection of what q matches.
 func activations(q store.ActivationQuery) *selection {
-	s := from(activationColumns, "licensing_activation a")
+	s := from(activationColumns, "licensing_activations a")
 	s.and("a.license_id = ?", q.LicenseID)
 	if !q.LiveAt.IsZero() {
 		s.and("a.ended_at IS NULL AND (a.lease_ends_at IS NULL OR a.lease_ends_at > ?)", q.LiveAt.UnixMilli())
@@ -106,11 +106,11 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 	}
 	n, err := t.writeRows(ctx, rows, `
 		WITH added (`+bare(activationColumns)+`) AS MATERIALIZED (`+recordset(activationKinds)+`)
-		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
+		INSERT INTO licensing_activations (`+bare(activationColumns)+`)
 		SELECT `+bare(activationColumns)+` FROM added
 		WHERE $2 = (SELECT count(*) FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
 		AND NOT EXISTS (
-			SELECT FROM added a JOIN licensing_activation other
+			SELECT FROM added a JOIN licensing_activations other
 			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)
 		ON CONFLICT (license_id, id) DO UPDATE SET
 			fingerprint = excluded.fingerprint, lease_ends_at = excluded.lease_ends_at,
@@ -150,6 +150,6 @@ func (t tx) putInOrder(ctx context.Context, activations []store.Activation) erro
 // DeleteActivations deletes by the primary key, all activations in one
 // statement. It deletes none if one of them is missing.
 func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
-	err := t.remove(ctx, "licensing_activation", "license_id", licenseID, "id", ids)
+	err := t.remove(ctx, "licensing_activations", "license_id", licenseID, "id", ids)
 	return about(err, "delete activations of license %s", licenseID)
 }

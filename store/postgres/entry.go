@@ -23,7 +23,7 @@ func scanEntry(rows *sql.Rows) (e store.Entry, err error) {
 
 // Entry reads by the primary key.
 func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	e, err := one(ctx, r, scanEntry, `SELECT `+entryColumns+` FROM licensing_records e WHERE e.kind = $1 AND e.key = $2`, kind, key)
+	e, err := one(ctx, r, scanEntry, `SELECT `+entryColumns+` FROM licensing_entries e WHERE e.kind = $1 AND e.key = $2`, kind, key)
 	return e, about(err, "%s entry", kind) // a key may be a credential
 }
 
@@ -33,7 +33,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	if err := q.Check(); err != nil {
 		return nil, about(err, "%s entries", q.Kind)
 	}
-	s := from(entryColumns, "licensing_records e")
+	s := from(entryColumns, "licensing_entries e")
 	if q.Kind != "" {
 		s.and("e.kind = ?", q.Kind)
 	}
@@ -98,7 +98,7 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 		rows = append(rows, row)
 	}
 	_, err := t.writeRows(ctx, rows, `
-		INSERT INTO licensing_records (`+bare(entryColumns)+`) `+recordset("tttdiii")+`
+		INSERT INTO licensing_entries (`+bare(entryColumns)+`) `+recordset("tttdiii")+`
 		ON CONFLICT (kind, key) DO UPDATE SET
 			owner = excluded.owner, data = excluded.data, expires_at = excluded.expires_at, created_at = excluded.created_at,
 			move = excluded.move`)
@@ -108,7 +108,7 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 // DeleteEntries deletes by the primary key, all entries in one statement. It
 // deletes none if one of them is missing.
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	return about(t.remove(ctx, "licensing_records", "kind", kind, "key", keys), "delete %s entries", kind)
+	return about(t.remove(ctx, "licensing_entries", "kind", kind, "key", keys), "delete %s entries", kind)
 }
 
 // remove deletes the rows of a group with the given ids, or none if one of them

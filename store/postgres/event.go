@@ -20,7 +20,7 @@ func scanEvent(rows *sql.Rows) (e store.Event, err error) {
 // Events walks the feed, or the subject's, the customer's or the product's part
 // of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
-	s := from(eventColumns, "licensing_history e")
+	s := from(eventColumns, "licensing_events e")
 	s.leading("e.subject", q.Subject)
 	s.leading("e.customer_id", q.CustomerID)
 	s.leading("e.product_id", q.ProductID)
@@ -36,7 +36,7 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 }
 
 // lastSeq is the highest number that an event has had.
-const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema WHERE version = 1), (SELECT max(seq) FROM licensing_history))`
+const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema WHERE version = 1), (SELECT max(seq) FROM licensing_events))`
 
 // AppendEvents gives the events the next numbers. They are committed in order,
 // because the Update holds the schema's lock until it has committed.
@@ -77,7 +77,7 @@ func (t tx) appendEvents(ctx context.Context, events []store.Event) (seqs []int6
 	if err := t.mayWrite(ctx); err != nil {
 		return nil, err
 	}
-	insert := `INSERT INTO licensing_history (` + bare(eventColumns) + `) ` + recordset("ittitttttd")
+	insert := `INSERT INTO licensing_events (` + bare(eventColumns) + `) ` + recordset("ittitttttd")
 	if !numbered {
 		insert = strings.Replace(insert, "(r->>0)::bigint", lastSeq+" + (r->>0)::bigint", 1)
 	}
@@ -88,7 +88,7 @@ func (t tx) appendEvents(ctx context.Context, events []store.Event) (seqs []int6
 
 // ReplaceEvent updates by the primary key.
 func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
-	n, err := t.write(ctx, `UPDATE licensing_history SET customer_id = $2, data = $3 WHERE seq = $1`,
+	n, err := t.write(ctx, `UPDATE licensing_events SET customer_id = $2, data = $3 WHERE seq = $1`,
 		e.Seq, e.CustomerID, document(e.Data))
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
@@ -101,8 +101,8 @@ func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
 func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
 	n, err := t.write(ctx, `
 		WITH kept AS (UPDATE licensing_schema SET removed_seq = `+lastSeq+`
-			WHERE version = 1 AND removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_history))
-		DELETE FROM licensing_history WHERE seq = ANY (ARRAY(
-			SELECT seq FROM licensing_history WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
+			WHERE version = 1 AND removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_events))
+		DELETE FROM licensing_events WHERE seq = ANY (ARRAY(
+			SELECT seq FROM licensing_events WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
 	return int(n), about(err, "delete events through %d", through)
 }

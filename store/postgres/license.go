@@ -118,7 +118,7 @@ func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error
 		SELECT `+bare(licenseColumns)+` FROM added
 		WHERE $2 AND NOT EXISTS (SELECT FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT id FROM added)))
 		AND NOT EXISTS (SELECT FROM licensing_licenses l WHERE l.key = ANY (ARRAY(SELECT key FROM added)))
-		AND NOT EXISTS (SELECT FROM licensing_activation a WHERE a.license_id = ANY (ARRAY(SELECT id FROM added)))`,
+		AND NOT EXISTS (SELECT FROM licensing_activations a WHERE a.license_id = ANY (ARRAY(SELECT id FROM added)))`,
 		len(ids) == len(licenses) && len(keys) == len(licenses))
 	if err == nil && int(n) < len(licenses) {
 		err = store.ErrExists

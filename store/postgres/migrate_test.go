@@ -42,5 +42,5 @@ func TestOwnMigrations(t *testing.T) {
 	is := is.New(t)
 	texts, err := migrations(migrationFiles)
 	is.NoErr(err)
-	is.Equal(len(texts), 4)
+	is.Equal(len(texts), 1)
 }

@@ -19,10 +19,10 @@ const maxIdentifier = 63
 type schema struct {
 	name   string // as in the catalog
 	quoted string // as in a statement
-	// lock is the key of the advisory lock that migrations of this schema take,
-	// and that Updates of earlier versions took: there is no row to lock before
-	// the first migration. If two schemas of a database happen to share a key,
-	// their migrations wait for each other; that is the only effect.
+	// lock is the key of the advisory lock that migrations of this schema take:
+	// there is no row to lock before the first one. If two schemas of a database
+	// happen to share a key, their migrations wait for each other; that is the only
+	// effect.
 	lock int64
 }
 

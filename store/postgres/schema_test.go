@@ -11,13 +11,13 @@ import (
 
 func TestSchemaNames(t *testing.T) {
 	for _, test := range []struct{ name, table string }{
-		{"", `"public".licensing_tally`},
-		{"public", `"public".licensing_tally`},
-		{"Acme Inc.", `"Acme Inc.".licensing_tally`},
-		{`a"b`, `"a""b".licensing_tally`},
-		{`"; DROP SCHEMA public; --`, `"""; DROP SCHEMA public; --".licensing_tally`},
-		{"licensing_acme", `"licensing_acme".licensing_tally`},
-		{strings.Repeat("x", 63), `"` + strings.Repeat("x", 63) + `".licensing_tally`},
+		{"", `"public".licensing_entries`},
+		{"public", `"public".licensing_entries`},
+		{"Acme Inc.", `"Acme Inc.".licensing_entries`},
+		{`a"b`, `"a""b".licensing_entries`},
+		{`"; DROP SCHEMA public; --`, `"""; DROP SCHEMA public; --".licensing_entries`},
+		{"licensing_acme", `"licensing_acme".licensing_entries`},
+		{strings.Repeat("x", 63), `"` + strings.Repeat("x", 63) + `".licensing_entries`},
 		{"pg_temp", ""},
 		{"a\x00b", ""},
 		{"a\xffb", ""},
@@ -32,7 +32,7 @@ func TestSchemaNames(t *testing.T) {
 			continue
 		}
 		is.NoErr(err)
-		is.Equal(s.in("licensing_tally"), test.table)
+		is.Equal(s.in("licensing_entries"), test.table)
 	}
 }
 

@@ -29,24 +29,24 @@ var fill = []string{
 		'license ' || i || ' customer product_ some words of metadata',
 		convert_to('{"name":"License ' || i || '","seats":5,"metadata":{"note":"some words of metadata"},"revision":1}', 'UTF8')
 		FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_records SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
+	`INSERT INTO licensing_entries SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
 		FROM licensing_licenses`,
-	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
+	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document)
 		SELECT id, 'act_' || n, 'fingerprint_' || n, 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '{}'
 		FROM licensing_licenses, generate_series(1, 2) AS n`,
-	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
+	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document)
 		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}'
 		FROM generate_series(1, 1500) AS n`,
-	`INSERT INTO licensing_history (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
+	`INSERT INTO licensing_events (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
 		SELECT row_number() OVER (ORDER BY id, n), 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
 		FROM generate_series(1, 3) AS n, licensing_licenses`,
-	`INSERT INTO licensing_records SELECT
+	`INSERT INTO licensing_entries SELECT
 		CASE WHEN i % 10 = 0 THEN 'session' ELSE 'token' END, md5(i::text), CASE WHEN i % 10 = 0 THEN '' ELSE 'owner_' || i % 300 END, '{}',
 		CASE WHEN i % 100 = 0 THEN -62135596800000 ELSE 1700000000000 + i END, i, 1 FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_records SELECT 'delivery', 'webhook_' || i % 20 || '/dlv_' || lpad(i::text, 10, '0'),
+	`INSERT INTO licensing_entries SELECT 'delivery', 'webhook_' || i % 20 || '/dlv_' || lpad(i::text, 10, '0'),
 		CASE WHEN i % 100 = 0 THEN 'webhook_' || i % 20 ELSE '' END, '{}', i, i, 0 FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_records SELECT 'count', 'customer/customer_' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, $1 / 10) AS i`,
-	`INSERT INTO licensing_records SELECT 'count', 'created/' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, 5000) AS i`,
+	`INSERT INTO licensing_entries SELECT 'count', 'customer/customer_' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, $1 / 10) AS i`,
+	`INSERT INTO licensing_entries SELECT 'count', 'created/' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, 5000) AS i`,
 }
 
 // filled returns a store on large tables, the recorder of its statements, and a
