@@ -39,10 +39,15 @@ package may write to them, because it assigns the event numbers.
 
 [New] creates the tables or upgrades them from an older version as needed. A
 host that migrates with another role, or before a deployment, calls [Migrate]
-separately; New then only checks the version. New refuses tables of a newer
-version. There is no downgrade except restoring a backup. A process of an older
-version that still runs after a migration does not find the tables, whose names have
-changed, and all its calls fail.
+separately; New then only checks the version. There is no downgrade except restoring
+a backup.
+
+The table licensing_schema has one row, with the version of the tables and the lowest
+version of the package that can use them. If a migration only adds to the tables,
+processes of the earlier version can start and serve while those of the new version
+replace them. New refuses tables that its version cannot use, and does not change
+them. The changelog says of each release whether the schema is unchanged, has
+additions, or needs every process of the earlier version to be stopped first.
 
 # Connections
 

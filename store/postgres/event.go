@@ -36,7 +36,7 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 }
 
 // lastSeq is the highest number that an event has had.
-const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema WHERE version = 1), (SELECT max(seq) FROM licensing_events))`
+const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema), (SELECT max(seq) FROM licensing_events))`
 
 // AppendEvents gives the events the next numbers. They are committed in order,
 // because the Update holds the schema's lock until it has committed.
@@ -101,7 +101,7 @@ func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
 func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
 	n, err := t.write(ctx, `
 		WITH kept AS (UPDATE licensing_schema SET removed_seq = `+lastSeq+`
-			WHERE version = 1 AND removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_events))
+			WHERE removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_events))
 		DELETE FROM licensing_events WHERE seq = ANY (ARRAY(
 			SELECT seq FROM licensing_events WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
 	return int(n), about(err, "delete events through %d", through)

@@ -16,6 +16,11 @@ var migrationFiles embed.FS
 // migrations returns the text of each migration, in order. The n-th file is named
 // migrations/n_….sql, with n in four digits. It is plain SQL, its tables are in
 // the first schema of search_path, and it never changes after a release.
+//
+// After a migration that only adds tables, indexes and columns that may be missing
+// from an INSERT, earlier versions can still use the tables. Any other sets usable_from
+// to its own number, and renames the tables that a process of an earlier version which
+// still runs must not use.
 func migrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted
 	if err != nil {
@@ -45,8 +50,8 @@ func migrations(files fs.FS) ([]string, error) {
 // the one that serves. The serving role then needs USAGE on the schema, and
 // SELECT, INSERT, UPDATE and DELETE on its tables.
 //
-// There is no downgrade: Migrate returns an error if the tables are of a newer
-// version than this package knows.
+// There is no downgrade. Tables of a newer version that this one can use stay as they
+// are. If it cannot use them, Migrate returns an error.
 func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
 	schema, err := newSchema(opts.Schema)
 	if err != nil {
@@ -73,10 +78,11 @@ func (s schema) prepare(ctx context.Context, db *sql.DB) error {
 }
 
 // version returns the version of the tables, 0 if there are none, or an error if
-// it is above newest.
+// a program of version own cannot use them.
 func (s schema) version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, newest int) (version int, err error) {
+}, own int) (version int, err error) {
+	var usableFrom int
 	var encoding string
 	var exists bool
 	// Query the catalog itself: to_regclass may use what the connection cached
@@ -85,7 +91,7 @@ func (s schema) version(ctx context.Context, q interface {
 		SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'licensing_schema')`,
 		s.name).Scan(&encoding, &exists)
 	if err == nil && exists {
-		err = q.QueryRowContext(ctx, s.in(`SELECT coalesce(max(version), 0) FROM licensing_schema`)).Scan(&version)
+		err = q.QueryRowContext(ctx, s.in(`SELECT version, usable_from FROM licensing_schema`)).Scan(&version, &usableFrom)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -94,8 +100,9 @@ func (s schema) version(ctx context.Context, q interface {
 		return 0, explain(err)
 	case encoding != "UTF8":
 		return 0, fmt.Errorf("the database is encoded in %s; create one with ENCODING 'UTF8'", encoding)
-	case version > newest:
-		return 0, fmt.Errorf("the tables have version %d, but this program supports at most version %d; update the program", version, newest)
+	case usableFrom > own:
+		return 0, fmt.Errorf("the tables have version %d, which programs can use from version %d on; this program has version %d; update it",
+			version, usableFrom, own)
 	}
 	return version, nil
 }
@@ -139,7 +146,7 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 	exec(`SET LOCAL search_path = ` + s.quoted)
 	for n := version; n < len(texts); n++ {
 		exec(texts[n])
-		exec(fmt.Sprintf(`INSERT INTO licensing_schema (version) VALUES (%d)`, n+1))
+		exec(fmt.Sprintf(`UPDATE licensing_schema SET version = %d`, n+1))
 	}
 	if err != nil {
 		return err

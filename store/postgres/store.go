@@ -45,9 +45,9 @@ var _ store.Store = (*Store)(nil)
 // are up to date, it changes nothing and needs no more privileges than the
 // Store itself.
 //
-// It returns an error if the schema name is invalid, a newer version of this
-// package created the tables, or the database encoding is not UTF8. It
-// returns [store.ErrUnavailable] if the database cannot be reached.
+// It returns an error if the schema name is invalid, a newer version of this package
+// has upgraded the tables in a way that this one cannot use, or the database encoding
+// is not UTF8. It returns [store.ErrUnavailable] if the database cannot be reached.
 func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 	schema, err := newSchema(opts.Schema)
 	if err != nil {
@@ -78,9 +78,8 @@ func (s *Store) Close() error {
 // beginView takes the snapshot immediately rather than at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
 
-// lock takes the schema's lock, a row that every schema has and that nothing
-// changes or removes.
-const lock = `SELECT FROM licensing_schema WHERE version = 1 FOR UPDATE`
+// lock takes the schema's lock, the one row of a table that nothing removes.
+const lock = `SELECT FROM licensing_schema FOR UPDATE`
 
 // beginUpdate returns the statements that begin an Update and wait up to wait
 // for the schema's lock. While the transaction holds the lock, its statements

@@ -78,9 +78,12 @@ func restore(ctx context.Context, backup, path string) error {
 			return err
 		}
 		defer c.close()
-		if n, err := version(c); err != nil {
+		switch n, err := version(c); {
+		case primary(code(err)) == lib.SQLITE_CORRUPT:
+			return sentinel(err)
+		case err != nil:
 			return err
-		} else if n == 0 {
+		case n == 0:
 			return errNotSQLite
 		}
 		return check(ctx, c)

@@ -13,10 +13,15 @@ in pure Go.
 # The file
 
 [Open] creates the file, with permissions for its owner only, in a folder that
-must exist. It refuses a file of another program, and one that a newer version of
-this package has written, and does not change it. It migrates a file of an older
-version, each step in its own transaction. To return to the older version, restore
-a backup.
+must exist. It migrates a file of an older version, each step in its own transaction.
+To return to the older version, restore a backup.
+
+The table schema has one row, with the version of the schema and the lowest version
+of this package that can use it. If a newer version has only added to the schema, Open
+uses the file as it is, so that processes of both versions may have it open. Open
+refuses a file that its version cannot use, and a file of another program, and does
+not change them. The changelog says of each release whether the schema is unchanged,
+has additions, or needs every process of the earlier version to be stopped first.
 
 While the store is open, and after a crash, the newest changes are in a second
 file beside it with the suffix -wal. A third file, -shm, coordinates processes.

@@ -17,14 +17,21 @@ import (
 const applicationID = 0x6c6b6974
 
 // migrations are the steps from an empty file to the current schema, in order of
-// their names. The user_version of a file is the number of steps it has had. A
-// released step never changes.
+// their names. A released step never changes.
+//
+// After a step that only adds tables, indexes and columns that may be missing from
+// an INSERT, earlier versions can still use the file. Any other step sets usable_from
+// to its own number, and renames the tables that a process of an earlier version which
+// still runs must not use.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// steps returns the text of each migration.
-func steps() []string {
+// steps has the text of each migration. Their number is the version of the schema
+// that this program has.
+var steps = readSteps()
+
+func readSteps() []string {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		panic(err) // the pattern is ours
@@ -120,26 +127,30 @@ var errNotSQLite = errors.New("this is not a SQLite file; it was not changed; us
 // fileState reads what identifies a file. It is one statement, because another process
 // may be creating the tables.
 const fileState = `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
-	(SELECT count(*) FROM sqlite_schema)`
+	(SELECT count(*) FROM sqlite_schema), (SELECT count(*) FROM sqlite_schema WHERE name = 'schema')`
 
-// version returns how many migrations the file has had, or an error if it is not
-// a file of this package.
+// version returns the version of the file's schema, which is how many migrations it
+// has had, or an error if this program cannot use the file.
 func version(c *conn) (int, error) {
-	var id, n, tables int64
-	err := c.query(context.Background(), fileState, nil, func(r *row) { id, n, tables = r.integer(), r.integer(), r.integer() })
+	var id, user, tables, schemas int64
+	err := c.query(context.Background(), fileState, nil, func(r *row) {
+		id, user, tables, schemas = r.integer(), r.integer(), r.integer(), r.integer()
+	})
 	if primary(code(err)) == lib.SQLITE_NOTADB {
 		return 0, fmt.Errorf("%w: %w", errNotSQLite, err)
 	} else if err != nil {
 		return 0, err
 	}
-	if id == applicationID {
-		if known := int64(len(steps())); n > known {
-			return 0, fmt.Errorf("a newer version of this program has written this file (schema %d; this version supports up to %d); "+
-				"it was not changed; install the newer version or restore a backup", n, known)
+	if id == applicationID && schemas == 1 {
+		var n, usableFrom int64
+		err := c.query(context.Background(), `SELECT version, usable_from FROM schema`, nil, func(r *row) { n, usableFrom = r.integer(), r.integer() })
+		if known := int64(len(steps)); err == nil && usableFrom > known {
+			err = fmt.Errorf("a newer version of this program has written this file (schema %d, usable from %d on; this version has %d); "+
+				"it was not changed; install the newer version or restore a backup", n, usableFrom, known)
 		}
-		return int(n), nil
+		return int(n), err
 	}
-	if id != 0 || n != 0 || tables != 0 {
+	if id != 0 || user != 0 || tables != 0 {
 		return 0, fmt.Errorf("this is a SQLite file of another program (application id %#x, %d tables and indexes); "+
 			"it was not changed; use another path", id, tables)
 	}
@@ -180,8 +191,7 @@ func migrate(c *conn, deadline time.Time) error {
 	if mode != "wal" {
 		return fmt.Errorf("the file system does not support a write-ahead log (journal mode %q); put the file on a local disk", mode)
 	}
-	steps := steps()
-	if done, err := version(c); err != nil || done == len(steps) {
+	if done, err := version(c); err != nil || done >= len(steps) {
 		return err
 	}
 	// A migration may sort a whole table.
@@ -193,7 +203,7 @@ func migrate(c *conn, deadline time.Time) error {
 		if err != nil {
 			return err
 		}
-		if done == len(steps) {
+		if done >= len(steps) {
 			return c.script("PRAGMA temp_store = memory")
 		}
 		if _, err := begin(context.Background(), c, deadline); err != nil {
@@ -201,7 +211,7 @@ func migrate(c *conn, deadline time.Time) error {
 		}
 		// Another process may have come first.
 		if done, err = version(c); err == nil && done < len(steps) {
-			err = c.script(fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d",
+			err = c.script(fmt.Sprintf("%s; PRAGMA application_id = %d; UPDATE schema SET version = %d",
 				steps[done], applicationID, done+1))
 		}
 		if err == nil {

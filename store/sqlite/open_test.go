@@ -160,7 +160,8 @@ func TestFileOfAnotherIsRefusedAndLeft(t *testing.T) {
 		"tables in WAL":     {script(`PRAGMA journal_mode = WAL; CREATE TABLE cat (name TEXT)`), "another program"},
 		"application id":    {script(`PRAGMA application_id = 17`), "another program"},
 		"version alone":     {script(`PRAGMA user_version = 17`), "another program"},
-		"ours, but newer":   {script(fmt.Sprintf(`PRAGMA journal_mode = WAL; PRAGMA application_id = %d; PRAGMA user_version = 99; CREATE TABLE cat (name TEXT)`, applicationID)), "newer version"},
+		"ours, but newer":   {script(fmt.Sprintf(`PRAGMA journal_mode = WAL; PRAGMA application_id = %d; CREATE TABLE schema (version, usable_from, note); INSERT INTO schema VALUES (99, 98, '')`, applicationID)), "newer version"},
+		"ours, no schema":   {script(fmt.Sprintf(`PRAGMA application_id = %d; CREATE TABLE cat (name TEXT)`, applicationID)), "another program"},
 		"log not yet empty": {makeCrashed, "another program"},
 	}
 	for name, tt := range tests {
@@ -303,7 +304,7 @@ func TestOpeningAgainMigratesNothing(t *testing.T) {
 	defer c.close()
 	n, err := version(c)
 	is.NoErr(err)
-	is.Equal(n, len(steps()))
+	is.Equal(n, len(steps))
 	names, err := migrations.ReadDir("migrations")
 	is.NoErr(err)
 	for i, name := range names { // in order, without a gap

@@ -63,9 +63,10 @@ const maxViews = 16
 // Open opens the store in the file at path and creates the file if it does not
 // exist. The path is relative or absolute and not a URI. Its folder must exist.
 //
-// Open returns an error, and does not change the file, if another program or a
-// newer version of this package has written it. If there is no file, or a backup,
-// beside the -wal or -shm of another database, the error wraps [os.ErrExist].
+// Open returns an error, and does not change the file, if another program has written
+// it, or a newer version of this package whose schema this one cannot use. If there is
+// no file, or a backup, beside the -wal or -shm of another database, the error wraps
+// [os.ErrExist].
 func Open(path string) (*Store, error) { return OpenWith(path, Options{}) }
 
 // OpenWith is [Open] with options.

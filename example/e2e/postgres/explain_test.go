@@ -76,7 +76,7 @@ func explain(t *testing.T, conn *sql.Conn, s statement) node {
 // a filter of more rows than a few pages hold. Sorting fewer rows is sometimes the
 // cheapest way to return them in order.
 func faults(n node) (found []string) {
-	if n.Type == "Seq Scan" && n.Relation != "licensing_schema" { // which has a row for each migration
+	if n.Type == "Seq Scan" && n.Relation != "licensing_schema" { // which has one row
 		found = append(found, "Seq Scan of "+n.Relation)
 	}
 	if rows := (n.Rows + n.Filtered + n.Joined) * n.Loops; rows > mostRows {

@@ -47,34 +47,67 @@ func TestManyProcessesStartConcurrently(t *testing.T) {
 	wg.Wait()
 	is.NoErr(errors.Join(errs...))
 
-	var versions int
-	is.NoErr(admin.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_schema`).Scan(&versions))
-	is.Equal(versions, 1) // each migration ran once
+	var rows, version int
+	is.NoErr(admin.QueryRow(`SELECT count(*), max(version) FROM `+quote(schema)+`.licensing_schema`).Scan(&rows, &version))
+	is.Equal(rows, 1)
+	is.Equal(version, 1)
 	found, err := newStore(t, admin, schema).Licenses(t.Context(), store.LicenseQuery{})
 	is.NoErr(err)
 	is.Equal(len(found), len(errs))
 }
 
-func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
+// TestNewerSchema: a program uses newer tables that are usable from its version on,
+// and refuses any others without changing them.
+//
+// Fault: a rolling deployment stops at the first process that restarts with the
+// earlier version, or an earlier version writes what a later one cannot read.
+func TestNewerSchema(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	db := open(t, "pgx", sharedDSN(t))
 	opts := postgres.Options{Schema: newSchema(t, db)}
-	st := newStore(t, db, opts.Schema)
-	is.NoErr(create(t, st, "lic_1"))
-	_, err := db.Exec(`INSERT INTO ` + quote(opts.Schema) + `.licensing_schema (version) VALUES (9000)`)
-	is.NoErr(err)
+	in := func(stmt string) string { return strings.ReplaceAll(stmt, "S.", quote(opts.Schema)+".") }
+	running := newStore(t, db, opts.Schema) // during the migrations
+	is.NoErr(create(t, running, "lic_1"))
 
+	_, err := db.Exec(in(`ALTER TABLE S.licensing_licenses ADD COLUMN note text;
+		ALTER TABLE S.licensing_entries ADD COLUMN note text NOT NULL DEFAULT 'none';
+		UPDATE S.licensing_schema SET version = 9000`))
+	is.NoErr(err)
+	is.NoErr(postgres.Migrate(ctx, db, opts)) // changes nothing
+	started, err := postgres.New(ctx, db, opts)
+	is.NoErr(err)
+	for i, st := range []store.Store{running, started} {
+		id := fmt.Sprint("lic_new_", i)
+		is.NoErr(create(t, st, id))
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			return errors.Join(tx.UpdateLicense(ctx, store.License{ID: id, Key: id, State: store.StateRevoked}),
+				tx.PutActivations(ctx, store.Activation{LicenseID: id, ID: "act", Fingerprint: "f"}),
+				tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: id}))
+		}))
+		l, err := st.License(ctx, id)
+		is.NoErr(err)
+		is.Equal(l.State, store.StateRevoked)
+		_, err = st.Activation(ctx, id, "f")
+		is.NoErr(err)
+		_, err = st.Entry(ctx, "kind", id)
+		is.NoErr(err)
+	}
+	events, err := started.Events(ctx, store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(len(events), 3)
+
+	_, err = db.Exec(in(`UPDATE S.licensing_schema SET usable_from = 2`))
+	is.NoErr(err)
 	_, err = postgres.New(ctx, db, opts)
-	is.True(err != nil)
-	require.Contains(t, err.Error(), "version 9000") // names the version of the tables
-	is.True(!errors.Is(err, store.ErrUnavailable))
-	err = postgres.Migrate(ctx, db, opts)
-	is.True(err != nil)
-	require.Contains(t, err.Error(), "version 9000")
-
-	_, err = st.License(ctx, "lic_1") // a running store continues
-	is.NoErr(err)
+	for _, err := range []error{err, postgres.Migrate(ctx, db, opts)} {
+		is.True(err != nil)
+		require.Contains(t, err.Error(), "version 9000, which programs can use from version 2 on; this program has version 1")
+		is.True(!errors.Is(err, store.ErrUnavailable))
+	}
+	var version, usableFrom int
+	is.NoErr(db.QueryRow(in(`SELECT version, usable_from FROM S.licensing_schema`)).Scan(&version, &usableFrom))
+	is.Equal([]int{version, usableFrom}, []int{9000, 2})
 }
 
 func TestSchemaNames(t *testing.T) {

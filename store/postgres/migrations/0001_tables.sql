@@ -7,11 +7,13 @@
 -- its lists are ordered by, so that no list is sorted. Those of licenses end with the
 -- state, so that a count reads nothing else.
 
--- The migrations that were applied. Each group of Updates locks the first row.
+-- One row. Each group of Updates locks it.
 CREATE TABLE licensing_schema (
-    version     integer NOT NULL PRIMARY KEY, -- the number of the file
-    removed_seq bigint NOT NULL DEFAULT 0     -- of the newest event, if it was removed
+    version     integer NOT NULL PRIMARY KEY, -- the number of the last migration
+    usable_from integer NOT NULL,             -- a program of this version or a later one may use the tables
+    removed_seq bigint NOT NULL               -- the seq of the newest event when it was last removed; at first 0
 );
+INSERT INTO licensing_schema (version, usable_from, removed_seq) VALUES (1, 1, 0);
 
 CREATE TABLE licensing_licenses (
     id          text COLLATE "C" NOT NULL PRIMARY KEY, -- time-ordered

@@ -10,6 +10,13 @@
 -- its lists are ordered by, so that no list is sorted. Those of licenses end with the
 -- state, so that a count reads nothing else.
 
+-- One row.
+CREATE TABLE schema (
+	version     INTEGER NOT NULL, -- the number of the last migration
+	usable_from INTEGER NOT NULL  -- a program of this version or a later one may use the file
+) STRICT;
+INSERT INTO schema (version, usable_from) VALUES (1, 1);
+
 -- Licenses, by rowid: the rows of a table by id would be in its inner pages too, of
 -- which few fit into one with their documents. The text is before the document, so
 -- that no search reads the overflow pages of a long document.
