@@ -120,9 +120,8 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 }
 
 // Run does the background work until ctx ends: it delivers events to webhooks and
-// to Options.Subscribers, appends expiry notices, prepares licenses of earlier
-// versions and of archives for searches, and removes expired records. After a write
-// has failed, it tries one every ten seconds until one succeeds, for
+// to Options.Subscribers, appends expiry notices, and removes expired records. After a
+// write has failed, it tries one every ten seconds until one succeeds, for
 // [Handler.Health]. When ctx ends, it starts no new work, finishes the work in progress
 // within 20 seconds, and returns nil.
 //

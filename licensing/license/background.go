@@ -9,16 +9,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const (
-	noticesEvery = 30 * time.Second
-	foldEvery    = time.Minute
-)
+const noticesEvery = 30 * time.Second
 
-// Background returns the background work of the rules, which Handler.Run
-// does: it appends expiry notices, prepares licenses of earlier versions and of
-// archives for searches, and stores usage and refusals. It removes expired usage,
+// Background returns the background work of the rules, which Handler.Run does: it
+// appends expiry notices and stores usage and refusals. It removes expired usage,
 // refusals, replies of [Service.Once] and entries about license files, and the
-// activations of deleted licenses. It shortens the leases that interrupted changes have
+// activations of deleted licenses, and shortens the leases that interrupted changes have
 // left.
 func (s internals) Background() feed.Background {
 	return feed.Background{
@@ -30,13 +26,6 @@ func (s internals) Background() feed.Background {
 						return feed.In(0), err
 					}
 					return feed.In(noticesEvery), err
-				}},
-				{Name: "search", Step: func(ctx context.Context) (feed.Next, error) {
-					more, err := s.fold(ctx)
-					if more {
-						return feed.In(0), err
-					}
-					return feed.In(foldEvery), err
 				}},
 				s.flushTask(r),
 			}

@@ -12,15 +12,6 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { retu
 // Purge removes a batch of expired entries.
 func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.purge(ctx) }
 
-// Fold does what Run does for searches, to the end.
-func (s *Service) Fold(ctx context.Context) error {
-	for {
-		if more, err := s.fold(ctx); err != nil || !more {
-			return err
-		}
-	}
-}
-
 // StoreUsage stores the usage and the refusals that wait in memory.
 func (s *Service) StoreUsage(ctx context.Context) error {
 	_, err := s.flush(ctx)

@@ -2,7 +2,6 @@ package license
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -11,15 +10,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// foldVersion is the version of the Text of licenses. Increase its number when
-// fold or textOf changes.
-const foldVersion = "1 " + norm.Version + " " + unicode.Version
-
 // letters replaces letters that have no decomposition by the ones that people type.
 var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")
 
 // fold returns a text in the form in which texts are compared: without case,
-// accents and differences of form, so that "sohne" finds "Söhne".
+// accents and differences of form, so that "sohne" finds "Söhne". Licenses store
+// what it returns, so a change of it comes with a step that writes them again.
 func fold(s string) string {
 	ascii := true
 	for i := range len(s) {
@@ -72,7 +68,7 @@ func textOf(rec record.License, metadata map[string]string) string {
 		return b.Len() < store.MaxText
 	}
 	ok := add(rec.Name) && add(rec.CustomerID) && add(rec.ProductID)
-	for _, id := range []string{rec.PlanID, rec.Reference} { // without them, the Text is that of earlier versions
+	for _, id := range []string{rec.PlanID, rec.Reference} {
 		ok = ok && (id == "" || add(id))
 	}
 	if ok {
@@ -91,15 +87,4 @@ func textOf(rec record.License, metadata map[string]string) string {
 		end--
 	}
 	return text[:end]
-}
-
-// foldRow returns the Text that a stored license should have.
-func foldRow(row store.License) (string, error) {
-	rec, err := record.ReadLicense(row)
-	if err != nil {
-		return "", err
-	}
-	var metadata map[string]string
-	err = decode(rec.Metadata, &metadata)
-	return textOf(rec, metadata), err
 }

@@ -401,6 +401,8 @@ func TestFulfillIsWhole(t *testing.T) {
 	}
 }
 
+var errHalted = errors.New("halted")
+
 // A crashingStore fails after a number of calls inside its Updates.
 type crashingStore struct {
 	store.Store

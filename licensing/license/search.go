@@ -82,16 +82,10 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 	defer release()
 	over := s.stopwatch(long)
 	r := s.reader()
-	folded, err := isFolded(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	if q.KeyPart = p.KeyPart; folded {
-		q.Text = words[:min(len(words), maxTexts)]
-	}
+	q.KeyPart, q.Text = p.KeyPart, words[:min(len(words), maxTexts)]
 	for {
 		q.Limit = n
-		if !folded || s.caller.Products != nil { // some of those found do not match
+		if s.caller.Products != nil { // some of those found do not match
 			q.Limit = foldLimit
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
@@ -99,13 +93,7 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 			return "", err
 		}
 		for _, row := range rows {
-			text := row.Text
-			if !folded {
-				if text, err = foldRow(row); err != nil {
-					return "", err
-				}
-			}
-			if !containsAll(text, words) || !s.sees(row.ProductID) {
+			if !containsAll(row.Text, words) || !s.sees(row.ProductID) {
 				continue
 			}
 			if add(row); n == 1 {

@@ -57,8 +57,7 @@ func search(t *testing.T, s *license.Service, p license.ListParams) (ids []strin
 	}
 }
 
-// TestSearchMatchesParts of names, customers, products and metadata values, before
-// Run has prepared the licenses and after.
+// TestSearchMatchesParts of names, customers, products and metadata values.
 func TestSearchMatchesParts(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -69,21 +68,15 @@ func TestSearchMatchesParts(t *testing.T) {
 	f.activate(t, l.Key, "AA:bb:17:host-jupiter")
 	f.create(t, func(p *license.CreateParams) { p.Name, p.ProductID, p.CustomerID = "Other", "x", "bob" })
 	find := func(text string) bool { return len(search(t, f.Service, license.ListParams{Search: text})) == 1 }
-	check := func() {
-		t.Helper()
-		for _, text := range []string{
-			"sohne", "SÖHNE", "hne", "lodz", "pro", "istanbul", "İSTANBUL", "ıstan", "lace@EXAM", "editor", "_ed", "0042",
-			"京都", "客", "strasse", "STRASSE", "ΩΜΈΓΑΣ", "ωμεγας", "sohne 0042 ada", "&",
-		} {
-			is.True(find(text)) // text
-		}
-		for _, text := range []string{"sohne bob", "order", "都東", "jupiter", "proistanbul", "comprod", "´", l.Key[:5]} {
-			is.True(!find(text)) // text
-		}
+	for _, text := range []string{
+		"sohne", "SÖHNE", "hne", "lodz", "pro", "istanbul", "İSTANBUL", "ıstan", "lace@EXAM", "editor", "_ed", "0042",
+		"京都", "客", "strasse", "STRASSE", "ΩΜΈΓΑΣ", "ωμεγας", "sohne 0042 ada", "&",
+	} {
+		is.True(find(text)) // text
 	}
-	check()
-	is.NoErr(f.Fold(t.Context()))
-	check()
+	for _, text := range []string{"sohne bob", "order", "都東", "jupiter", "proistanbul", "comprod", "´", l.Key[:5]} {
+		is.True(!find(text)) // text
+	}
 	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Metadata: license.ToNull[map[string]*string]()})
 	is.NoErr(err)
 	is.True(!find("0042") && !find("東京") && find("sohne"))
@@ -224,7 +217,6 @@ func TestSearchIsBounded(t *testing.T) {
 				rare = append(rare, l)
 			}
 		}
-		is.NoErr(s.Fold(t.Context()))
 		st.took = 100 * time.Millisecond
 		p := license.ListParams{Search: "rare", NewestFirst: true, Limit: 10}
 		read := func(cursor string) license.ListPage {

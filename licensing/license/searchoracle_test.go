@@ -218,8 +218,7 @@ func (s *shop) chain() {
 }
 
 // TestSearchAgainstTheOracle compares searches and counts with all licenses, while
-// these change at random: before Run has prepared them, after, and with texts of
-// another version.
+// these change at random.
 func TestSearchAgainstTheOracle(t *testing.T) {
 	for name, st := range map[string]store.Store{
 		"memory": storetest.Twice(memory.New()),
@@ -240,7 +239,7 @@ func TestSearchAgainstTheOracle(t *testing.T) {
 func searchAtRandom(t *testing.T, st store.Store, seed uint64) {
 	clock := start
 	s := &shop{license.New(st, license.Options{Now: func() time.Time { return clock }}), t, &clock, rand.New(rand.NewPCG(1, seed))}
-	for round := range 4 {
+	for range 4 {
 		for range 30 {
 			s.change(s.all())
 		}
@@ -250,32 +249,5 @@ func searchAtRandom(t *testing.T, st store.Store, seed uint64) {
 		for range 4 {
 			s.chain()
 		}
-		switch round {
-		case 0:
-			is.New(t).NoErr(s.Fold(t.Context()))
-		case 1:
-			unfold(t, st, "0", "anna")
-		case 2:
-			is.New(t).NoErr(s.Fold(t.Context()))
-		}
 	}
-}
-
-// unfold makes the texts of all licenses those of another version.
-func unfold(t *testing.T, st store.Store, version, text string) {
-	t.Helper()
-	rows, err := st.Licenses(t.Context(), store.LicenseQuery{})
-	is.New(t).NoErr(err)
-	is.New(t).NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-		for _, row := range rows {
-			row.Text = text
-			if err := tx.UpdateLicense(t.Context(), row); err != nil {
-				return err
-			}
-		}
-		if version == "" {
-			return tx.DeleteEntries(t.Context(), "fold", "licenses")
-		}
-		return tx.PutEntries(t.Context(), store.Entry{Kind: "fold", Key: "licenses", Data: []byte(`{"version":"` + version + `","complete":true}`), Move: store.Derived})
-	}))
 }

@@ -314,7 +314,7 @@ func TestShortenedLeaseIsInterrupted(t *testing.T) {
 			is.NoErr(err)
 			return n, len(named)
 		}
-		s := license.New(&haltedStore{Store: f.store, left: updates}, license.Options{Now: func() time.Time { return f.now }})
+		s := license.New(&haltingStore{Store: f.store, left: updates}, license.Options{Now: func() time.Time { return f.now }})
 		changed, err := s.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(600))})
 		is.NoErr(err)
 		is.Equal(*changed.LeaseSeconds, int64(600))

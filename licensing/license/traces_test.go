@@ -209,7 +209,7 @@ func TestErasureStopped(t *testing.T) {
 // none, extend impersonal.
 func TestTraces(t *testing.T) {
 	impersonal := []string{
-		"cursor", "dead_letter", "fold", "lease", "license_deleted", "long_leases", "plan", "purged", "revocation_list", "signing_key", "usage", "watermark", "webhook", "webhook_lane", "webhook_left",
+		"cursor", "dead_letter", "lease", "license_deleted", "long_leases", "plan", "purged", "revocation_list", "signing_key", "usage", "watermark", "webhook", "webhook_lane", "webhook_left",
 		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
 
 		license.EventPlanCreated, license.EventPlanUpdated, license.EventPlanDeleted, license.EventCustomerErased, license.EventLicensesExported,

@@ -1,13 +1,11 @@
 package dashboard
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -103,27 +101,8 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 	page, err := r.Service().List(ctx, license.ListParams{NewestFirst: true, Limit: 50})
 	is.NoErr(err)
 	r.next = page.NextCursor
-	r.prepare(t)
 	r.address = r.addresses(t, op.ID, r.one.ID, clientID)
 	return r
-}
-
-// prepare calls Run until it has prepared the licenses for searches.
-func (r *largeHost) prepare(t *testing.T) {
-	t.Helper()
-	is := is.New(t)
-	running, stop := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() { is.NoErr(r.Run(running)) })
-	defer run.Wait()
-	defer stop()
-	for {
-		entry, err := r.store.Entry(t.Context(), "fold", "licenses")
-		if err == nil && strings.Contains(string(entry.Data), `"complete":true`) {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
 }
 
 // cost requests a page and returns the time that the handler took.
