@@ -94,9 +94,7 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 			if err != nil {
 				return err
 			}
-			if count -= removed; removed < over { // an earlier version has counted too many
-				count = issued
-			}
+			count -= removed
 			entries = append(entries, cut...)
 		}
 		if err := putTokens(ctx, tx, g.clientID, before, count, entries); err != nil {

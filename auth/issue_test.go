@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestIssueTakesFewCalls(t *testing.T) {
@@ -57,31 +56,6 @@ func TestIssueFollowsChangesOfTheClient(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(refused(s.client.ID, secret), []string{"Update", "tx.Entry client"})
 	is.Equal(refused(s.client.ID, secret), []string{"Entry client"}) // without the write lock
-}
-
-// A count of an earlier version may be too high. It ends tokens early, once.
-func TestCountsThatAreTooHighAreCorrected(t *testing.T) {
-	is := is.New(t)
-	s := newIssuer(t, func(o *Options) { o.Tokens.Max = 30 })
-	issue := func() (counted, stored int) {
-		s.turn(time.Millisecond)
-		s.token(t, s.client.ID, s.secret)
-		return s.tally(t, s.client.ID)
-	}
-	for range 20 {
-		issue()
-	}
-	is.NoErr(s.st.Store.Update(t.Context(), func(tx store.Tx) error {
-		return changeTokenCount(t.Context(), tx, s.client.ID, 400)
-	}))
-	for i := range 40 {
-		counted, stored := issue()
-		is.Equal(counted, min(1+i, 30))
-		is.Equal(stored, min(1+i, 30))
-	}
-	is.Equal(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), []string{
-		"Update", "tx.Entry client", "tx.Entry token_count", "tx.Entries token", "tx.DeleteEntries token", "tx.PutEntries token",
-	})
 }
 
 func TestLiveTokensAreCapped(t *testing.T) {

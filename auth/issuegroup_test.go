@@ -386,32 +386,3 @@ func TestTokensOfAGroupHaveTheirOwnScopes(t *testing.T) {
 		return tx.PutEntries(t.Context(), entries...)
 	}))
 }
-
-// Tokens of earlier versions have entries of their own, under their digests.
-func TestTokensOfEarlierVersions(t *testing.T) {
-	is := is.New(t)
-	s := newIssuer(t, func(o *Options) { o.Tokens.Max = 3 })
-	var old []string
-	for i := range 2 {
-		raw := newCredential(tokenPrefix)
-		old = append(old, raw)
-		at := start.Add(time.Duration(i-10) * time.Minute)
-		is.NoErr(s.st.Store.Update(t.Context(), func(tx store.Tx) error {
-			data := `{"secret_id":"` + s.client.Secrets[0].ID + `","scopes":["license:read"]}`
-			return changeTokenCount(t.Context(), tx, s.client.ID, 1, store.Entry{
-				Kind: kindToken, Key: digest(raw), Owner: s.client.ID, Data: []byte(data), CreatedAt: at, ExpiresAt: at.Add(time.Hour), Move: store.Passing,
-			})
-		}))
-		is.Equal(s.try(t, raw).body, "true "+s.client.ID+" [license:read] []")
-	}
-	s.token(t, s.client.ID, s.secret)
-	is.Equal(s.try(t, old[0]).status, 200)
-	s.token(t, s.client.ID, s.secret)
-	is.Equal(s.try(t, old[0]).status, 401) // the oldest of four
-	is.Equal(s.try(t, old[1]).status, 200)
-	is.NoErr(s.post(s.ServeRevoke, url.Values{"token": {old[1]}}))
-	is.Equal(s.try(t, old[1]).status, 401)
-	counted, stored := s.tally(t, s.client.ID)
-	is.Equal(counted, 2)
-	is.Equal(stored, 2)
-}

@@ -35,9 +35,7 @@ type token struct {
 	Scopes     []string `json:"scopes"`
 	Generation int64    `json:"generation,omitempty"` // of the client when it was issued
 
-	// Digests has the digests of the tokens one after the other. Earlier
-	// versions stored each token by itself, with its digest as the key.
-	Digests string `json:"digests,omitempty"`
+	Digests string `json:"digests"` // of the tokens, one after the other
 
 	Products []string `json:"-"` // those of the client
 
@@ -91,10 +89,6 @@ func readTokens(e store.Entry) (t token, size int) {
 // findToken returns the entry of a token, or errBadToken.
 func findToken(ctx context.Context, r store.Reader, raw string) (token, error) {
 	e, err := r.Entry(ctx, kindToken, tokenKey(raw))
-	alone := errors.Is(err, store.ErrNotFound)
-	if alone { // or of an earlier version
-		e, err = r.Entry(ctx, kindToken, digest(raw))
-	}
 	if errors.Is(err, store.ErrNotFound) {
 		return token{}, errBadToken
 	}
@@ -102,7 +96,7 @@ func findToken(ctx context.Context, r store.Reader, raw string) (token, error) {
 		return token{}, err
 	}
 	t, err := readToken(e)
-	if err == nil && !alone && t.find(raw) < 0 {
+	if err == nil && t.find(raw) < 0 {
 		err = errBadToken
 	}
 	return t, err

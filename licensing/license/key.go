@@ -1,6 +1,7 @@
 package license
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strings"
 	"unicode"
@@ -96,14 +97,8 @@ func setKey(rec *record.License, text string) {
 	}
 }
 
-// keyText returns the key of a license unchanged from what the caller supplied. A process of an
-// earlier version, which does not know KeyText, may have replaced the key.
-func keyText(rec record.License) string {
-	if rec.KeyText != "" && canonicalKey(rec.KeyText) == rec.Key {
-		return rec.KeyText
-	}
-	return rec.Key
-}
+// keyText returns the key of a license unchanged from what the caller supplied.
+func keyText(rec record.License) string { return cmp.Or(rec.KeyText, rec.Key) }
 
 // isKey reports whether s is a valid license key.
 func isKey(s string) bool {

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestNewKey(t *testing.T) {
@@ -205,23 +204,4 @@ func TestForeignKeysAreImportedAsSupplied(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(p.Results[0].Result, license.ImportExists)
 	is.Equal(p.Results[1].Result, license.ImportRefused) // the same key twice
-}
-
-// TestKeyReplacedByAnEarlierVersion, which keeps the text of the key it replaces.
-func TestKeyReplacedByAnEarlierVersion(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) { p.Key = foreignKey(t) })
-	key := license.NewKey()
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		row, err := tx.License(t.Context(), l.ID)
-		if err != nil {
-			return err
-		}
-		row.Key = key
-		return tx.UpdateLicense(t.Context(), row)
-	}))
-	read, err := f.Get(t.Context(), l.ID)
-	is.NoErr(err)
-	is.Equal(read.Key, key)
 }

@@ -113,7 +113,7 @@ func (s *Service) ListPlans(ctx context.Context, p ListPlansParams) (Page[Plan],
 		if err != nil {
 			return Page[Plan]{}, fmt.Errorf("list plans: %w", err)
 		}
-		plan, err := decodePlan(e)
+		plan, err := readJSON[Plan](e)
 		if err != nil {
 			return Page[Plan]{}, fmt.Errorf("plan %s: %w", e.Key, err)
 		}
@@ -165,15 +165,9 @@ func readPlan(ctx context.Context, r store.Reader, id string) (p Plan, ok bool, 
 		return Plan{}, false, nil
 	}
 	if err == nil {
-		p, err = decodePlan(e)
+		p, err = readJSON[Plan](e)
 	}
 	return p, err == nil, err
-}
-
-func decodePlan(e store.Entry) (p Plan, err error) {
-	err = decode(e.Data, &p)
-	p.UntilEnds = cmp.Or(p.UntilEnds, UntilEndsLicense) // of earlier versions
-	return p, err
 }
 
 // findPlan is readPlan of a plan that exists for the caller.

@@ -84,17 +84,3 @@ func TestImportOfMaintenance(t *testing.T) {
 		rows, until = preview.NDJSON, renewed
 	}
 }
-
-// A plan of an earlier version ends licenses, and is not changed by terms that say so.
-func TestPlanOfAnEarlierVersion(t *testing.T) {
-	is := is.New(t)
-	s := newTwice(t)
-	is.NoErr(s.store.Update(t.Context(), func(tx store.Tx) error {
-		return tx.PutEntries(t.Context(), store.Entry{Kind: "plan", Key: "old", Data: []byte(`{"object":"plan","id":"old","product_id":"prod_editor","name":"old","revision":1}`), CreatedAt: s.now})
-	}))
-	before := s.events(t)
-	plan, err := s.PutPlan(t.Context(), license.PutPlanParams{ID: "old", ProductID: "prod_editor"})
-	is.NoErr(err)
-	is.Equal([]any{plan.UntilEnds, plan.Revision}, []any{license.UntilEndsLicense, int64(1)})
-	is.Equal(s.events(t), before)
-}
