@@ -77,8 +77,8 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 	require.Less(t, rows.rows, 10)
 }
 
-// TestMissingCountOfSeats: a store that a migration or an import has filled has
-// no counts, and a missing count is not a count of zero.
+// TestMissingCountOfSeats: a store that an import has filled has no counts, and a
+// missing count is not a count of zero.
 func TestMissingCountOfSeats(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -20,7 +20,7 @@ import (
 // Activate compares it with the limit, so its cost does not depend on the
 // number of activations.
 //
-// A missing count, as after a migration or an import, has no meaning: the
+// A missing count, as after [store.Import], has no meaning: the
 // activations are counted, and the next Activate stores the count.
 const seatsKind = "seats"
 

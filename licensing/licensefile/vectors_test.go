@@ -174,8 +174,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestGoldenFiles verifies what the first release signed. Never replace these
-// files: programs that have such files must be able to read them forever.
+// TestGoldenFiles verifies files that are never signed again. Do not replace them:
+// programs that have such files must be able to read them forever.
 func TestGoldenFiles(t *testing.T) {
 	is := is.New(t)
 	read := func(name string) string {
