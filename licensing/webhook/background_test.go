@@ -21,7 +21,7 @@ func TestOverdueCursorsAreWaiting(t *testing.T) {
 	f.position(t, 2)
 	due := f.now
 	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
-		return putCursor(t.Context(), tx, w.ID, hookCursor{Position: 2, Own: true, Due: due, UpdatedAt: tx.now})
+		return putCursor(t.Context(), tx, w.ID, hookCursor{Position: 2, Due: due, UpdatedAt: tx.now})
 	}))
 	lag := func() (bool, *time.Time) {
 		t.Helper()

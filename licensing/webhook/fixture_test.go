@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"testing"
 	"time"
 
@@ -98,20 +97,6 @@ func (f *fixture) purgeAll(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(events)
-}
-
-// putFeedCursor stores a cursor as earlier versions do.
-func putFeedCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: "cursor", Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
-}
-
-// cursor puts a cursor of the feed.
-func (f *fixture) cursor(t *testing.T, key string, seq int64, touched time.Time) {
-	t.Helper()
-	err := f.store.Update(t.Context(), func(tx store.Tx) error { return putFeedCursor(t.Context(), tx, key, seq, touched) })
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // position moves every stored cursor.

@@ -3,12 +3,10 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -24,17 +22,10 @@ const cursorKind = "webhook_lane"
 type hookCursor struct {
 	Position int64 `json:"position"`
 	breaker
-	// Own is false if an earlier version stored it: then the webhook also needs no event
-	// up to the cursor [sharedCursor].
-	Own bool `json:"own,omitempty"`
 
 	Due       time.Time `json:"-"` // of the first pending delivery; zero: none, or the webhook is not active
 	UpdatedAt time.Time `json:"-"`
 }
-
-// sharedCursor is the key of the feed cursor that webhooks shared in earlier versions
-// as long as none was behind.
-const sharedCursor = "webhook"
 
 func readCursorEntry(e store.Entry) (cursor hookCursor, err error) {
 	if err := json.Unmarshal(e.Data, &cursor); err != nil {
@@ -44,32 +35,13 @@ func readCursorEntry(e store.Entry) (cursor hookCursor, err error) {
 	return cursor, nil
 }
 
-// readCursor returns the cursor of a webhook, also of one that an earlier version created.
-func readCursor(ctx context.Context, r store.Reader, webhookID string) (cursor hookCursor, err error) {
+// readCursor returns the cursor of a webhook.
+func readCursor(ctx context.Context, r store.Reader, webhookID string) (hookCursor, error) {
 	e, err := r.Entry(ctx, cursorKind, webhookID)
-	switch {
-	case err == nil:
-		cursor, err = readCursorEntry(e)
-	case errors.Is(err, store.ErrNotFound):
-		cursor.Position, err = creation(ctx, r, webhookID)
+	if err != nil {
+		return hookCursor{}, fmt.Errorf("cursor of webhook %s: %w", webhookID, err)
 	}
-	if err != nil || cursor.Own {
-		return cursor, err
-	}
-	shared, _, err := feed.ReadCursor(ctx, r, sharedCursor)
-	cursor.Own, cursor.Position = true, max(cursor.Position, shared)
-	return cursor, err
-}
-
-// creation returns the Seq of the event of a webhook's creation, or zero once
-// that event has been purged. The feed, not the time of an event, decides what
-// came later, because the clocks of processes differ.
-func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64, err error) {
-	events, err := r.Events(ctx, store.EventQuery{Subject: webhookID, Limit: 1})
-	if err != nil || len(events) == 0 || events[0].Type != EventCreated {
-		return 0, err
-	}
-	return events[0].Seq, nil
+	return readCursorEntry(e)
 }
 
 func putCursor(ctx context.Context, tx store.Tx, webhookID string, cursor hookCursor) error {
@@ -99,27 +71,30 @@ func (tx *transaction) checkCursor(ctx context.Context, rec webhookRecord) error
 
 // activeCursors returns the active webhooks and the cursor of each.
 func activeCursors(ctx context.Context, r store.Reader) (hooks []webhookRecord, cursors []hookCursor, err error) {
-	all, err := readAll(ctx, r)
-	if err != nil {
+	all, stored, err := readHooks(ctx, r)
+	for _, rec := range all {
+		if rec.Status == StatusActive {
+			hooks, cursors = append(hooks, rec), append(cursors, stored[rec.ID])
+		}
+	}
+	return hooks, cursors, err
+}
+
+// readHooks returns all webhooks, oldest first, and the cursor of each. It returns an
+// error if a webhook has no cursor, so r must be the reader of a View or an Update.
+func readHooks(ctx context.Context, r store.Reader) (all []webhookRecord, cursors map[string]hookCursor, err error) {
+	if all, err = readAll(ctx, r); err != nil {
 		return nil, nil, err
 	}
-	stored, err := readCursors(ctx, r)
-	if err != nil {
+	if cursors, err = readCursors(ctx, r); err != nil {
 		return nil, nil, err
 	}
 	for _, rec := range all {
-		if rec.Status != StatusActive {
-			continue
+		if _, ok := cursors[rec.ID]; !ok {
+			return nil, nil, fmt.Errorf("cursor of webhook %s: %w", rec.ID, store.ErrNotFound)
 		}
-		cursor := stored[rec.ID]
-		if !cursor.Own {
-			if cursor, err = readCursor(ctx, r, rec.ID); err != nil {
-				return nil, nil, err
-			}
-		}
-		hooks, cursors = append(hooks, rec), append(cursors, cursor)
 	}
-	return hooks, cursors, nil
+	return all, cursors, nil
 }
 
 // readCursors returns the stored cursors by webhook.

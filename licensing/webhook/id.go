@@ -26,11 +26,10 @@ func deliveryID(webhookID string, e store.Event) string {
 	return "dlv_" + idText.EncodeToString(id[:])[6:]
 }
 
-// seqOf returns the Seq in the ID of a delivery, or zero if the ID has none
-// because an earlier version made it.
+// seqOf returns the Seq in the ID of a delivery, or zero if the ID is malformed.
 func seqOf(id string) int64 {
 	bits, err := idText.DecodeString("000000" + strings.TrimPrefix(id, "dlv_"))
-	if err != nil || len(bits) != 20 || bits[10]>>4 == 7 { // a UUID of version 7
+	if err != nil || len(bits) != 20 {
 		return 0
 	}
 	return int64(binary.BigEndian.Uint64(bits[7:]) & (1<<40 - 1))

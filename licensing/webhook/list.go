@@ -9,8 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// webhooksLimit is the default number of webhooks on a page: as many as the first
-// version of this module allowed, whose clients do not ask for a second page.
+// webhooksLimit is the default number of webhooks on a page.
 const webhooksLimit = 100
 
 // List returns a page of webhooks, oldest first. A caller limited to some

@@ -59,8 +59,7 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	if err != nil {
 		return feed.Next{}, err
 	}
-	earlier, err := r.load(ctx, newest)
-	if err != nil {
+	if err := r.load(ctx, newest); err != nil {
 		return feed.Next{}, err
 	}
 	ready, wait := r.ready(newest.Seq(), due)
@@ -70,7 +69,7 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 		wait := storePassed - time.Since(r.passed)
 		next, storing = min(next, max(wait, 0)), wait <= 0
 	}
-	if len(ready) == 0 && len(earlier) == 0 && !storing {
+	if len(ready) == 0 && !storing {
 		return feed.In(next), nil
 	}
 	held, fresh, wait, err := r.lease.Hold(r.Work)
@@ -84,9 +83,6 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	case fresh: // another process may have moved the positions
 		r.forget()
 		return feed.In(0), nil
-	case len(earlier) > 0:
-		r.forget()
-		return feed.In(0), r.takeOver(earlier)
 	case storing:
 		if err := r.storeReached(ctx); err != nil {
 			return feed.Next{}, err
@@ -126,14 +122,13 @@ func (r *run) look() (newest feed.Place, due map[string]bool, next time.Duration
 // load reads the webhooks and their cursors if the feed has changed, because every
 // change of a webhook is an event, or if what is stored is in doubt. If the feed has lost
 // the newest event that this process knew, as by a failover, the stored positions went
-// back with it and replace those in memory. It returns the webhooks whose cursors an
-// earlier version stored.
-func (r *run) load(ctx context.Context, newest feed.Place) (earlier []webhookRecord, err error) {
+// back with it and replace those in memory.
+func (r *run) load(ctx context.Context, newest feed.Place) error {
 	lost := false
 	if newest != r.known {
 		exists, err := r.known.Exists(r.Work, r.store())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lost = !exists
 	}
@@ -148,17 +143,17 @@ func (r *run) load(ctx context.Context, newest feed.Place) (earlier []webhookRec
 	r.doubt = false // what fails from now on is in doubt again
 	r.mu.Unlock()
 	if !doubt && newest == r.known {
-		return nil, nil
+		return nil
 	}
-	all, err := readAll(r.Work, r.store())
+	var all []webhookRecord
+	var stored map[string]hookCursor
+	err := r.store().View(r.Work, func(reader store.Reader) (err error) {
+		all, stored, err = readHooks(r.Work, reader)
+		return err
+	})
 	if err != nil {
 		r.forget()
-		return nil, err
-	}
-	stored, err := readCursors(r.Work, r.store())
-	if err != nil {
-		r.forget()
-		return nil, err
+		return err
 	}
 	if len(all) > 0 && !r.box().Seals() {
 		r.warnOnce.Do(func() {
@@ -170,10 +165,6 @@ func (r *run) load(ctx context.Context, newest feed.Place) (earlier []webhookRec
 	defer r.mu.Unlock()
 	targets := make(map[string]*target, len(all))
 	for _, rec := range all {
-		if !stored[rec.ID].Own {
-			earlier = append(earlier, rec)
-			continue
-		}
 		l := r.targets[rec.ID]
 		if l == nil {
 			l = &target{}
@@ -192,7 +183,7 @@ func (r *run) load(ctx context.Context, newest feed.Place) (earlier []webhookRec
 			"known_seq", r.known.Seq(), "newest_seq", newest.Seq())
 	}
 	r.targets, r.known = targets, newest
-	return earlier, nil
+	return nil
 }
 
 // forget makes the next load read everything.

@@ -24,7 +24,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 	if err != nil {
 		return nil, "", err
 	}
-	q := store.EventQuery{Descending: true, After: seqOf(after)} // 0: of an earlier version, and so older than all that wait
+	q := store.EventQuery{Descending: true, After: seqOf(after)}
 	if after == "" {
 		newest, err := feed.Newest(ctx, r)
 		if err != nil {

@@ -31,7 +31,7 @@ const (
 
 const (
 	webhookKind = "webhook" // kind of entries
-	maxWebhooks = 1000      // that Create allows; a store of an earlier version may have more
+	maxWebhooks = 1000
 )
 
 // Create adds a webhook and appends a webhook.created event. It
@@ -71,7 +71,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err != nil {
 			return err
 		}
-		return putCursor(ctx, tx, rec.ID, hookCursor{Position: e.Seq, Own: true, UpdatedAt: tx.now})
+		return putCursor(ctx, tx, rec.ID, hookCursor{Position: e.Seq, UpdatedAt: tx.now})
 	})
 	if err != nil {
 		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)

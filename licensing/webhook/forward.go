@@ -2,46 +2,11 @@ package webhook
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// takeOver stores cursors for webhooks of an earlier version: these had no cursor, or
-// shared a cursor while none was behind. The last Update removes what they shared, so
-// that a process that is killed before starts over.
-func (r *run) takeOver(hooks []webhookRecord) error {
-	for some := range slices.Chunk(hooks, purgeBatch) {
-		err := r.fenced(func(tx *transaction) error {
-			for _, rec := range some {
-				rec, err := r.findWebhook(r.Work, tx, rec.ID)
-				if errors.Is(err, license.ErrNotFound) { // deleted meanwhile
-					continue
-				}
-				if err == nil {
-					err = tx.checkCursor(r.Work, rec)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if some[len(some)-1].ID != hooks[len(hooks)-1].ID {
-				return nil
-			}
-			if err := tx.DeleteEntries(r.Work, "cursor", sharedCursor); err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // bringForward makes the pending deliveries to a webhook due as soon as they would be
 // if their last attempt were made now, because they were stored while a clock was
