@@ -162,28 +162,3 @@ func TestAFailingSubscriberKeepsItsEvents(t *testing.T) {
 		is.Equal(l.got(), all)
 	})
 }
-
-// TestASubscriberOfAnEarlierVersionContinues: earlier versions stored only the
-// position, in decimal digits, and the lease elsewhere.
-func TestASubscriberOfAnEarlierVersionContinues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		var l ledger
-		st := memory.New()
-		h := licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, Handle: l.handle}))
-		happen(t, h, 5)
-		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			return tx.PutEntries(t.Context(),
-				store.Entry{Kind: "cursor", Key: "subscriber:ledger", Data: []byte("3"), CreatedAt: time.Now()},
-				store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("KILLEDPROCESS"), ExpiresAt: time.Now().Add(-time.Second), CreatedAt: time.Now()})
-		}))
-		is.Equal(h.Health(t.Context()).Subscribers[0].Events, int64(2))
-		defer begin(t, h)()
-		time.Sleep(5 * time.Second)
-		is.Equal(l.got(), feed(t, h)[3:])
-		is.Equal(h.Health(t.Context()).Subscribers[0].Events, int64(0))
-		left, err := st.Entries(t.Context(), store.EntryQuery{Kind: "lease", From: "subscriber:", Before: store.PrefixEnd("subscriber:")})
-		is.NoErr(err)
-		is.Equal(len(left), 0)
-	})
-}

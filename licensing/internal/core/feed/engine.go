@@ -90,6 +90,9 @@ func New(c Config) *Engine {
 // now returns the current time as stored in records.
 func (e *Engine) now() time.Time { return stored(e.Now()) }
 
+// stored returns t as stores represent it.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
 // A Run is one call of [Engine.Run].
 type Run struct {
 	Work         context.Context // ends up to 20 seconds after the context of Run

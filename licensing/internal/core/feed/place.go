@@ -55,6 +55,15 @@ func ParsePlace(cursor string) (p Place, ok bool) {
 	return p, p.seq >= 0 && p.String() == cursor
 }
 
+// Newest returns the position after the newest event.
+func Newest(ctx context.Context, r store.Reader) (p Place, err error) {
+	events, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	for _, e := range events {
+		p = PlaceOf(e)
+	}
+	return p, err
+}
+
 // ErrGone is returned if the feed does not continue at a place.
 var ErrGone = errors.New("the event feed does not continue at this cursor")
 

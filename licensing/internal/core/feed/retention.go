@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -129,29 +128,22 @@ func afterFuture(ctx context.Context, r store.Reader, seq int64, now time.Time) 
 // consumer still needs, or for which there is a dead letter. It ignores the positions of
 // subscribers of other processes that have not run since the given instant.
 func (t Retention) firstNeeded(ctx context.Context, r store.Reader, first, bound int64, since time.Time) (int64, error) {
-	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind})
+	subscribers, err := readSubscribers(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range cursors {
-		name, ok := strings.CutPrefix(c.Key, subscriberCursor)
-		if ok {
-			letters, err := lettersOf(ctx, r, name, first, 1)
-			if err != nil {
-				return 0, err
-			}
-			for _, d := range letters {
-				bound = min(bound, d.Seq)
-			}
-		}
-		if ok && c.CreatedAt.Before(since) && !slices.ContainsFunc(t.Subscribers, func(s Subscriber) bool { return s.Name == name }) {
-			continue
-		}
-		seq, err := cursorSeq(c)
+	for _, rec := range subscribers {
+		letters, err := lettersOf(ctx, r, rec.Name, first, 1)
 		if err != nil {
 			return 0, err
 		}
-		bound = min(bound, seq+1)
+		for _, d := range letters {
+			bound = min(bound, d.Seq)
+		}
+		if rec.WrittenAt.Before(since) && !slices.ContainsFunc(t.Subscribers, func(s Subscriber) bool { return s.Name == rec.Name }) {
+			continue
+		}
+		bound = min(bound, rec.Seq+1)
 	}
 	for _, needs := range t.Needs {
 		if bound, err = needs(ctx, r, bound); err != nil {

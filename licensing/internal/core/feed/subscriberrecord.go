@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +11,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// subscriberCursor is the key prefix of the entries of subscribers. Their kind is
-// cursorKind, and the name follows.
-const subscriberCursor = "subscriber:"
+// The entry of a subscriber has this kind. Its Key is subscriberCursor and the name, and
+// its Data a [subscriberRecord].
+const (
+	cursorKind       = "cursor"
+	subscriberCursor = "subscriber:"
+)
 
 // A subscriberRecord is everything that is stored about a subscriber: its progress,
 // and the lease of the process that runs it. Every write sets WrittenAt, so that
@@ -26,7 +28,6 @@ type subscriberRecord struct {
 
 	Name      string    `json:"-"`
 	WrittenAt time.Time `json:"-"`
-	earlier   bool      // stored by an earlier version: in decimal digits, and the lease in an entry of its own
 }
 
 // A progress is the position of a subscriber in the feed, and how it fails there.
@@ -82,11 +83,6 @@ func (rec subscriberRecord) put(ctx context.Context, tx store.Tx, now time.Time)
 	if err != nil {
 		return fmt.Errorf("subscriber %s: %w", rec.Name, err)
 	}
-	if rec.earlier {
-		if err := tx.DeleteEntries(ctx, leaseKind, subscriberCursor+rec.Name); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
 	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: subscriberCursor + rec.Name, Data: data, CreatedAt: now})
 }
 
@@ -124,10 +120,6 @@ func readSubscribers(ctx context.Context, r store.Reader) (all []subscriberRecor
 
 func readSubscriberEntry(e store.Entry) (rec subscriberRecord, err error) {
 	rec.Name, rec.WrittenAt = strings.TrimPrefix(e.Key, subscriberCursor), e.CreatedAt
-	if rec.earlier = !bytes.HasPrefix(e.Data, []byte("{")); rec.earlier {
-		rec.Seq, err = decimalSeq(e)
-		return rec, err
-	}
 	if err := json.Unmarshal(e.Data, &rec); err != nil {
 		return rec, fmt.Errorf("cursor %s: %w", e.Key, err)
 	}
