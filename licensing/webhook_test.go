@@ -73,8 +73,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPagesOfWebhooksOverHTTP: without a limit, the first page has as many webhooks
-// as the first version allowed.
+// TestPagesOfWebhooksOverHTTP: without a limit, a page has 100 webhooks.
 func TestPagesOfWebhooksOverHTTP(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})

@@ -53,7 +53,7 @@ func (s internals) Faults(params any) []FieldError {
 // checkFields validates the fields of a license, and that the caller may use its
 // product.
 func (s *Service) checkFields(p *CreateParams) error {
-	if err := invalidFields(append(checkTags(p), normalize(p)...)); err != nil {
+	if err := invalidFields(checkCreate(p)); err != nil {
 		return err
 	}
 	if !s.sees(p.ProductID) {

@@ -124,21 +124,22 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// clearDeleted deletes a batch of the activations of a deleted license and
-// reports whether more may be left. If a license has the ID, which an earlier
-// version could import too soon, all activations stay.
+// clearDeleted deletes a batch of the activations of a deleted license and reports
+// whether more may be left. It deletes nothing if another process has removed them all:
+// a license with the same ID may have been imported since.
 func (tx *transaction) clearDeleted(ctx context.Context, id string) (left bool, err error) {
-	_, err = tx.License(ctx, id)
+	_, err = tx.Entry(ctx, deletedKind, id)
 	if errors.Is(err, store.ErrNotFound) {
-		n := 0
-		gone := departure{how: licenseDeleted, released: &n}
-		gone.from.ID = id
-		if err = deleteSeats(ctx, tx, gone); err == nil && n == activationBatch {
-			return true, nil
-		}
+		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return false, tx.removeEntry(ctx, deletedKind, id) // another process may have been first
+	n := 0
+	gone := departure{how: licenseDeleted, released: &n}
+	gone.from.ID = id
+	if err := deleteSeats(ctx, tx, gone); err != nil || n == activationBatch {
+		return err == nil, err
+	}
+	return false, tx.DeleteEntries(ctx, deletedKind, id)
 }

@@ -51,10 +51,9 @@ func setLease(a *record.Activation, lease, held time.Time) {
 // limit has them too, because it may get one.
 const spentKind = "spent_seat"
 
-// A spentSeat is the data of such an entry. Entries of earlier versions have
-// none; with Options.HoldOffline, those were forced.
+// A spentSeat is the data of such an entry.
 type spentSeat struct {
-	Unforced bool `json:"unforced,omitempty"` // released or evicted without force
+	Forced bool `json:"forced,omitempty"` // released or evicted, which needed force
 }
 
 // ErrSeatHeld: a license file holds the seat, so its program may run until the
@@ -106,7 +105,7 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 func (tx *transaction) putSpent(ctx context.Context, a record.Activation, forced bool) error {
 	return tx.PutEntries(ctx, store.Entry{
 		Kind: spentKind, Key: spentKey(a.LicenseID, a.Fingerprint), Owner: a.LicenseID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
-		Data: record.Encode(spentSeat{Unforced: !forced}),
+		Data: record.Encode(spentSeat{Forced: forced}),
 	})
 }
 
@@ -197,7 +196,7 @@ func (f *facts) countSpent(ctx context.Context, r store.Reader, id string) error
 	own := spentKey(id, f.fingerprint)
 	n, err := spentSeats(ctx, r, id, f.at, f.license.MaxActivations+1, func(e store.Entry) bool {
 		var seat spentSeat
-		return e.Key != own && decode(e.Data, &seat) == nil && seat.Unforced
+		return e.Key != own && decode(e.Data, &seat) == nil && !seat.Forced
 	})
 	f.spent = int(n)
 	return err

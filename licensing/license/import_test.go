@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -449,20 +450,36 @@ func TestImportOfADeletedID(t *testing.T) {
 	}
 }
 
-// TestImportedByAnEarlierVersion too soon: the clean-up keeps all activations.
-func TestImportedByAnEarlierVersion(t *testing.T) {
+// TestAnImportWhileADeletedLicenseIsCleared: another process imports the ID of the
+// deleted license after this one has found what is left of that license.
+//
+// Fault: the clean-up removes the activations of the imported license.
+func TestAnImportWhileADeletedLicenseIsCleared(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	f.activate(t, l.Key, "mine")
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		return tx.PutEntries(t.Context(), store.Entry{Kind: "license_deleted", Key: l.ID, CreatedAt: start})
+	rows := make([]store.Activation, 101) // one more than a deletion inside Atomically removes
+	for i := range rows {
+		rows[i] = store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")}
+	}
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+		return s.Delete(t.Context(), license.DeleteParams{ID: l.ID})
 	}))
-	importAll(t, f.Service, "")
-	is.True(f.validate(t, l.Key, "mine").Valid)
-	deleted, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "license_deleted"})
+	between := sync.OnceFunc(func() {
+		results := importAll(t, f.Service, fmt.Sprintf(`{"id":%q,"key":%q,"name":"n","product_id":"p","customer_id":"c"}`, l.ID, l.Key))
+		is.Equal(results[0].Result, license.ImportCreated)
+		f.activate(t, l.Key, "mine")
+	})
+	s := license.New(changingStore{f.store, between}, license.Options{Now: func() time.Time { return start }})
+	for _, step := range inner.Of(s).Background().Upkeep {
+		_, err := step(t.Context())
+		is.NoErr(err)
+	}
+	left, err := f.store.Activations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
 	is.NoErr(err)
-	is.Equal(len(deleted), 0)
+	is.Equal(len(left), 1)
+	is.Equal(left[0].Fingerprint, "mine")
 }
 
 // TestImportDoesNotRevealIDs of other products to a caller that is limited.

@@ -81,14 +81,7 @@ func importDeleted(ctx context.Context, tx *transaction, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := tx.Entry(ctx, deletedKind, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	left := false
-	if err == nil {
-		left, err = tx.clearDeleted(ctx, id)
-	}
+	left, err := tx.clearDeleted(ctx, id)
 	if left {
 		return Invalid("id", CodeTaken, "is the id of a deleted license whose activations are still being removed; import the row again later")
 	}
