@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"licensing/webhook":                 {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
 	"licensing/internal/http/web":       {"internal/inner", "licensing/internal/core/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
-	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
+	"licensing/internal/http/dashboard": {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/qr":        {},
 
@@ -61,9 +61,9 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory"},
+	"example/internal/host":   {"licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory"},
 	"example":                 {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":  {"auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
+	"example/internal/admin":  {"licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},
 
 	"example/internal/selling":  {"licensing/license"},

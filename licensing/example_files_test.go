@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -43,7 +44,7 @@ func ExampleHandler_Files() {
 	ctx := context.Background()
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
 	l, err := h.Service().Create(ctx, license.CreateParams{
-		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada", Entitlements: map[string]any{"export": true},
+		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	if err != nil {
 		log.Fatal(err)

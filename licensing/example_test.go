@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -134,7 +135,7 @@ func ExampleHandler_Run() {
 func ExampleHandler_Require() {
 	h := licensing.NewHandler(memory.New(), quiet)
 	_, err := h.Service().Create(context.Background(), license.CreateParams{
-		Name: "Atlas Team", ProductID: "atlas", CustomerID: "ada", Entitlements: map[string]any{"export": true},
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	if err != nil {
 		panic(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -242,7 +243,7 @@ func BenchmarkFile(b *testing.B) {
 	h := licensing.NewHandler(st, licensing.Options{
 		Limits: licensing.LimitOptions{AddressRate: -1, KeyRate: -1}, Logger: slog.New(slog.DiscardHandler),
 	})
-	l, err := h.Service().Create(b.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", MaxActivations: new(int64(1))})
+	l, err := h.Service().Create(b.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
@@ -71,7 +72,7 @@ func (host *portalHost) visit(method, path string, form url.Values, header ...st
 // license adds a license with one activation.
 func (host *portalHost) license(customer, name string) (license.License, license.Activation) {
 	host.t.Helper()
-	l, err := host.Handler.Service().Create(host.t.Context(), license.CreateParams{Name: name, ProductID: "atlas", CustomerID: customer, MaxActivations: new(int64(2))})
+	l, err := host.Handler.Service().Create(host.t.Context(), license.CreateParams{Name: name, ProductID: "atlas", CustomerID: customer, Terms: api.Terms{MaxActivations: new(int64(2))}})
 	if err != nil {
 		host.t.Fatal(err)
 	}
@@ -298,7 +299,7 @@ func TestPortalSaysWhenALicenseBeginsAndEnds(t *testing.T) {
 	ended := now.AddDate(0, 0, -1)
 	for want, p := range map[string]license.CreateParams{
 		"Starts on " + start.Format("2 January 2006"):                            {StartsAt: &start, ExpiresAt: &end},
-		"Ended; works until " + ended.AddDate(0, 0, 10).Format("2 January 2006"): {ExpiresAt: &ended, GraceSeconds: 10 * 86400},
+		"Ended; works until " + ended.AddDate(0, 0, 10).Format("2 January 2006"): {ExpiresAt: &ended, Terms: api.Terms{GraceSeconds: 10 * 86400}},
 	} {
 		p.Name, p.ProductID, p.CustomerID = "Workshop", "atlas", "cus_ada"
 		l, err := host.Handler.Service().Create(t.Context(), p)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -65,7 +66,8 @@ func TestRequireByKey(t *testing.T) {
 	c := newCaller(t, licensing.Options{})
 	ends := c.Clock.Now().AddDate(0, 1, 0)
 	l, err := c.Handler.Service().Create(t.Context(), license.CreateParams{
-		Name: "n", ProductID: "atlas", CustomerID: "c", ExpiresAt: &ends, GraceSeconds: 60, Entitlements: map[string]any{"export": true, "seats": 5},
+		Name: "n", ProductID: "atlas", CustomerID: "c", ExpiresAt: &ends,
+		Terms: api.Terms{GraceSeconds: 60, Entitlements: map[string]any{"export": true, "seats": 5}},
 	})
 	is.NoErr(err)
 	ask := func(g licensing.Requirement, key string) (int, string) {
@@ -145,7 +147,7 @@ func TestRequireByCustomer(t *testing.T) {
 
 	create := func(product string, entitlements map[string]any) license.License {
 		c.Clock.Advance(time.Second)
-		l, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "ada", Entitlements: entitlements})
+		l, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "ada", Terms: api.Terms{Entitlements: entitlements}})
 		is.NoErr(err)
 		return l
 	}

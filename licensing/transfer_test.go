@@ -7,6 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -15,7 +16,7 @@ import (
 func TestTransferWithManySeats(t *testing.T) {
 	is := is.New(t)
 	s := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard}).Service()
-	l, err := s.Create(t.Context(), license.CreateParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", MaxActivations: new(int64(500))})
+	l, err := s.Create(t.Context(), license.CreateParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{MaxActivations: new(int64(500))}})
 	is.NoErr(err)
 	is.NoErr(s.Atomically(t.Context(), func(s *license.Service) error {
 		for i := range 450 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -22,7 +23,7 @@ func TestProgramsWithoutUpdates(t *testing.T) {
 	is := is.New(t)
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
 	until := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
-	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", UpdatesUntil: &until, MaxActivations: new(int64(1))})
+	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", UpdatesUntil: &until, Terms: api.Terms{MaxActivations: new(int64(1))}})
 	is.NoErr(err)
 	server := httptest.NewServer(h)
 	defer server.Close()

@@ -19,6 +19,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -237,7 +238,7 @@ func TestSeatsAreLinearizable(t *testing.T) {
 	handler := licensing.NewHandler(st, licensing.Options{Now: clock.Now, Limits: licensing.LimitOptions{KeyRate: -1}, Logger: slog.New(slog.DiscardHandler)})
 	seats, lease := int64(seatLimit), int64(leaseTicks*tick/time.Second)
 	l, err := handler.Service().Create(t.Context(), license.CreateParams{
-		Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &seats, LeaseSeconds: &lease,
+		Name: "n", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: &seats, LeaseSeconds: &lease},
 	})
 	is.NoErr(err)
 	server := httptest.NewServer(handler)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -81,7 +82,8 @@ func TestProgram(t *testing.T) {
 	defer service.Close()
 	service.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	l, err := h.Service().Create(t.Context(), license.CreateParams{
-		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", MaxActivations: new(int64(1)), Entitlements: map[string]any{"export": true},
+		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1",
+		Terms: api.Terms{MaxActivations: new(int64(1)), Entitlements: map[string]any{"export": true}},
 	})
 	is.NoErr(err)
 	dir := t.TempDir()

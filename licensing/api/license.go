@@ -14,23 +14,18 @@ type License struct {
 	Status       LicenseStatus `json:"status"`
 	StatusReason string        `json:"status_reason,omitempty"` // reason of the last suspend, reinstate or revoke
 
-	StartsAt     *time.Time `json:"starts_at"`     // nil: immediately
-	ExpiresAt    *time.Time `json:"expires_at"`    // nil: never
-	GraceSeconds int64      `json:"grace_seconds"` // how long the license stays valid after ExpiresAt
+	StartsAt  *time.Time `json:"starts_at"`  // nil: immediately
+	ExpiresAt *time.Time `json:"expires_at"` // nil: never
 
-	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
-	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: the default of the service; 0: two checks
+	Terms // Entitlements is never nil
+
+	// Metadata is set by the caller. Never nil.
+	Metadata map[string]string `json:"metadata"`
 
 	// Generation starts at 1 and is in every license file. It rises when the
 	// license changes so that its earlier files promise too much; programs
 	// with a revocation list refuse those.
 	Generation int64 `json:"generation"`
-
-	// Entitlements maps names to true, a float64 or a string. Never nil.
-	Entitlements map[string]any `json:"entitlements"`
-	// Metadata is set by the caller. Never nil.
-	Metadata map[string]string `json:"metadata"`
 
 	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
 	CreatedAt time.Time `json:"created_at"`
@@ -84,25 +79,17 @@ type CreateLicenseParams struct {
 	StartsAt  *time.Time `json:"starts_at" validate:"omitempty,instant" wire:"nullable"`  // nil: immediately
 	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"` // after StartsAt; nil: never
 
-	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`                            // at most 100 years
-	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"`   // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`  // nil: none
-	OfflineSeconds *int64 `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"` // nil: the default of the service; 0: two checks
+	Terms
 
 	UpdatesUntil *time.Time `json:"updates_until,omitempty" validate:"omitempty,instant" wire:"nullable"` // as in [License]; nil: the license is valid for any build
 
-	// Entitlements has at most 100 entries. Names are 1–64 characters.
-	// Values are true, a number or a string of 1–255 characters. Numbers may
-	// be of any Go number type or json.Number and are stored as float64;
-	// whole numbers must be exact as float64.
-	Entitlements map[string]any `json:"entitlements" wire:"nullable"`
 	// Metadata has at most 50 entries. Names are 1–64 characters; values are
 	// at most 500 and may be empty. License key holders can read it.
 	Metadata map[string]string `json:"metadata" wire:"nullable"`
 
-	// PlanID is a plan whose terms fill in what is not set: ProductID, which the
-	// plan must have if it is set, ExpiresAt or UpdatesUntil, GraceSeconds,
-	// MaxActivations, LeaseSeconds, OfflineSeconds and Entitlements. An import fills in nothing.
+	// PlanID is a plan that fills in what is not set: ProductID, which the plan must
+	// have if it is set, ExpiresAt or UpdatesUntil, and each field of Terms. An import
+	// fills in nothing.
 	PlanID string `json:"plan_id,omitempty" validate:"omitempty,identifier" wire:"filled"`
 
 	// Only in Go code of the service:

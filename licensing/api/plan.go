@@ -10,14 +10,10 @@ type Plan struct {
 	ProductID string `json:"product_id"`
 	Name      string `json:"name"`
 
-	Duration       Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
-	UntilEnds      UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
-	GraceSeconds   int64     `json:"grace_seconds"`     // as in [License]
-	MaxActivations *int64    `json:"max_activations"`   // of one unit; nil: unlimited
-	LeaseSeconds   *int64    `json:"lease_seconds"`     // as in [License]
-	OfflineSeconds *int64    `json:"offline_seconds"`   // as in [License]
+	Duration  Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
+	UntilEnds UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
 
-	Entitlements map[string]any `json:"entitlements"` // as in [License]; never nil
+	Terms // MaxActivations is of one unit; Entitlements is never nil
 
 	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
 	CreatedAt time.Time `json:"created_at"`
@@ -49,14 +45,10 @@ type PutPlanParams struct {
 	ProductID string `json:"product_id" validate:"text"`
 	Name      string `json:"name" validate:"omitempty,text" wire:"filled"` // default: ID
 
-	Duration       Duration  `json:"duration"`                                                               // zero: forever unless the end is given
-	UntilEnds      UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"`    // default: [UntilEndsLicense]
-	GraceSeconds   int64     `json:"grace_seconds" validate:"min=0,max=3155760000"`                          // as in [CreateLicenseParams]
-	MaxActivations *int64    `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"` // of one unit; nil: unlimited
-	LeaseSeconds   *int64    `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`
-	OfflineSeconds *int64    `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"`
+	Duration  Duration  `json:"duration"`                                                            // zero: forever unless the end is given
+	UntilEnds UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"` // default: [UntilEndsLicense]
 
-	Entitlements map[string]any `json:"entitlements" wire:"nullable"` // as in [CreateLicenseParams]
+	Terms // MaxActivations is of one unit
 
 	// IfMatch, if not nil, requires that the plan exists at one of the versions.
 	IfMatch []Version `json:"-" header:"If-Match"`

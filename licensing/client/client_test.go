@@ -17,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -166,7 +167,7 @@ func TestLifeOfALicense(t *testing.T) {
 func TestErrorsNameTheFields(t *testing.T) {
 	is := is.New(t)
 	c, _ := newService(t, licensing.Options{})
-	_, err := c.CreateLicense(t.Context(), client.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "lic_1", GraceSeconds: -1})
+	_, err := c.CreateLicense(t.Context(), client.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "lic_1", Terms: api.Terms{GraceSeconds: -1}})
 	e, ok := errors.AsType[*client.Error](err)
 	is.True(ok)
 	is.Equal(e.Status, http.StatusUnprocessableEntity)
@@ -190,7 +191,7 @@ func TestCallsWithALicenseKey(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	h, _, _ := newHandler(t, licensing.Options{KeyHolderSeats: true})
-	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", MaxActivations: new(int64(1))})
+	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	is.NoErr(err)
 	c, err := client.New(client.Options{URL: serve(t, h)})
 	is.NoErr(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -41,7 +42,7 @@ func Example() {
 	}
 	order := client.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1",
-		Entitlements: map[string]any{"export": true, "users": 5},
+		Terms: api.Terms{Entitlements: map[string]any{"export": true, "users": 5}},
 	}
 	first, err := c.Once("order-1007").CreateLicense(ctx, order)
 	if err != nil {

@@ -14,10 +14,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
-// csvColumns are the columns of a CSV file: the fields of a License after Object,
-// with their names in the API.
+// csvFields are the fields of a License that a CSV file has: all but Object.
+var csvFields = slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[License]()), func(f reflect.StructField) bool {
+	return f.Anonymous || f.Name == "Object"
+})
+
+// csvColumns are the columns of a CSV file: the names of csvFields in the API.
 var csvColumns = func() (names []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[License]())[1:] {
+	for _, f := range csvFields {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		names = append(names, name)
 	}
@@ -58,8 +62,8 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 // cellsOf returns the values of a license in the order of csvColumns.
 func cellsOf(l License) []string {
 	cells := make([]string, len(csvColumns))
-	for i := range cells {
-		cells[i] = csvCell(reflect.ValueOf(l).Field(i + 1))
+	for i, f := range csvFields {
+		cells[i] = csvCell(reflect.ValueOf(l).FieldByIndex(f.Index))
 	}
 	return cells
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -79,7 +80,7 @@ func TestEveryTextSurvivesCSV(t *testing.T) {
 		return cmp.Or(strings.TrimSpace(string(s)), "'=1")
 	}
 	for i := range 500 {
-		p := license.CreateParams{Name: text(), ProductID: text(), CustomerID: text(), Metadata: map[string]string{text(): text()}, Entitlements: map[string]any{"tier": text()}}
+		p := license.CreateParams{Name: text(), ProductID: text(), CustomerID: text(), Metadata: map[string]string{text(): text()}, Terms: api.Terms{Entitlements: map[string]any{"tier": text()}}}
 		p.Key = []string{"=", "'=", "'-x;'", "A"}[i%4] + fmt.Sprintf("-1234567890123456-%d", i) // visible ASCII
 		l, err := from.Create(t.Context(), p)
 		is.NoErr(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -14,7 +15,7 @@ func ExampleService_Fulfill() {
 	ctx := context.Background()
 	licenses := license.New(memory.New(), license.Options{})
 	seats := int64(5)
-	if _, err := licenses.PutPlan(ctx, license.PutPlanParams{ID: "price_pro", ProductID: "atlas", MaxActivations: &seats}); err != nil {
+	if _, err := licenses.PutPlan(ctx, license.PutPlanParams{ID: "price_pro", ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 		fmt.Println(err)
 	}
 	paid, canceled := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -107,7 +108,7 @@ func ExampleService_Activate() {
 	s := exampleService()
 	seats, lease := int64(1), int64(600)
 	l, _ := s.Create(ctx, license.CreateParams{
-		Name: "Atlas", ProductID: "atlas", CustomerID: "ada", MaxActivations: &seats, LeaseSeconds: &lease,
+		Name: "Atlas", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{MaxActivations: &seats, LeaseSeconds: &lease},
 	})
 
 	v, _ := s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "laptop"})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -41,12 +42,12 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 	}
 	s.Service = license.New(st, o)
 	for _, p := range []license.PutPlanParams{
-		{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Months: 1}, GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}},
-		{ID: "pro", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)},
+		{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}}},
+		{ID: "pro", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)}},
 		{ID: "forever", ProductID: "prod_editor"},
-		{ID: "maintained", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, UntilEnds: license.UntilEndsUpdates, GraceSeconds: 7, MaxActivations: ptr[int64](3)},
-		{ID: "other", ProductID: "prod_other", MaxActivations: ptr[int64](1)},
-		{ID: "trial", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, MaxActivations: ptr[int64](1)},
+		{ID: "maintained", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, UntilEnds: license.UntilEndsUpdates, Terms: api.Terms{GraceSeconds: 7, MaxActivations: ptr[int64](3)}},
+		{ID: "other", ProductID: "prod_other", Terms: api.Terms{MaxActivations: ptr[int64](1)}},
+		{ID: "trial", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](1)}},
 	} {
 		if _, err := s.PutPlan(t.Context(), p); err != nil {
 			t.Fatal(err)

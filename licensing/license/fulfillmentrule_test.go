@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -101,7 +102,7 @@ func TestFulfillWaits(t *testing.T) {
 	is.Equal(len(waiting), 1)
 	is.Equal(waiting[0].Reference, "shop:1")
 
-	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: license.Duration{Days: 10}, MaxActivations: ptr[int64](700_000)})
+	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: license.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
 	is.NoErr(err)
 	f = s.tell(t, "shop:1", event{At: onDay(3), Quantity: ptr[int64](2)})
 	is.Equal(f.Result, license.FulfillCreated)
@@ -166,7 +167,7 @@ func TestPlansAreCopied(t *testing.T) {
 	e := paid()
 	e.Quantity = ptr[int64](3)
 	was := *s.tell(t, "shop:1", e).License
-	plan, err := s.PutPlan(ctx, license.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Days: 1}, MaxActivations: ptr[int64](7)})
+	plan, err := s.PutPlan(ctx, license.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Days: 1}, Terms: api.Terms{MaxActivations: ptr[int64](7)}})
 	is.NoErr(err)
 	is.Equal(plan.Revision, int64(2))
 	s.tell(t, "shop:1", event{At: onDay(1), PlanID: "basic", State: "active"})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
@@ -46,9 +45,8 @@ func (s internals) PutPlan(ctx context.Context, p PutPlanParams) (put Plan, crea
 			return err
 		}
 		put = Plan{
-			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, UntilEnds: p.UntilEnds, GraceSeconds: p.GraceSeconds,
-			MaxActivations: p.MaxActivations, LeaseSeconds: p.LeaseSeconds, OfflineSeconds: p.OfflineSeconds, Entitlements: p.Entitlements,
-			Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.now,
+			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, UntilEnds: p.UntilEnds,
+			Terms: p.Terms, Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.now,
 		}
 		created = !ok
 		event, data := EventPlanUpdated, EventData{Plan: &put}
@@ -190,10 +188,6 @@ func diffPlans(before, after Plan) map[string]FieldChange {
 	note(changes, "name", before.Name == after.Name, before.Name, after.Name)
 	note(changes, "duration", before.Duration == after.Duration, before.Duration, after.Duration)
 	note(changes, "until_ends", before.UntilEnds == after.UntilEnds, before.UntilEnds, after.UntilEnds)
-	note(changes, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
-	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
-	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
-	note(changes, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
-	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	noteTerms(changes, before.Terms, after.Terms)
 	return changes
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -17,7 +18,7 @@ func TestPlan(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	ctx := t.Context()
-	p := license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}
+	p := license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}}
 	plan, err := s.PutPlan(ctx, p)
 	is.NoErr(err)
 	is.Equal([]any{plan.Object, plan.Name, plan.Revision, plan.Version().String(), plan.Entitlements["users"]}, []any{"plan", "price_1", int64(1), "1", 5.0})
@@ -74,8 +75,8 @@ func TestPlan(t *testing.T) {
 		"product_id":      {ID: "x"},
 		"duration":        {ID: "x", ProductID: "p", Duration: license.Duration{Days: -1}},
 		"duration ":       {ID: "x", ProductID: "p", Duration: license.Duration{Years: 9000}},
-		"max_activations": {ID: "x", ProductID: "p", MaxActivations: ptr[int64](1_000_001)},
-		"entitlements/a":  {ID: "x", ProductID: "p", Entitlements: map[string]any{"a": false}},
+		"max_activations": {ID: "x", ProductID: "p", Terms: api.Terms{MaxActivations: ptr[int64](1_000_001)}},
+		"entitlements/a":  {ID: "x", ProductID: "p", Terms: api.Terms{Entitlements: map[string]any{"a": false}}},
 	} {
 		_, err := s.PutPlan(ctx, p)
 		invalid, _ := errors.AsType[*license.InvalidError](err)
@@ -94,7 +95,8 @@ func TestCreateWithAPlan(t *testing.T) {
 	is.Equal([]any{l.ProductID, *l.ExpiresAt, l.GraceSeconds, *l.MaxActivations, *l.LeaseSeconds, *l.OfflineSeconds, l.PlanID},
 		[]any{"prod_editor", s.now.AddDate(1, 0, 0), int64(3600), int64(5), int64(600), int64(60), "pro"})
 	l, err = s.Create(ctx, license.CreateParams{
-		Name: "n", CustomerID: "c", PlanID: "basic", GraceSeconds: 7, Entitlements: map[string]any{}, Explicit: []string{"max_activations", "expires_at"},
+		Name: "n", CustomerID: "c", PlanID: "basic",
+		Terms: api.Terms{GraceSeconds: 7, Entitlements: map[string]any{}}, Explicit: []string{"max_activations", "expires_at"},
 	})
 	is.NoErr(err)
 	is.Equal([]any{l.ExpiresAt == nil, l.GraceSeconds, l.MaxActivations == nil, len(l.Entitlements)}, []any{true, int64(7), true, 0})

@@ -144,6 +144,6 @@ func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, er
 
 // takeTerms replaces what ApplyPlan replaces.
 func takeTerms(p *CreateParams, t Plan, units int64) {
-	p.PlanID, p.GraceSeconds, p.LeaseSeconds, p.OfflineSeconds, p.Entitlements = t.ID, t.GraceSeconds, t.LeaseSeconds, t.OfflineSeconds, t.Entitlements
+	p.PlanID, p.Terms = t.ID, t.Terms
 	p.MaxActivations, _ = seatsOfPlan(t, units)
 }

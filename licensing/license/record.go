@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -34,49 +35,47 @@ func fromRecord(rec record.License, at time.Time) (License, error) {
 // fromParts is fromRecord with the decoded documents of the record.
 func fromParts(rec record.License, entitlements map[string]any, metadata map[string]string, at time.Time) License {
 	return License{
-		Object:         "license",
-		ID:             rec.ID,
-		Name:           rec.Name,
-		ProductID:      rec.ProductID,
-		CustomerID:     rec.CustomerID,
-		Key:            keyText(rec),
-		Status:         statusAt(rec.License, at),
-		StatusReason:   rec.StateReason,
-		StartsAt:       record.OptionalTime(rec.StartsAt),
-		ExpiresAt:      record.OptionalTime(rec.ExpiresAt),
-		GraceSeconds:   rec.GraceSeconds,
-		MaxActivations: optionalCount(rec.MaxActivations),
-		LeaseSeconds:   optionalCount(rec.LeaseSeconds),
-		OfflineSeconds: optionalCount(rec.OfflineSeconds),
-		Generation:     generation(rec),
-		Entitlements:   entitlements,
-		Metadata:       metadata,
-		PlanID:         rec.PlanID,
-		Reference:      rec.Reference,
-		UpdatesUntil:   record.OptionalTime(rec.UpdatesUntil),
-		Revision:       rec.Revision,
-		CreatedAt:      rec.CreatedAt,
-		UpdatedAt:      rec.UpdatedAt,
+		Object:       "license",
+		ID:           rec.ID,
+		Name:         rec.Name,
+		ProductID:    rec.ProductID,
+		CustomerID:   rec.CustomerID,
+		Key:          keyText(rec),
+		Status:       statusAt(rec.License, at),
+		StatusReason: rec.StateReason,
+		StartsAt:     record.OptionalTime(rec.StartsAt),
+		ExpiresAt:    record.OptionalTime(rec.ExpiresAt),
+		Terms: api.Terms{
+			GraceSeconds:   rec.GraceSeconds,
+			MaxActivations: optionalCount(rec.MaxActivations),
+			LeaseSeconds:   optionalCount(rec.LeaseSeconds),
+			OfflineSeconds: optionalCount(rec.OfflineSeconds),
+			Entitlements:   entitlements,
+		},
+		Generation:   generation(rec),
+		Metadata:     metadata,
+		PlanID:       rec.PlanID,
+		Reference:    rec.Reference,
+		UpdatesUntil: record.OptionalTime(rec.UpdatesUntil),
+		Revision:     rec.Revision,
+		CreatedAt:    rec.CreatedAt,
+		UpdatedAt:    rec.UpdatedAt,
 	}
 }
 
 // paramsOf returns the fields of a license that a caller can set.
 func paramsOf(l License) CreateParams {
 	return CreateParams{
-		Name:           l.Name,
-		ProductID:      l.ProductID,
-		CustomerID:     l.CustomerID,
-		Key:            l.Key,
-		StartsAt:       l.StartsAt,
-		ExpiresAt:      l.ExpiresAt,
-		GraceSeconds:   l.GraceSeconds,
-		MaxActivations: l.MaxActivations,
-		LeaseSeconds:   l.LeaseSeconds,
-		OfflineSeconds: l.OfflineSeconds,
-		UpdatesUntil:   l.UpdatesUntil,
-		Entitlements:   l.Entitlements,
-		Metadata:       l.Metadata,
-		PlanID:         l.PlanID,
+		Name:         l.Name,
+		ProductID:    l.ProductID,
+		CustomerID:   l.CustomerID,
+		Key:          l.Key,
+		StartsAt:     l.StartsAt,
+		ExpiresAt:    l.ExpiresAt,
+		Terms:        l.Terms,
+		UpdatesUntil: l.UpdatesUntil,
+		Metadata:     l.Metadata,
+		PlanID:       l.PlanID,
 	}
 }
 
@@ -164,17 +163,22 @@ func diff(before, after License) map[string]FieldChange {
 	note(changes, "status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
 	note(changes, "starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
 	note(changes, "expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
-	note(changes, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
-	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
-	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
-	note(changes, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
 	note(changes, "updates_until", sameTime(before.UpdatesUntil, after.UpdatesUntil), before.UpdatesUntil, after.UpdatesUntil)
 	note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)
-	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 	note(changes, "metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
 	note(changes, "plan_id", before.PlanID == after.PlanID, before.PlanID, after.PlanID)
 	note(changes, "reference", before.Reference == after.Reference, before.Reference, after.Reference)
+	noteTerms(changes, before.Terms, after.Terms)
 	return changes
+}
+
+// noteTerms adds the terms in which two states of a license or a plan differ.
+func noteTerms(c changes, before, after api.Terms) {
+	note(c, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
+	note(c, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
+	note(c, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note(c, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
+	note(c, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 }
 
 type changes map[string]FieldChange

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -204,7 +205,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	s := license.New(st, license.Options{Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
 	var ids []string
 	for range 510 {
-		l, err := s.Create(t.Context(), license.CreateParams{Name: "A", ProductID: "p", CustomerID: "c", MaxActivations: ptr(int64(0))})
+		l, err := s.Create(t.Context(), license.CreateParams{Name: "A", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: ptr(int64(0))}})
 		is.NoErr(err)
 		ids = append(ids, l.ID)
 		st.fail = true

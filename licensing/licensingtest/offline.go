@@ -80,7 +80,8 @@ func newOffline(t *testing.T, st store.Store, holdOffline bool, edits ...func(*l
 			Logger: slog.New(slog.DiscardHandler), HoldOffline: holdOffline, MaxOffline: 20 * day,
 		})
 	}
-	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &o.seats}
+	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}
+	p.MaxActivations = &o.seats
 	for _, edit := range edits {
 		edit(&p)
 	}

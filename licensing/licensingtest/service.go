@@ -67,7 +67,8 @@ func newSeating(t *testing.T, st store.Store) *seating {
 // issue creates the license. A lease of 0 is none.
 func (s *seating) issue(seats, lease int64) {
 	s.t.Helper()
-	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &seats}
+	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}
+	p.MaxActivations = &seats
 	if lease > 0 {
 		p.LeaseSeconds = &lease
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
@@ -28,7 +29,7 @@ type seller struct {
 func newSeller(t *testing.T) *seller {
 	s := &seller{I: is.New(t), t: t, vendor: licensingtest.NewVendor(t)}
 	var err error
-	s.license, err = s.vendor.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", MaxActivations: new(int64(1))})
+	s.license, err = s.vendor.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	s.NoErr(err)
 	s.vendor.Requests()
 	return s

@@ -65,8 +65,8 @@ func onStage(t *testing.T, test func(s *stage)) {
 		s.keys = s.vendor.Keys(t)
 		var err error
 		s.license, err = s.service().Create(t.Context(), license.CreateParams{
-			Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", MaxActivations: new(int64(2)),
-			Entitlements: map[string]any{"export": true, "users": 5, "tier": "gold"},
+			Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1",
+			Terms: api.Terms{MaxActivations: new(int64(2)), Entitlements: map[string]any{"export": true, "users": 5, "tier": "gold"}},
 		})
 		s.NoErr(err)
 		test(s)

@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -26,7 +27,7 @@ func TestArchiveThroughAnotherBackend(t *testing.T) {
 	for i := range 60 {
 		l, err := rules.Create(ctx, license.CreateParams{
 			Name: fmt.Sprint("Lïcence ", i), ProductID: fmt.Sprint("prod_", i%3), CustomerID: fmt.Sprint("cus_", i%7),
-			Entitlements: map[string]any{"users": i}, Metadata: map[string]string{"n": "<&>"},
+			Terms: api.Terms{Entitlements: map[string]any{"users": i}}, Metadata: map[string]string{"n": "<&>"},
 		})
 		is.NoErr(err)
 		_, err = rules.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/selling"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -67,7 +68,7 @@ var plans = map[string]int64{
 func newRules(ctx context.Context, st store.Store) (*license.Service, error) {
 	rules := license.New(st, license.Options{})
 	for id, seats := range plans {
-		if _, err := rules.PutPlan(ctx, license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: &seats}); err != nil {
+		if _, err := rules.PutPlan(ctx, license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 			return nil, err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -120,14 +121,13 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 		CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org",
 	})
 	none := int64(0)
-	locked := create(license.CreateParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", MaxActivations: &none})
+	locked := create(license.CreateParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", Terms: api.Terms{MaxActivations: &none}})
 	_, err := svc.As(license.Caller{Address: "203.0.113.7"}).Activate(ctx, license.ActivateParams{Key: locked.Key, Fingerprint: "pilot-3"})
 	require.ErrorIs(t, err, license.ErrActivationLimit)
 	full := create(license.CreateParams{
 		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
-		GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease,
-		Entitlements: map[string]any{"export": true, "projects": 250.0, "support": "business hours"},
-		Metadata:     map[string]string{"order": "2026-00417", "sold_by": "Ines"},
+		Terms:    api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease, Entitlements: map[string]any{"export": true, "projects": 250.0, "support": "business hours"}},
+		Metadata: map[string]string{"order": "2026-00417", "sold_by": "Ines"},
 	})
 	client, _, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)

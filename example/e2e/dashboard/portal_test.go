@@ -17,6 +17,7 @@ import (
 
 	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -59,7 +60,7 @@ func newCustomerPages(t *testing.T, script bool) (b *pages) {
 	is := is.New(t)
 	address, h := runExample(t)
 	ctx, seats := t.Context(), int64(3)
-	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: license.Duration{Years: 1}, MaxActivations: &seats})
+	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: license.Duration{Years: 1}, Terms: api.Terms{MaxActivations: &seats}})
 	is.NoErr(err)
 	b = &pages{files: t.TempDir()}
 	b.license, err = h.Service().Create(ctx, license.CreateParams{Name: "Atlas at the harbour", CustomerID: "blue-harbour", PlanID: "price_team"})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -17,7 +18,7 @@ func (h *host) seedSales(t *testing.T) (trialPath string) {
 	ctx, seats := t.Context(), int64(3)
 	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{
 		ID: "price_atlas_1", Name: "Atlas, a year", ProductID: "atlas", Duration: license.Duration{Years: 1},
-		GraceSeconds: 14 * 86400, MaxActivations: &seats, Entitlements: map[string]any{"export": true},
+		Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, Entitlements: map[string]any{"export": true}},
 	})
 	is.NoErr(err)
 	order := "2026-00417"

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -155,7 +156,7 @@ func (m *mover) add(s *license.Service, i int) (license.License, error) {
 	ctx, seats := m.t.Context(), int64(2)
 	l, err := s.Create(ctx, license.CreateParams{
 		Name: fmt.Sprint("Lïcence ", i), ProductID: fmt.Sprint("prod_", i%3), CustomerID: fmt.Sprint("cus_", i%7),
-		MaxActivations: &seats, Entitlements: map[string]any{"users": 1.5}, Metadata: map[string]string{"n": "<&>\u2028x"},
+		Terms: api.Terms{MaxActivations: &seats, Entitlements: map[string]any{"users": 1.5}}, Metadata: map[string]string{"n": "<&>\u2028x"},
 	})
 	if err == nil && i%10 == 0 {
 		_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})

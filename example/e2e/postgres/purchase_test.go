@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
@@ -20,7 +21,7 @@ func TestPurchasesConverge(t *testing.T) {
 	st := newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))
 	rules := license.New(storetest.Twice(st), license.Options{})
 	for id, seats := range map[string]int64{"basic": 1, "pro": 5} {
-		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: &seats, Duration: license.Duration{Months: 1}})
+		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}, Duration: license.Duration{Months: 1}})
 		is.NoErr(err)
 	}
 	_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: license.UntilEndsUpdates})

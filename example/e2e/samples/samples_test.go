@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -101,7 +102,7 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	is := is.New(t)
 	is.NoErr(os.WriteFile(filepath.Join(dir, "keys.json"), jwks, 0o600))
 	l, err := h.Service().Create(t.Context(), license.CreateParams{
-		Name: "Ada Lovelace", ProductID: "atlas", CustomerID: "ada", Entitlements: map[string]any{"export": true},
+		Name: "Ada Lovelace", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	is.NoErr(err)
 	mux := http.NewServeMux()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -98,7 +99,7 @@ func (m *move) readKeygen(files []string) error {
 
 	for _, p := range all["policies"] {
 		m.leaveAttributes("policies", p)
-		plan := license.PutPlanParams{ID: p.ID, ProductID: product(p.to("product")), Name: p.text("name"), MaxActivations: p.number("maxMachines")}
+		plan := license.PutPlanParams{ID: p.ID, ProductID: product(p.to("product")), Name: p.text("name"), Terms: api.Terms{MaxActivations: p.number("maxMachines")}}
 		if n := p.number("duration"); n != nil {
 			plan.Duration = license.Duration{Days: int(*n / 86400), Hours: int(*n % 86400 / 3600), Minutes: int(*n % 3600 / 60), Seconds: int(*n % 60)}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
@@ -18,7 +19,7 @@ func TestReport(t *testing.T) {
 	is := is.New(t)
 	kit := licensingtest.New(t, licensing.Options{})
 	create := func(product string, entitlements map[string]any) license.License {
-		l, err := kit.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Team", ProductID: product, CustomerID: "cus_1", Entitlements: entitlements})
+		l, err := kit.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Team", ProductID: product, CustomerID: "cus_1", Terms: api.Terms{Entitlements: entitlements}})
 		is.NoErr(err)
 		return l
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -110,12 +111,12 @@ func seedLicense(i int, today time.Time) license.CreateParams {
 	at := i % len(seedCustomers)
 	starts := today.Add(time.Duration(i*53%400-340) * day)
 	p := license.CreateParams{
-		Name:         seedCompanies[at],
-		ProductID:    seedProducts[i/2%len(seedProducts)],
-		CustomerID:   seedCustomers[at],
-		StartsAt:     &starts,
-		Entitlements: map[string]any{"export": true, "projects": 5 * (1 + i%4)},
-		Metadata:     map[string]string{"order": fmt.Sprintf("A-%04d", 1000+i), "email": "it@" + seedCustomers[at] + ".example"},
+		Name:       seedCompanies[at],
+		ProductID:  seedProducts[i/2%len(seedProducts)],
+		CustomerID: seedCustomers[at],
+		StartsAt:   &starts,
+		Terms:      api.Terms{Entitlements: map[string]any{"export": true, "projects": 5 * (1 + i%4)}},
+		Metadata:   map[string]string{"order": fmt.Sprintf("A-%04d", 1000+i), "email": "it@" + seedCustomers[at] + ".example"},
 	}
 	if i >= len(seedCustomers) {
 		p.Name += ", " + seedTeams[i/len(seedCustomers)]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -40,9 +41,9 @@ func seedBuyer(i int) (id, name string) {
 // plans creates the plans.
 func (s *seeding) plans() error {
 	for _, p := range []license.PutPlanParams{
-		{ID: monthlyPlan, ProductID: "atlas", Name: "Atlas monthly", Duration: license.Duration{Months: 1}, GraceSeconds: 3 * 86400, MaxActivations: new(int64(2))},
-		{ID: yearlyPlan, ProductID: "atlas-pro", Name: "Atlas Pro yearly", Duration: license.Duration{Years: 1}, GraceSeconds: 14 * 86400, MaxActivations: new(int64(5)), Entitlements: map[string]any{"export": true}},
-		{ID: trialPlan, ProductID: "atlas", Name: "Atlas trial", Duration: license.Duration{Days: 14}, MaxActivations: new(int64(1))},
+		{ID: monthlyPlan, ProductID: "atlas", Name: "Atlas monthly", Duration: license.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 3 * 86400, MaxActivations: new(int64(2))}},
+		{ID: yearlyPlan, ProductID: "atlas-pro", Name: "Atlas Pro yearly", Duration: license.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: new(int64(5)), Entitlements: map[string]any{"export": true}}},
+		{ID: trialPlan, ProductID: "atlas", Name: "Atlas trial", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(1))}},
 	} {
 		if _, err := s.rules.PutPlan(s.ctx, p); err != nil {
 			return err

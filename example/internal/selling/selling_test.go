@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -24,7 +25,7 @@ func TestSelling(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
 	for _, id := range []string{"price_1", "pri_1", "9", "prod-1", "trial"} {
-		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", MaxActivations: new(int64(2)), Duration: license.Duration{Days: 14}})
+		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: license.Duration{Days: 14}})
 		is.NoErr(err)
 	}
 	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()

@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -26,7 +27,7 @@ func TestActivationsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)}})
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
 	require.Contains(t, v.get(tab).body, "No active activations")
@@ -129,7 +130,7 @@ func TestValidityBar(t *testing.T) {
 			is := is.New(t)
 			s := newSite(t)
 			v := s.admin()
-			l := s.license(license.CreateParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, GraceSeconds: tt.grace})
+			l := s.license(license.CreateParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.grace}})
 			a := v.get("licenses/" + l.ID)
 			got := ""
 			if m := regexp.MustCompile(`class="valid" x="(\d+)" width="(\d+)".*class="grace" x="(\d+)" width="(\d+)".*class="today" x="(\d+)"`).FindStringSubmatch(a.body); m != nil {
@@ -145,7 +146,7 @@ func TestVerdict(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
-	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}})
+	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}}})
 	s.activate(l, "machine-1", "")
 	for _, tt := range []struct {
 		query  string
@@ -186,7 +187,7 @@ func TestReleaseOfAHeldSeat(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	issue := func(fingerprint string) license.File {
 		file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: fingerprint, Lifetime: license.Duration{Days: 14}})
 		is.NoErr(err)
@@ -212,7 +213,7 @@ func TestFilesOfALicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3)})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
 	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")

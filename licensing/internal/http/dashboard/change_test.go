@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -20,7 +21,7 @@ func TestReadableChanges(t *testing.T) {
 	end := s.now.AddDate(0, 11, 0)
 	l := s.license(license.CreateParams{
 		Name: "Atlas", ExpiresAt: &end,
-		Entitlements: map[string]any{"seats": 5, "export": true, "tier": "gold"}, Metadata: map[string]string{"order": "A-1"},
+		Terms: api.Terms{Entitlements: map[string]any{"seats": 5, "export": true, "tier": "gold"}}, Metadata: map[string]string{"order": "A-1"},
 	})
 	ctx := t.Context()
 	_, err := s.Service().Renew(ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -75,8 +76,8 @@ func TestSearchByFingerprint(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Harbour seats", CustomerID: "anna", MaxActivations: ptr[int64](60)})
-	small := s.license(license.CreateParams{Name: "Small", MaxActivations: ptr[int64](1)})
+	l := s.license(license.CreateParams{Name: "Harbour seats", CustomerID: "anna", Terms: api.Terms{MaxActivations: ptr[int64](60)}})
+	small := s.license(license.CreateParams{Name: "Small", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	for i := range 58 {
 		s.activate(l, fmt.Sprintf("LAPTOP-%02d", i), "")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -129,7 +130,7 @@ func TestPairs(t *testing.T) {
 
 	entitlements := map[string]any{"yes": true, "n": 1.5, "text": "x", "number as text": "7", "word": "true", "quote": `"q"`, "json": "null"}
 	metadata := map[string]string{"blank": "", "quote": `"q"`, "number": "7"}
-	l := s.license(license.CreateParams{Name: "Atlas", Entitlements: entitlements, Metadata: metadata})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{Entitlements: entitlements}, Metadata: metadata})
 	page := "licenses/" + l.ID + "/edit"
 	edit := fields(v.get(page))
 	edit.Set("more", "metadata")

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -78,7 +79,7 @@ func TestStaleEditShowsTheOtherValues(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: new(int64(2)), Metadata: map[string]string{"order": "7"}})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Metadata: map[string]string{"order": "7"}})
 	page := "licenses/" + l.ID + "/edit"
 	open := v.get(page)
 	_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Theirs"), MaxActivations: license.To(int64(5))})

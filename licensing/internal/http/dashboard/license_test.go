@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -184,8 +185,9 @@ func TestDuplicateLicense(t *testing.T) {
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 45)
 	l := s.license(license.CreateParams{
-		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end, GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90),
-		Entitlements: map[string]any{"export": true}, Metadata: map[string]string{"order": "7"},
+		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end,
+		Terms:    api.Terms{GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90), Entitlements: map[string]any{"export": true}},
+		Metadata: map[string]string{"order": "7"},
 	})
 	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
 	is.Equal(fields(form).Get("grace_seconds")+fields(form).Get("grace_seconds_unit"), "36h")
@@ -214,8 +216,9 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	expires := time.Date(2027, 4, 1, 1, 2, 3, 456e6, time.UTC)
 	seats := int64(3)
 	l := s.license(license.CreateParams{
-		Name: "Atlas", ExpiresAt: &expires, MaxActivations: &seats, GraceSeconds: 90,
-		Entitlements: map[string]any{"a": true, "b": 1.5, "c": "true"}, Metadata: map[string]string{"x": "1", "y": "", "z": "\"quoted\""},
+		Name: "Atlas", ExpiresAt: &expires,
+		Terms:    api.Terms{MaxActivations: &seats, GraceSeconds: 90, Entitlements: map[string]any{"a": true, "b": 1.5, "c": "true"}},
+		Metadata: map[string]string{"x": "1", "y": "", "z": "\"quoted\""},
 	})
 	page := "licenses/" + l.ID + "/edit"
 	a := v.post(page, flat(fields(v.get(page)))...)

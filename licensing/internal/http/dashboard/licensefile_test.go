@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -31,7 +32,7 @@ func TestIssueLicenseFile(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas pro", MaxActivations: ptr[int64](3)})
+	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas pro", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	seat := s.activate(l, "machine-1", "Reception")
 	page := "licenses/" + l.ID + "/file"
 	require.Contains(t, v.get("licenses/"+l.ID).body, page+`"`)
@@ -76,13 +77,13 @@ func TestIssueLicenseFile(t *testing.T) {
 func TestIssueLicenseFileErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	seat := s.activate(l, "machine-1", "")
 	entitlements := map[string]any{}
 	for i := range 100 {
 		entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
 	}
-	large := s.license(license.CreateParams{Name: "Large", Entitlements: entitlements})
+	large := s.license(license.CreateParams{Name: "Large", Terms: api.Terms{Entitlements: entitlements}})
 	suspended := s.license(license.CreateParams{Name: "Suspended"})
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
 	is.New(t).NoErr(err)
@@ -129,7 +130,7 @@ func TestSupportIssuesFiles(t *testing.T) {
 	s := newSite(t)
 	s.operator("sue@example.com", operator.RoleSupport)
 	v := s.signedIn("sue@example.com")
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](2), OfflineSeconds: ptr[int64](3 * 24 * 3600)})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](2), OfflineSeconds: ptr[int64](3 * 24 * 3600)}})
 	seat := s.activate(l, "machine-1", "Reception")
 	require.Contains(t, v.get("licenses/"+l.ID).body, "Issue license file")
 	page := "licenses/" + l.ID + "/file"

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -73,8 +74,7 @@ func (f *form) createParams(now time.Time) license.CreateParams {
 	p := license.CreateParams{
 		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value, Key: f.text("key"),
 		StartsAt: f.time("starts_at"), ExpiresAt: f.time("expires_at"), UpdatesUntil: f.time("updates_until"),
-		GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"), LeaseSeconds: f.seconds("lease_seconds"),
-		Entitlements: readPairs(f, "entitlements", parseEntitlement), Metadata: readPairs(f, "metadata", parseMetadata),
+		Terms: f.terms(), Metadata: readPairs(f, "metadata", parseMetadata),
 	}
 	term := f.Field("term").chosen()
 	switch dated := p.ExpiresAt != nil; {
@@ -106,6 +106,14 @@ func (f *form) createParams(now time.Time) license.CreateParams {
 		}
 	}
 	return p
+}
+
+// terms reads the terms of a license or a plan.
+func (f *form) terms() api.Terms {
+	return api.Terms{
+		GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"), LeaseSeconds: f.seconds("lease_seconds"),
+		OfflineSeconds: f.seconds("offline_seconds"), Entitlements: readPairs(f, "entitlements", parseEntitlement),
+	}
 }
 
 // grace returns the grace period, which is 0 if the field is blank.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -17,7 +18,7 @@ func TestTransferForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Ada of Former", CustomerID: "ada", Metadata: map[string]string{"email": "ada@example.com"}, MaxActivations: ptr[int64](1)})
+	l := s.license(license.CreateParams{Name: "Ada of Former", CustomerID: "ada", Metadata: map[string]string{"email": "ada@example.com"}, Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "former"})
 	is.NoErr(err)
 	page := "licenses/" + l.ID

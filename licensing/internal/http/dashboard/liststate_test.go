@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -53,7 +54,7 @@ func TestLinksKeepListState(t *testing.T) {
 	v := s.admin()
 	end := s.now.AddDate(1, 0, 0)
 	seats := int64(5)
-	l := s.license(license.CreateParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, MaxActivations: &seats})
+	l := s.license(license.CreateParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, Terms: api.Terms{MaxActivations: &seats}})
 	s.activate(l, "machine-1", "")
 	const query = "customer=a%26b%3Dc&q=atlas&status=active"
 	list := v.get("licenses?" + query)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -240,23 +241,23 @@ func TestListSeats(t *testing.T) {
 	st := &entryStore{Store: memory.New()}
 	s := newSiteOn(t, st, licensing.Options{})
 	v := s.admin()
-	full := s.license(license.CreateParams{Name: "full", MaxActivations: ptr[int64](2)})
+	full := s.license(license.CreateParams{Name: "full", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
 	s.activate(full, "pc-1", "")
 	s.activate(full, "pc-2", "")
 	s.advance(time.Millisecond)
-	floating := s.license(license.CreateParams{Name: "floating", MaxActivations: ptr[int64](50), LeaseSeconds: ptr[int64](60)})
+	floating := s.license(license.CreateParams{Name: "floating", Terms: api.Terms{MaxActivations: ptr[int64](50), LeaseSeconds: ptr[int64](60)}})
 	s.activate(floating, "pc-1", "")
 	s.advance(time.Millisecond)
 	endless := s.license(license.CreateParams{Name: "endless"})
 	s.activate(endless, "pc-1", "")
 	s.advance(time.Millisecond)
-	s.license(license.CreateParams{Name: "new", MaxActivations: ptr[int64](3000)})
+	s.license(license.CreateParams{Name: "new", Terms: api.Terms{MaxActivations: ptr[int64](3000)}})
 	s.advance(time.Millisecond)
-	lapsed := s.license(license.CreateParams{Name: "lapsed", MaxActivations: ptr[int64](2), LeaseSeconds: ptr[int64](60)})
+	lapsed := s.license(license.CreateParams{Name: "lapsed", Terms: api.Terms{MaxActivations: ptr[int64](2), LeaseSeconds: ptr[int64](60)}})
 	s.activate(lapsed, "pc-1", "")
 	s.activate(lapsed, "pc-2", "")
 	s.advance(time.Millisecond)
-	lowered := s.license(license.CreateParams{Name: "lowered", MaxActivations: ptr[int64](2)})
+	lowered := s.license(license.CreateParams{Name: "lowered", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
 	s.activate(lowered, "pc-1", "")
 	s.activate(lowered, "pc-2", "")
 	s.advance(2 * time.Minute) // the leases end

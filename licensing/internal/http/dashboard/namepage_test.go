@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -147,9 +148,9 @@ func TestNamePagesListActivations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	one := s.license(license.CreateParams{Name: "One", CustomerID: "ines", LeaseSeconds: ptr[int64](20 * 60 * 60)})
+	one := s.license(license.CreateParams{Name: "One", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
 	require.Contains(t, v.get("customer?id=ines").body, `<p class="muted">None.</p>`)
-	two := s.license(license.CreateParams{Name: "Two", CustomerID: "ines", LeaseSeconds: ptr[int64](20 * 60 * 60)})
+	two := s.license(license.CreateParams{Name: "Two", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
 	other := s.license(license.CreateParams{Name: "Other", CustomerID: "other", ProductID: "compass"})
 	desk := s.activate(one, "pc-1", "Front desk")
 	s.advance(2 * time.Hour)

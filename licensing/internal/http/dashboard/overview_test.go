@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -138,8 +139,8 @@ func TestRefusedLicensesNeedAttention(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	full := s.license(license.CreateParams{Name: "Full", MaxActivations: ptr(int64(1))})
-	other := s.license(license.CreateParams{Name: "Other", MaxActivations: ptr(int64(1))})
+	full := s.license(license.CreateParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
+	other := s.license(license.CreateParams{Name: "Other", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
 	expired := s.license(license.CreateParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
 	suspended := s.license(license.CreateParams{Name: "Held"})
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -139,7 +140,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 	v := s.admin()
 	l := s.license(license.CreateParams{
 		Name: nasty, ProductID: nasty, CustomerID: nasty,
-		Entitlements: map[string]any{"support": nasty}, Metadata: map[string]string{"note": nasty},
+		Terms: api.Terms{Entitlements: map[string]any{"support": nasty}}, Metadata: map[string]string{"note": nasty},
 	})
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: nasty})
 	is.NoErr(err)

@@ -10,10 +10,7 @@ import (
 // planFields returns the form for a plan, which has fields of the form for a
 // license.
 func planFields(t license.Plan) *form {
-	terms := licenseForm(license.License{
-		Name: t.Name, ProductID: t.ProductID, GraceSeconds: t.GraceSeconds,
-		MaxActivations: t.MaxActivations, LeaseSeconds: t.LeaseSeconds, Entitlements: t.Entitlements,
-	})
+	terms := licenseForm(license.License{Name: t.Name, ProductID: t.ProductID, Terms: t.Terms})
 	name, product, seats := terms.Field("name"), terms.Field("product_id"), terms.Field("max_activations")
 	name.Hint, name.Required = "The name that you use. Leave blank for the plan ID.", false
 	seats.Hint = "For each unit of a purchase. Leave blank for unlimited."
@@ -44,8 +41,7 @@ func untilEndsField(chosen license.UntilEnds) *field {
 // readPlan parses the values of the form for a plan.
 func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error) {
 	p = license.PutPlanParams{
-		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"),
-		LeaseSeconds: f.seconds("lease_seconds"), OfflineSeconds: f.seconds("offline_seconds"), Entitlements: readPairs(f, "entitlements", parseEntitlement),
+		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, Terms: f.terms(),
 		UntilEnds: license.UntilEnds(f.Field("until_ends").chosen()),
 	}
 	if s := f.amount("duration"); s != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -79,8 +80,8 @@ func TestNewLicenseFromPlan(t *testing.T) {
 	v := s.admin()
 	require.NotContains(t, v.get("licenses/new").body, "From plan")
 	s.plan(license.PutPlanParams{
-		ID: "price_1", Duration: license.Duration{Days: 14}, GraceSeconds: 86400, MaxActivations: ptr[int64](3),
-		LeaseSeconds: ptr[int64](900), OfflineSeconds: ptr[int64](3600), Entitlements: map[string]any{"export": true},
+		ID: "price_1", Duration: license.Duration{Days: 14},
+		Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](900), OfflineSeconds: ptr[int64](3600), Entitlements: map[string]any{"export": true}},
 	})
 	form := v.get("licenses/new?plan=price_1").body
 	require.Contains(t, form, `value="price_1"`)
@@ -113,10 +114,10 @@ func TestApplyPlanForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	s.plan(license.PutPlanParams{ID: "price_1", GraceSeconds: 86400, MaxActivations: ptr[int64](3)})
+	s.plan(license.PutPlanParams{ID: "price_1", Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](3)}})
 	s.plan(license.PutPlanParams{ID: "foreign", ProductID: "other"})
 	end := s.clock().AddDate(1, 0, 0)
-	l := s.license(license.CreateParams{Name: "Ada", ProductID: "atlas", ExpiresAt: &end, Entitlements: map[string]any{"export": true}})
+	l := s.license(license.CreateParams{Name: "Ada", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
 	form := "licenses/" + l.ID + "/plan"
 	require.Contains(t, v.get("licenses/"+l.ID).body, form)
 	require.Contains(t, v.get(form).body, "This replaces the grace period", "The key, dates, updates, customer and metadata stay", `<option value="price_1">`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -19,7 +20,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr(int64(1)), ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr(int64(1))}, ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
 	page := func() reply { return v.get("licenses/" + l.ID) }
 	require.Contains(t, page().body, "No request was refused in the last 90 days.")
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "No refusals")
@@ -93,7 +94,7 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: new(int64(1)), LeaseSeconds: new(int64(60))})
+	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(1)), LeaseSeconds: new(int64(60))}})
 	ask := func() {
 		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc-1"})
 		is.NoErr(err)
@@ -165,7 +166,7 @@ func TestRefusalActions(t *testing.T) {
 	validate(l, license.ValidateParams{})
 	shows(l, ">Not started</h3>", "Change the start")
 
-	l = s.license(license.CreateParams{Name: "Floating", LeaseSeconds: ptr(int64(60)), MaxActivations: ptr(int64(1))})
+	l = s.license(license.CreateParams{Name: "Floating", Terms: api.Terms{LeaseSeconds: ptr(int64(60)), MaxActivations: ptr(int64(1))}})
 	_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	s.advance(2 * time.Minute)

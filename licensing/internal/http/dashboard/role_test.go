@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -240,7 +241,7 @@ func TestHostReturnsRoles(t *testing.T) {
 // of existing objects.
 func (s *site) paths() func(string) string {
 	end := s.clock().AddDate(1, 0, 0)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end, Entitlements: map[string]any{"export": true}})
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)

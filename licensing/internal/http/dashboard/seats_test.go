@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -21,8 +22,8 @@ import (
 func TestSeatsAfterImport(t *testing.T) {
 	is := is.New(t)
 	from := newSite(t)
-	full := from.license(license.CreateParams{Name: "Atlas", MaxActivations: new(int64(2))})
-	large := from.license(license.CreateParams{Name: "Large", ProductID: "beacon", MaxActivations: new(int64(250))})
+	full := from.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}})
+	large := from.license(license.CreateParams{Name: "Large", ProductID: "beacon", Terms: api.Terms{MaxActivations: new(int64(250))}})
 	is.NoErr(from.Service().Atomically(t.Context(), func(s *license.Service) error {
 		for i := range 250 {
 			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: large.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {

@@ -29,14 +29,16 @@ var objects = map[reflect.Type][]member{
 
 type member struct {
 	label    string // with a comma before it
-	field    int
+	index    []int
 	optional bool // left out if it is empty
 }
 
 func membersOf(t reflect.Type) (members []member) {
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		members = append(members, member{`,"` + name + `":`, f.Index[0], options != ""})
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			members = append(members, member{`,"` + name + `":`, f.Index, options != ""})
+		}
 	}
 	return members
 }
@@ -96,7 +98,7 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 func appendObject(b []byte, v reflect.Value, members []member) (_ []byte, err error) {
 	first := len(b)
 	for _, m := range members {
-		field := v.Field(m.field)
+		field := v.FieldByIndex(m.index)
 		if m.optional && field.IsZero() {
 			continue
 		}

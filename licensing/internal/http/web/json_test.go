@@ -30,8 +30,11 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 	var all []license.License
 	for i := range 3 {
 		var l license.License
-		for f := range reflect.TypeFor[license.License]().NumField() {
-			v := reflect.ValueOf(&l).Elem().Field(f)
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[license.License]()) {
+			if f.Anonymous {
+				continue
+			}
+			v := reflect.ValueOf(&l).Elem().FieldByIndex(f.Index)
 			choice, ok := values[v.Type()]
 			if !ok {
 				t.Fatalf("no values of type %v", v.Type())
