@@ -27,7 +27,7 @@ func (s *Service) shortenLeases(ctx context.Context, tx *transaction, l record.L
 	if err != nil || !more {
 		return err
 	}
-	tx.longLeases = true
+	tx.then = cutAllLeases
 	return tx.PutEntries(ctx, store.Entry{Kind: longLeasesKind, Key: l.ID, CreatedAt: tx.now})
 }
 
@@ -89,7 +89,7 @@ func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeR
 
 // cutAllLeases shortens what is left of the leases of all licenses that entries of
 // longLeasesKind name. It is best effort: Run does what it leaves.
-func (s *Service) cutAllLeases(ctx context.Context) {
+func cutAllLeases(ctx context.Context, s *Service) {
 	for {
 		if more, err := s.cutLongLeases(ctx); err != nil || !more {
 			return

@@ -112,6 +112,14 @@ type Service struct {
 	tx        *transaction // set inside Atomically and Once
 	holder    bool         // acts for a license key holder
 	owner     *string      // the only customer whose licenses exist; nil: all customers
+	hooks
+}
+
+// hooks are what follows from a call in rules that build on those of the call. New
+// sets them; they are the same for all copies of a Service.
+type hooks struct {
+	// changed runs after each Update that has written a license, also if it failed.
+	changed func()
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -139,7 +147,9 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
+	s := &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
+	s.hooks = hooks{changed: s.counts.drop}
+	return s
 }
 
 // Options returns the options in effect, with defaults filled in.

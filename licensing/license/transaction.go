@@ -18,8 +18,8 @@ type transaction struct {
 	// Once were about; "" means all products.
 	products map[string]bool
 
-	wrote      bool // a license
-	longLeases bool // an entry of longLeasesKind
+	wrote bool                            // a license
+	then  func(context.Context, *Service) // runs after the commit, outside the Update; nil: nothing
 }
 
 // Atomically runs fn in one Update: all calls that fn makes on the Service
@@ -87,14 +87,13 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 	return err
 }
 
-// ended does what follows an Update that has returned err: it drops the counts that
-// the Update may have changed, and shortens the leases that the Update has left.
+// ended does what follows an Update that has returned err.
 func (s *Service) ended(ctx context.Context, tx *transaction, err error) {
 	if tx != nil && tx.wrote {
-		s.counts.drop()
+		s.changed()
 	}
-	if err == nil && tx != nil && tx.longLeases {
-		s.cutAllLeases(ctx)
+	if err == nil && tx != nil && tx.then != nil {
+		tx.then(ctx, s)
 	}
 }
 
