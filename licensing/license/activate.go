@@ -25,7 +25,7 @@ import (
 // activation, a [*SeatHeldError] if a license file holds the seat to take over,
 // or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
-func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ VerdictWithFile, err error) {
+func (s *Service) Activate(ctx context.Context, p ActivateParams) (v VerdictWithFile, err error) {
 	if err := invalidFields(checkActivate(p)); err != nil {
 		return VerdictWithFile{}, err
 	}
@@ -33,15 +33,18 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ VerdictWith
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
-	s = s.asHolder()
-	defer func() { s.observeActivation(ctx, p.Fingerprint, err) }()
-	find := func(r store.Reader, now time.Time) (facts, error) { return s.admit(ctx, r, p, now) }
+	holder := s.asHolder()
+	defer func() {
+		if denied, ok := errors.AsType[*DeniedError](err); ok {
+			s.observe(ctx, denied.Verdict, RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint})
+		}
+	}()
+	find := func(r store.Reader, now time.Time) (facts, error) { return holder.admit(ctx, r, p, now) }
 	// Refuse what the license itself forbids before waiting for the write lock.
 	if _, err := find(s.reader(), s.now()); err != nil {
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
-	v, err := s.activateAll(ctx, find, &p, ask)
-	if err != nil {
+	if v, err = holder.activateAll(ctx, find, &p, ask); err != nil {
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	return v, nil

@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -59,52 +58,19 @@ func (p pendingRefusals) add(other pendingRefusals) {
 	}
 }
 
-// observeVerdict counts a validation and, if its verdict is negative, the
+// countVerdict counts a validation and, if the verdict on a call is negative, the
 // refusal.
-func (s *Service) observeVerdict(ctx context.Context, p ValidateParams, v Verdict) {
-	if s.tx != nil { // the function may be repeated, or undone
-		return
-	}
-	now := s.now()
+func (s *Service) countVerdict(ctx context.Context, v Verdict, call RefusedCall) {
 	s.pending.mu.Lock()
-	s.pending.day(now).Validations++
+	if call.Action == actionValidate {
+		s.pending.day(call.At).Validations++
+	}
 	if v.Valid {
 		s.pending.mu.Unlock()
 		return
 	}
-	s.pending.refuse(v, RefusedCall{At: now, Action: "validate", Fingerprint: p.Fingerprint, Address: s.caller.Address, Asked: asked(p, v)})
-	s.flushIfDue(ctx, now)
-}
-
-// asked returns what a refused call asked for and the license is not for, unless that
-// is a customer: erasing that customer would not find it.
-func asked(p ValidateParams, v Verdict) string {
-	switch v.Code {
-	case VerdictProductMismatch:
-		return p.ProductID
-	case VerdictEntitlementMissing:
-		for _, name := range p.Entitlements {
-			if _, included := v.License.Entitlements[name]; !included {
-				return name
-			}
-		}
-	}
-	return ""
-}
-
-// observeActivation counts the refusal if err is a [*DeniedError].
-func (s *Service) observeActivation(ctx context.Context, fingerprint string, err error) {
-	if err == nil || s.tx != nil {
-		return
-	}
-	denied, ok := errors.AsType[*DeniedError](err)
-	if !ok {
-		return
-	}
-	now := s.now()
-	s.pending.mu.Lock()
-	s.pending.refuse(denied.Verdict, RefusedCall{At: now, Action: "activate", Fingerprint: fingerprint, Address: s.caller.Address})
-	s.flushIfDue(ctx, now)
+	s.pending.refuse(v, call)
+	s.flushIfDue(ctx, call.At)
 }
 
 // day returns the pending usage of the day of an instant.

@@ -120,6 +120,10 @@ type Service struct {
 type hooks struct {
 	// changed runs after each Update that has written a license, also if it failed.
 	changed func()
+
+	// observed runs after a Validate or an Activate that joined no Update, with its
+	// verdict; of Activate, only after a refusal.
+	observed func(ctx context.Context, v Verdict, call RefusedCall)
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -148,7 +152,7 @@ func New(st store.Store, opts Options) *Service {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	s := &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
-	s.hooks = hooks{changed: s.counts.drop}
+	s.hooks = hooks{changed: s.counts.drop, observed: s.countVerdict}
 	return s
 }
 

@@ -55,8 +55,39 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFi
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observeVerdict(ctx, p, a.verdict.Verdict)
+	s.observe(ctx, a.verdict.Verdict, RefusedCall{Action: actionValidate, Fingerprint: p.Fingerprint, Asked: asked(p, a.verdict.Verdict)})
 	return a.verdict, nil
+}
+
+// The actions of a RefusedCall.
+const (
+	actionValidate = "validate"
+	actionActivate = "activate"
+)
+
+// observe hands a call and the verdict on it to the hook, unless it has joined an
+// Update: that may be repeated, or undone.
+func (s *Service) observe(ctx context.Context, v Verdict, call RefusedCall) {
+	if s.tx == nil {
+		call.At, call.Address = s.now(), s.caller.Address
+		s.observed(ctx, v, call)
+	}
+}
+
+// asked returns what a refused call asked for and the license is not for, unless that
+// is a customer: erasing that customer would not find it.
+func asked(p ValidateParams, v Verdict) string {
+	switch v.Code {
+	case VerdictProductMismatch:
+		return p.ProductID
+	case VerdictEntitlementMissing:
+		for _, name := range p.Entitlements {
+			if _, included := v.License.Entitlements[name]; !included {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // A validation is the answer of Validate and what it writes.
