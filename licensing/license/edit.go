@@ -83,11 +83,7 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec record.Licen
 		}
 	}
 	if before.CustomerID != after.CustomerID {
-		d := departure{how: customerIDCorrected, from: rec, to: next, exact: s.opts.HoldOffline}
-		if event == EventLicenseTransferred {
-			d.how = licenseTransferred
-		}
-		if err := tx.leave(ctx, d); err != nil {
+		if err := s.customerChanged(ctx, tx, rec, next); err != nil {
 			return License{}, false, err
 		}
 	}

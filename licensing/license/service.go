@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -124,6 +125,10 @@ type hooks struct {
 	// observed runs after a Validate or an Activate that joined no Update, with its
 	// verdict; of Activate, only after a refusal.
 	observed func(ctx context.Context, v Verdict, call RefusedCall)
+
+	// customerChanged runs in each Update that gives a license another customer, or
+	// another ID of the same one, after the license is written.
+	customerChanged func(ctx context.Context, tx *transaction, before, after record.License) error
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -152,7 +157,7 @@ func New(st store.Store, opts Options) *Service {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	s := &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
-	s.hooks = hooks{changed: s.counts.drop, observed: s.countVerdict}
+	s.hooks = hooks{changed: s.counts.drop, observed: s.countVerdict, customerChanged: s.leaveCustomer}
 	return s
 }
 

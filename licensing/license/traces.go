@@ -77,6 +77,16 @@ const (
 	customerIDCorrected               // the same customer has another ID
 )
 
+// leaveCustomer does what the list of traces says about a license that has got another
+// customer or, if CustomerSince stays, another ID of the same one.
+func (s *Service) leaveCustomer(ctx context.Context, tx *transaction, before, after record.License) error {
+	d := departure{how: customerIDCorrected, from: before, to: after, exact: s.opts.HoldOffline}
+	if before.CustomerSince != after.CustomerSince {
+		d.how = licenseTransferred
+	}
+	return tx.leave(ctx, d)
+}
+
 // leave does what the list of traces says about a departure.
 func (tx *transaction) leave(ctx context.Context, d departure) error {
 	for _, t := range traces() {
