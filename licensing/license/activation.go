@@ -3,7 +3,6 @@ package license
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -122,24 +121,6 @@ func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (
 		err = fmt.Errorf("license: %w", ErrNotFound)
 	}
 	return rec, err
-}
-
-// byKey returns the license with a typed key if it exists for the caller. A
-// malformed key is looked up like any other, so that the time the store
-// takes reveals nothing.
-func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec record.License, ok bool, err error) {
-	key := canonicalKey(typed)
-	if !isKey(key) {
-		key = NewKey() // no license has it
-	}
-	row, err := r.LicenseByKey(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
-		return record.License{}, false, nil
-	}
-	if err == nil {
-		rec, err = record.ReadLicense(row)
-	}
-	return rec, err == nil, err
 }
 
 // seat returns the activation of a license with that id, or [ErrNotFound].

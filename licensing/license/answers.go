@@ -17,7 +17,7 @@ func (s *Service) eraseAnswersTo(ctx context.Context, events []store.Event) erro
 	if s.onErase == nil || len(events) == 0 {
 		return nil
 	}
-	return s.onErase(ctx, internals{s}.Store(), events)
+	return s.onErase(ctx, s.joined(), events)
 }
 
 // eraseAnswers removes the answers to the events that EraseCustomer blanks next.

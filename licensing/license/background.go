@@ -3,8 +3,10 @@ package license
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -34,6 +36,15 @@ func (s internals) Background() feed.Background {
 		Drain:   s.drainUsage,
 		Running: s.noticesRun,
 	}
+}
+
+// purge removes a batch of expired replies of Once, entries about license files,
+// refusals and usage, and reports whether there may be more.
+func (s *Service) purge(ctx context.Context) (more bool, err error) {
+	if more, err = entries.Purge(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind, refusedKind, refusalKind, usageKind, purchaseKind, purchaseOfCustomerKind); err != nil {
+		return false, fmt.Errorf("purge: %w", err)
+	}
+	return more, nil
 }
 
 // noticesRun reports whether expiry notices are given. While Run runs,

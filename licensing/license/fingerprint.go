@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
@@ -97,24 +96,6 @@ func (s internals) FindActivations(ctx context.Context, prefix, cursor string, l
 		return Page[foundActivation]{}, fmt.Errorf("find activations: %w", err)
 	}
 	return page, nil
-}
-
-// existing returns the licenses with these IDs that exist for the caller.
-func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]License, error) {
-	licenses := make(map[string]License, len(ids))
-	slices.Sort(ids)
-	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Compact(ids)})
-	for _, row := range rows {
-		if !s.sees(row.ProductID) {
-			continue
-		}
-		l, err := fromRow(row, now)
-		if err != nil {
-			return nil, err
-		}
-		licenses[row.ID] = s.shown(l)
-	}
-	return licenses, err
 }
 
 // fingerprintKey joins a fingerprint, which has no line break, and a license ID, so

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -33,6 +34,42 @@ func (s *Service) find(ctx context.Context, r store.Reader, id string) (record.L
 		return record.License{}, err
 	}
 	return record.ReadLicense(row)
+}
+
+// byKey returns the license with a typed key if it exists for the caller. A
+// malformed key is looked up like any other, so that the time the store
+// takes reveals nothing.
+func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec record.License, ok bool, err error) {
+	key := canonicalKey(typed)
+	if !isKey(key) {
+		key = NewKey() // no license has it
+	}
+	row, err := r.LicenseByKey(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
+		return record.License{}, false, nil
+	}
+	if err == nil {
+		rec, err = record.ReadLicense(row)
+	}
+	return rec, err == nil, err
+}
+
+// existing returns the licenses with these IDs that exist for the caller.
+func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]License, error) {
+	licenses := make(map[string]License, len(ids))
+	slices.Sort(ids)
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Compact(ids)})
+	for _, row := range rows {
+		if !s.sees(row.ProductID) {
+			continue
+		}
+		l, err := fromRow(row, now)
+		if err != nil {
+			return nil, err
+		}
+		licenses[row.ID] = s.shown(l)
+	}
+	return licenses, err
 }
 
 // maxAmbiguous is how many IDs an [*AmbiguousError] lists.

@@ -35,9 +35,4 @@ func (s internals) Now() time.Time { return s.now() }
 // Store returns the store of the Service. Inside Atomically or Once, its calls
 // are part of their Update, which fails if an inner Update fails with an error
 // that is not one of this package's: anything else may leave partial writes.
-func (s internals) Store() store.Store {
-	if s.tx != nil {
-		return joinedStore{s.tx.Tx, s.Service}
-	}
-	return s.st
-}
+func (s internals) Store() store.Store { return s.joined() }

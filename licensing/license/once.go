@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -111,15 +110,6 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 // It writes nothing.
 func (s internals) Replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
 	return s.replay(ctx, key, fingerprint)
-}
-
-// purge removes a batch of expired replies of Once, entries about license files,
-// refusals and usage, and reports whether there may be more.
-func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = entries.Purge(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind, refusedKind, refusalKind, usageKind, purchaseKind, purchaseOfCustomerKind); err != nil {
-		return false, fmt.Errorf("purge: %w", err)
-	}
-	return more, nil
 }
 
 // keep stores a reply.

@@ -51,6 +51,14 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	return err
 }
 
+// joined returns the store of s: see [internals.Store].
+func (s *Service) joined() store.Store {
+	if s.tx != nil {
+		return joinedStore{s.tx.Tx, s}
+	}
+	return s.st
+}
+
 // A joinedStore is the store of a Service inside an Update.
 type joinedStore struct {
 	store.Tx

@@ -1,0 +1,59 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// FindPurchases returns the purchase whose reference a search text is, and up to n
+// purchases without a license whose reference, customer, name, plan or metadata
+// values have all words of the text. more: there may be more.
+func (s internals) FindPurchases(ctx context.Context, text string, n int) (list []Fulfillment, more bool, err error) {
+	if text = strings.TrimSpace(text); isIdentifier(text) {
+		f, err := s.GetFulfillment(ctx, text)
+		if err == nil {
+			list = append(list, f)
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, false, err
+		}
+	}
+	words := searchWords(text)
+	if len(words) == 0 {
+		return list, false, nil
+	}
+	r, over := s.reader(), s.stopwatch(searchTime)
+	for after := (store.Position{}); ; {
+		entries, err := waitingEntries(ctx, r, "", s.now(), after)
+		if err != nil {
+			return nil, false, err
+		}
+		all, err := decodePurchases(entries)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, p := range all {
+			if p.Reference == text || !containsAll(p.text(), words) {
+				continue
+			}
+			if len(list) >= n {
+				return list, true, nil
+			}
+			f, err := s.showPurchase(ctx, r, p)
+			if err != nil {
+				return nil, false, err
+			}
+			list = append(list, f)
+		}
+		if len(entries) < store.MaxLimit {
+			return list, false, nil
+		}
+		if over() {
+			return list, true, nil
+		}
+		last := entries[len(entries)-1]
+		after = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
+}
