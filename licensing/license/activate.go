@@ -75,7 +75,7 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 			more, err = s.ensureSeat(ctx, tx, *p, ask, &f)
 			if f.recount && (errors.Is(err, ErrDenied) || errors.Is(err, ErrSeatHeld)) {
 				refused = err
-				return tx.putSeats(ctx, f.license.ID, f.count)
+				return putSeats(ctx, tx, f.license.ID, f.count)
 			}
 			if err != nil || more {
 				return err
@@ -185,7 +185,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 		f.count -= f.own()
 	}
 	if held.After(tx.now) || f.holdOffline { // with the latter, a transfer may have deleted the activation
-		spent, err := tx.unspend(ctx, f.license.ID, p.Fingerprint)
+		spent, err := unspend(ctx, tx, f.license.ID, p.Fingerprint)
 		if err != nil {
 			return false, err
 		}
@@ -213,7 +213,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 	if err != nil {
 		return false, err
 	}
-	return false, tx.putSeats(ctx, f.license.ID, f.count+1-swept)
+	return false, putSeats(ctx, tx, f.license.ID, f.count+1-swept)
 }
 
 // evict ends one activation of a full license to free its seat.

@@ -56,7 +56,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec record.Licens
 	if err := tx.DeleteLicense(ctx, l.ID); err != nil {
 		return 0, err
 	}
-	if err := tx.leave(ctx, departure{how: licenseDeleted, from: rec, released: &n}); err != nil {
+	if err := leave(ctx, tx, departure{how: licenseDeleted, from: rec, released: &n}); err != nil {
 		return 0, err
 	}
 	if n == activationBatch {
@@ -75,17 +75,17 @@ func deleteSeats(ctx context.Context, tx *transaction, d departure) error {
 		return err
 	}
 	if d.how == licenseTransferred && d.exact {
-		if err := tx.spendAll(ctx, rows); err != nil {
+		if err := spendAll(ctx, tx, rows); err != nil {
 			return err
 		}
 	}
 	if d.released != nil {
 		*d.released = len(rows)
 	}
-	return tx.deleteActivations(ctx, d.from.ID, rows)
+	return deleteActivations(ctx, tx, d.from.ID, rows)
 }
 
-func (tx *transaction) deleteActivations(ctx context.Context, id string, rows []store.Activation) error {
+func deleteActivations(ctx context.Context, tx *transaction, id string, rows []store.Activation) error {
 	ids := make([]string, len(rows))
 	for i, a := range rows {
 		ids[i] = a.ID
@@ -115,7 +115,7 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 	}
 	id := deleted[0].Key
 	err = s.update(ctx, func(tx *transaction) error {
-		_, err := tx.clearDeleted(ctx, id)
+		_, err := clearDeletedLicense(ctx, tx, id)
 		return err
 	})
 	if err != nil {
@@ -124,10 +124,10 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// clearDeleted deletes a batch of the activations of a deleted license and reports
+// clearDeletedLicense deletes a batch of the activations of a deleted license and reports
 // whether more may be left. It deletes nothing if another process has removed them all:
 // a license with the same ID may have been imported since.
-func (tx *transaction) clearDeleted(ctx context.Context, id string) (left bool, err error) {
+func clearDeletedLicense(ctx context.Context, tx *transaction, id string) (left bool, err error) {
 	_, err = tx.Entry(ctx, deletedKind, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil

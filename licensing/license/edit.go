@@ -74,7 +74,7 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec record.Licen
 	} else if err != nil {
 		return License{}, false, err
 	}
-	if err := tx.revokeFiles(ctx, rec, next); err != nil {
+	if err := revokeFiles(ctx, tx, rec, next); err != nil {
 		return License{}, false, err
 	}
 	if shortens(rec.LeaseSeconds, next.LeaseSeconds) {

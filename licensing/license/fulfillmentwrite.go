@@ -99,7 +99,7 @@ func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f 
 	if d.result == FulfillRevoked || d.result == FulfillDeleted {
 		d.before.Reference = d.after.Reference
 		d.after = d.before
-	} else if d.after, err = tx.putPurchase(ctx, d.before, d.after, d.waits); err != nil {
+	} else if d.after, err = putPurchase(ctx, tx, d.before, d.after, d.waits); err != nil {
 		return Fulfillment{}, err
 	}
 	return s.shownFulfillment(d, l), nil
@@ -137,7 +137,7 @@ func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (
 	if err != nil { // nothing is written if it is a rule error
 		return License{}, err
 	}
-	return l, tx.putTrial(ctx, rec.ID, d.after.Subjects)
+	return l, putTrial(ctx, tx, rec.ID, d.after.Subjects)
 }
 
 // changeFor changes the license of a purchase.

@@ -93,7 +93,7 @@ func filesOf(ctx context.Context, r store.Reader, id string) (known licenseFiles
 }
 
 // putFiles stores what filesOf returns.
-func (tx *transaction) putFiles(ctx context.Context, id string, known licenseFiles, until time.Time) error {
+func putFiles(ctx context.Context, tx *transaction, id string, known licenseFiles, until time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: id, Data: record.Encode(known), ExpiresAt: until, CreatedAt: tx.now})
 }
 
@@ -128,7 +128,7 @@ type revokedFiles struct {
 
 // revokeFiles puts a license on the revocation list of its product if the change
 // from one record to the next outdates its files.
-func (tx *transaction) revokeFiles(ctx context.Context, before, after record.License) error {
+func revokeFiles(ctx context.Context, tx *transaction, before, after record.License) error {
 	if before.State == after.State && generation(before) == generation(after) {
 		return nil
 	}
@@ -137,41 +137,41 @@ func (tx *transaction) revokeFiles(ctx context.Context, before, after record.Lic
 		return err
 	}
 	least := leastGeneration(after)
-	if err := tx.revokeBelow(ctx, before.ID, before.ProductID, least, until); err != nil || before.ProductID == after.ProductID {
+	if err := revokeBelow(ctx, tx, before.ID, before.ProductID, least, until); err != nil || before.ProductID == after.ProductID {
 		return err
 	}
 	// A license that returns to a product may still be on the product's list.
 	if _, err = tx.Entry(ctx, revokedKind, revokedKey(after.ID, after.ProductID)); err == nil {
-		return tx.revokeBelow(ctx, after.ID, after.ProductID, least, until)
+		return revokeBelow(ctx, tx, after.ID, after.ProductID, least, until)
 	} else if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// revokeDeleted refuses all files of a license that is deleted, and stores its
+// revokeDeletedFiles refuses all files of a license that is deleted, and stores its
 // generation for outdateDeleted.
-func (tx *transaction) revokeDeleted(ctx context.Context, l record.License) error {
+func revokeDeletedFiles(ctx context.Context, tx *transaction, l record.License) error {
 	_, until, err := filesOf(ctx, tx, l.ID)
 	if err != nil || !until.After(tx.now) {
 		return err
 	}
-	if err := tx.putFiles(ctx, l.ID, licenseFiles{Deleted: generation(l)}, until); err != nil {
+	if err := putFiles(ctx, tx, l.ID, licenseFiles{Deleted: generation(l)}, until); err != nil {
 		return err
 	}
-	return tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations, until)
+	return revokeBelow(ctx, tx, l.ID, l.ProductID, licensefile.AllGenerations, until)
 }
 
 // outdateDeleted gives a license that is imported with the ID of a deleted one a
 // higher generation, if the deleted one may still have files: those stay refused,
 // and new files are accepted.
-func (tx *transaction) outdateDeleted(ctx context.Context, rec *record.License) error {
+func outdateDeleted(ctx context.Context, tx *transaction, rec *record.License) error {
 	deleted, until, err := filesOf(ctx, tx, rec.ID)
 	if err != nil || !until.After(tx.now) {
 		return err
 	}
 	rec.Generation = max(generation(*rec), deleted.Deleted) + 1
-	return tx.revokeBelow(ctx, rec.ID, rec.ProductID, leastGeneration(*rec), until)
+	return revokeBelow(ctx, tx, rec.ID, rec.ProductID, leastGeneration(*rec), until)
 }
 
 // leastGeneration returns the lowest generation of the files of a license that
@@ -185,7 +185,7 @@ func leastGeneration(rec record.License) int64 {
 
 // revokeBelow refuses the files of a license for a product that have a lower
 // generation, until the last file of the license has expired.
-func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, least int64, until time.Time) error {
+func revokeBelow(ctx context.Context, tx *transaction, id, productID string, least int64, until time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{
 		Kind: revokedKind, Key: revokedKey(id, productID), Owner: productID, ExpiresAt: until, CreatedAt: tx.now,
 		Data: record.Encode(revokedFiles{LicenseID: id, MinGeneration: least}),

@@ -99,10 +99,10 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 			return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
 		}
 	}
-	return forced, tx.putSpent(ctx, a, forced)
+	return forced, putSpent(ctx, tx, a, forced)
 }
 
-func (tx *transaction) putSpent(ctx context.Context, a record.Activation, forced bool) error {
+func putSpent(ctx context.Context, tx *transaction, a record.Activation, forced bool) error {
 	return tx.PutEntries(ctx, store.Entry{
 		Kind: spentKind, Key: spentKey(a.LicenseID, a.Fingerprint), Owner: a.LicenseID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
 		Data: record.Encode(spentSeat{Forced: forced}),
@@ -111,11 +111,11 @@ func (tx *transaction) putSpent(ctx context.Context, a record.Activation, forced
 
 // spendAll records that activations end with a transfer. The seats of those that are
 // held are spent.
-func (tx *transaction) spendAll(ctx context.Context, rows []store.Activation) error {
+func spendAll(ctx context.Context, tx *transaction, rows []store.Activation) error {
 	for _, row := range rows {
 		a, err := record.ReadActivation(row)
 		if err == nil && a.EndedAt.IsZero() && a.HeldUntil.After(tx.now) {
-			err = tx.putSpent(ctx, a, false)
+			err = putSpent(ctx, tx, a, false)
 		}
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (tx *transaction) spendAll(ctx context.Context, rows []store.Activation) er
 
 // unspend removes the spent seat of a fingerprint, which takes a seat again, and returns
 // until when its program may run from an earlier file.
-func (tx *transaction) unspend(ctx context.Context, licenseID, fingerprint string) (held time.Time, err error) {
+func unspend(ctx context.Context, tx *transaction, licenseID, fingerprint string) (held time.Time, err error) {
 	key := spentKey(licenseID, fingerprint)
 	e, err := tx.Entry(ctx, spentKind, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -139,7 +139,7 @@ func (tx *transaction) unspend(ctx context.Context, licenseID, fingerprint strin
 }
 
 // removeSpent deletes the spent seats of a license.
-func (tx *transaction) removeSpent(ctx context.Context, licenseID string) error {
+func removeSpent(ctx context.Context, tx *transaction, licenseID string) error {
 	q := store.EntryQuery{Kind: spentKind, Order: store.ByExpiry, Owner: licenseID}
 	var keys []string
 	for e, err := range entries.All(ctx, tx, q) {

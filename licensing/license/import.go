@@ -228,7 +228,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		return "", err
 	}
 	rec := recordOf(row, tx.now)
-	if err := tx.outdateDeleted(ctx, &rec); err != nil {
+	if err := outdateDeleted(ctx, tx, &rec); err != nil {
 		return "", err
 	}
 	if _, err = s.add(ctx, tx, rec, row.CreateLicenseParams, EventData{Reference: row.Reference}); err != nil {

@@ -81,7 +81,7 @@ func importDeleted(ctx context.Context, tx *transaction, id string) error {
 	if id == "" {
 		return nil
 	}
-	left, err := tx.clearDeleted(ctx, id)
+	left, err := clearDeletedLicense(ctx, tx, id)
 	if left {
 		return Invalid("id", CodeTaken, "is the id of a deleted license whose activations are still being removed; import the row again later")
 	}

@@ -241,7 +241,7 @@ func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verd
 		v.Activation.HeldUntil = &o.hold
 	}
 	if !o.until.IsZero() {
-		if err := tx.putFiles(ctx, f.license.ID, o.files, o.until); err != nil {
+		if err := putFiles(ctx, tx, f.license.ID, o.files, o.until); err != nil {
 			return err
 		}
 	}

@@ -163,7 +163,7 @@ func decodePurchases(entries []store.Entry) ([]purchase, error) {
 
 // putPurchase stores what a purchase has become, and returns it. Without a license
 // it expires. If nothing has changed, it writes nothing.
-func (tx *transaction) putPurchase(ctx context.Context, before, p purchase, waits Waiting) (purchase, error) {
+func putPurchase(ctx context.Context, tx *transaction, before, p purchase, waits Waiting) (purchase, error) {
 	p.CreatedAt, p.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	if bytes.Equal(record.Encode(before), record.Encode(p)) {
 		return p, nil

@@ -48,11 +48,11 @@ func (s *Service) importPurchase(ctx context.Context, tx *transaction, row Impor
 	}
 	if isTrial(p.Reference) {
 		p.Subjects = []string{trialKey("customer", rec.ProductID, row.CustomerID)}
-		if err := tx.putTrial(ctx, rec.ID, p.Subjects); err != nil {
+		if err := putTrial(ctx, tx, rec.ID, p.Subjects); err != nil {
 			return err
 		}
 	}
-	p, err := tx.putPurchase(ctx, purchase{}, p, "")
+	p, err := putPurchase(ctx, tx, purchase{}, p, "")
 	if err != nil || waits.Reference == "" {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // givePurchases makes the purchases of a license those of the customer to whom it is
 // transferred, and removes what they say of the former one.
 func givePurchases(ctx context.Context, tx *transaction, d departure) error {
-	return tx.movePurchases(ctx, d, func(p *purchase) {
+	return movePurchases(ctx, tx, d, func(p *purchase) {
 		p.Name, p.Reason, p.Metadata = said[string]{}, said[string]{}, nil
 		for id := range p.Former {
 			p.Former[id] = false
@@ -23,11 +23,11 @@ func givePurchases(ctx context.Context, tx *transaction, d departure) error {
 
 // renamePurchases gives the purchases of a license the corrected ID of their customer.
 func renamePurchases(ctx context.Context, tx *transaction, d departure) error {
-	return tx.movePurchases(ctx, d, func(*purchase) {})
+	return movePurchases(ctx, tx, d, func(*purchase) {})
 }
 
 // movePurchases gives the purchases of a license the ID of its customer.
-func (tx *transaction) movePurchases(ctx context.Context, d departure, change func(*purchase)) error {
+func movePurchases(ctx context.Context, tx *transaction, d departure, change func(*purchase)) error {
 	prefix := d.from.ID + "/"
 	links := store.EntryQuery{Kind: purchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
 	var all []store.Entry
@@ -54,7 +54,7 @@ func (tx *transaction) movePurchases(ctx context.Context, d departure, change fu
 			if err := tx.removeEntry(ctx, purchaseOfCustomerKind, customerLink(before)); err != nil {
 				return err
 			}
-			if _, err := tx.putPurchase(ctx, before, p, ""); err != nil {
+			if _, err := putPurchase(ctx, tx, before, p, ""); err != nil {
 				return err
 			}
 		}
@@ -89,10 +89,10 @@ func bindTrial(ctx context.Context, tx *transaction, d departure) error {
 	}
 	before := trial
 	trial.Subjects = append(slices.Clone(trial.Subjects), key)
-	if _, err := tx.putPurchase(ctx, before, trial, ""); err != nil {
+	if _, err := putPurchase(ctx, tx, before, trial, ""); err != nil {
 		return err
 	}
-	return tx.putTrial(ctx, d.from.ID, []string{key})
+	return putTrial(ctx, tx, d.from.ID, []string{key})
 }
 
 // trialProduct returns the product for which the subjects of a trial are bound.

@@ -85,8 +85,8 @@ func putRefused(ctx context.Context, tx store.Tx, licenseID string, calls []refu
 	return put, err
 }
 
-// removeRefusals deletes the refusals of a license and their fingerprints.
-func (tx *transaction) removeRefusals(ctx context.Context, licenseID string) error {
+// deleteRefusals deletes the refusals of a license and their fingerprints.
+func deleteRefusals(ctx context.Context, tx *transaction, licenseID string) error {
 	if err := tx.DeleteEntries(ctx, refusalKind, licenseID); errors.Is(err, store.ErrNotFound) {
 		return nil
 	} else if err != nil {

@@ -136,7 +136,7 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.Lic
 	if err := s.endSeat(ctx, tx, l, a, ActivationReleased, reason, force, ""); err != nil {
 		return err
 	}
-	return tx.putSeats(ctx, l.ID, n-1)
+	return putSeats(ctx, tx, l.ID, n-1)
 }
 
 // endSeat ends an active activation, keeps its row and appends an event. The

@@ -136,7 +136,7 @@ func readSeatCount(e store.Entry) (int, error) {
 }
 
 // putSeats stores the seat count of a license.
-func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
+func putSeats(ctx context.Context, tx *transaction, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
 }
 
@@ -177,7 +177,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 		return false, nil
 	}
 	if len(rows) == seatsBatch {
-		return true, tx.putSeats(ctx, f.license.ID, f.count)
+		return true, putSeats(ctx, tx, f.license.ID, f.count)
 	}
 	cut, _, err := s.cutLeases(ctx, tx, f.license)
 	f.recount = f.recount || cut > 0

@@ -84,11 +84,11 @@ func (s *Service) leaveCustomer(ctx context.Context, tx *transaction, before, af
 	if before.CustomerSince != after.CustomerSince {
 		d.how = licenseTransferred
 	}
-	return tx.leave(ctx, d)
+	return leave(ctx, tx, d)
 }
 
 // leave does what the list of traces says about a departure.
-func (tx *transaction) leave(ctx context.Context, d departure) error {
+func leave(ctx context.Context, tx *transaction, d departure) error {
 	for _, t := range traces() {
 		do := [...]func(context.Context, *transaction, departure) error{t.deleted, t.transferred, t.corrected}[d.how]
 		if do == nil {
@@ -106,7 +106,7 @@ func removeSeatCount(ctx context.Context, tx *transaction, d departure) error {
 }
 
 func removeRefusals(ctx context.Context, tx *transaction, d departure) error {
-	return tx.removeRefusals(ctx, d.from.ID)
+	return deleteRefusals(ctx, tx, d.from.ID)
 }
 
 // removeSpentSeats deletes the spent seats of a license. With Options.HoldOffline they
@@ -115,9 +115,9 @@ func removeSpentSeats(ctx context.Context, tx *transaction, d departure) error {
 	if d.exact {
 		return nil
 	}
-	return tx.removeSpent(ctx, d.from.ID)
+	return removeSpent(ctx, tx, d.from.ID)
 }
 
 func revokeDeleted(ctx context.Context, tx *transaction, d departure) error {
-	return tx.revokeDeleted(ctx, d.from)
+	return revokeDeletedFiles(ctx, tx, d.from)
 }

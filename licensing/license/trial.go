@@ -160,7 +160,7 @@ func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 		}
 		before := trial
 		trial.Reference, trial.Subjects = reference, nil
-		if trial, err = tx.putPurchase(ctx, before, trial, ""); err != nil {
+		if trial, err = putPurchase(ctx, tx, before, trial, ""); err != nil {
 			return err
 		}
 		return s.appendOther(ctx, tx, store.Event{
@@ -194,7 +194,7 @@ func trialKey(texts ...string) string {
 }
 
 // putTrial binds the subjects of a trial to its license.
-func (tx *transaction) putTrial(ctx context.Context, licenseID string, keys []string) error {
+func putTrial(ctx context.Context, tx *transaction, licenseID string, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
