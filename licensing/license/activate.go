@@ -65,7 +65,7 @@ func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.
 // activations whose leases have ended; call it again.
 func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v VerdictWithFile, more bool, err error) {
 	var refused error // after which the number of seats that was counted again is stored
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		v, more, refused = VerdictWithFile{}, false, nil
 		f, err := find(tx, tx.now)
 		if err != nil {

@@ -60,7 +60,7 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	var page Page[Activation]
-	err := s.view(ctx, func(r store.Reader) error {
+	err := s.read(ctx, func(r store.Reader) error {
 		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (s *Service) eraseAnswersTo(ctx context.Context, events []store.Event) erro
 func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int64) (before int64, err error) {
 	var events []store.Event
 	for more := true; more; {
-		err := s.view(ctx, func(r store.Reader) error {
+		err := s.read(ctx, func(r store.Reader) error {
 			events, more = nil, false
 			licenses, err := r.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: 1})
 			if err != nil || len(licenses) > 0 { // licenses are deleted first

@@ -67,8 +67,8 @@ func (s *Service) countRead(ctx context.Context, p ListParams) (Counts, error) {
 	q := queryOf(p, c.At)
 	if p.IDs != nil {
 		q.Limit = store.MaxLimit
-		err := s.view(ctx, func(r store.Reader) error {
-			rows, err := s.read(ctx, r, q)
+		err := s.read(ctx, func(r store.Reader) error {
+			rows, err := s.readRows(ctx, r, q)
 			for _, row := range rows {
 				add(row)
 			}
@@ -104,7 +104,7 @@ func (s *Service) countAll(ctx context.Context, p ListParams) (c Counts, err err
 	} else if p.ProductID == "" && s.caller.Products != nil {
 		products = s.products()
 	}
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		c = Counts{At: now, ByStatus: map[Status]int64{}}
 		for _, p.ProductID = range products {
 			if err := c.add(ctx, r, p); err != nil {

@@ -26,7 +26,7 @@ func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
 		return License{}, err
 	}
 	var created License
-	err := s.update(ctx, func(tx *transaction) (err error) {
+	err := s.write(ctx, func(tx *transaction) (err error) {
 		rec := newRecord(tx.now)
 		writeFields(p, &rec)
 		created, err = s.add(ctx, tx, rec, p, EventData{})

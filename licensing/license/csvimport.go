@@ -48,7 +48,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 	var p csvPreview
 	var lines, refused bytes.Buffer
 	first := map[string]int{} // the row that has an ID, a key or a reference
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		p = csvPreview{}
 		lines.Reset()
 		refused.Reset()

@@ -24,7 +24,7 @@ const activationBatch = 100
 // removes them. It returns [ErrNotFound] or a [*StaleError].
 func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	var left bool
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.write(ctx, func(tx *transaction) error {
 		rec, err := s.find(ctx, tx, p.ID)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	id := deleted[0].Key
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		_, err := clearDeletedLicense(ctx, tx, id)
 		return err
 	})

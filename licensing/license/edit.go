@@ -27,7 +27,7 @@ type edit struct {
 // it writes nothing.
 func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 	var edited License
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.write(ctx, func(tx *transaction) error {
 		rec, err := e.find(tx)
 		if err != nil {
 			return err

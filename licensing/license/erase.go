@@ -85,7 +85,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = e.update(ctx, func(tx *transaction) error {
+	err = e.write(ctx, func(tx *transaction) error {
 		e.more, e.step, e.through, e.blanked = false, Erased{}, e.after, nil
 		for _, t := range traces() {
 			if t.erased == nil {

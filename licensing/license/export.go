@@ -133,7 +133,7 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
 		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
 	}
-	return s.update(ctx, func(tx *transaction) error {
+	return s.write(ctx, func(tx *transaction) error {
 		return s.appendOther(ctx, tx, store.Event{Type: EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
 	})
 }

@@ -45,7 +45,7 @@ func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], erro
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	var page Page[Event]
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err := s.read(ctx, func(r store.Reader) (err error) {
 		page, err = s.readEvents(ctx, r, p, after)
 		return err
 	})

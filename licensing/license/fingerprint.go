@@ -49,7 +49,7 @@ func (s internals) FindActivations(ctx context.Context, prefix, cursor string, l
 			return page, errCursor
 		}
 	}
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		now := s.now()
 		page = Page[foundActivation]{Data: []foundActivation{}}
 		rows, err := r.Activations(ctx, q)

@@ -10,7 +10,7 @@ import (
 // GetFulfillment returns what a purchase was last known to be. It returns
 // [ErrNotFound] if there is none with that reference, or an [*InvalidError].
 func (s *Service) GetFulfillment(ctx context.Context, reference string) (f Fulfillment, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		p, ok, err := readPurchase(ctx, r, reference, s.now())
 		if err == nil && (!ok || s.caller.Products != nil && !s.sees(p.productID())) {
 			err = ErrNotFound
@@ -36,7 +36,7 @@ type ListFulfillmentsParams struct {
 // ListFulfillments returns the purchases of a license, the governing one first, or
 // the purchases without a license that expire first; at most 1,000.
 func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams) (list []Fulfillment, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		list = []Fulfillment{}
 		var all []purchase
 		var err error

@@ -44,7 +44,7 @@ type preparedCreate struct {
 // prepareFulfill runs Options.BeforeCreate, if a decision creates a license now.
 func (s *Service) prepareFulfill(ctx context.Context, decide decide) (*preparedCreate, error) {
 	var d decision
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err := s.read(ctx, func(r store.Reader) (err error) {
 		d, err = decide(ctx, r)
 		return err
 	})
@@ -60,7 +60,7 @@ func (s *Service) prepareFulfill(ctx context.Context, decide decide) (*preparedC
 // license to create is not the one of p. With a nil p, Options.BeforeCreate runs in the
 // Update.
 func (s *Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f Fulfillment, err error) {
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		d, err := decide(ctx, tx)
 		switch {
 		case err != nil:

@@ -101,7 +101,7 @@ func putFiles(ctx context.Context, tx *transaction, id string, known licenseFile
 // that was issued expires later, voided files included. The zero time means that
 // the license has no files. It returns [ErrNotFound].
 func (s internals) FilesUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		if _, err := s.find(ctx, r, licenseID); err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string
 	if productID == "" {
 		return nil, changed, Invalid("product_id", CodeRequired, "is required")
 	}
-	err = s.view(ctx, func(r store.Reader) (err error) {
+	err = s.read(ctx, func(r store.Reader) (err error) {
 		if licenseID != "" {
 			all, changed, err = revokedFilesOf(ctx, r, productID, licenseID, s.now())
 		} else {

@@ -142,7 +142,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		return prepared, 0, err
 	}
 	var began time.Time
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		began = time.Now()
 		results = prepared
 		err := s.importIDs(ctx, tx, ids)

@@ -105,7 +105,7 @@ func (s *Service) cutLongLeases(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	id := named[0].Key
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		left := false
 		row, err := tx.License(ctx, id)
 		if err == nil {

@@ -120,12 +120,12 @@ func (s *Service) readPage(ctx context.Context, p ListParams, q store.LicenseQue
 		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
 		return recs, end, err
 	}
-	view := s.view
+	read := s.read
 	if s.caller.Products == nil || p.ProductID != "" {
-		view = s.readOnce
+		read = s.readOnce
 	}
-	err = view(ctx, func(r store.Reader) (err error) {
-		recs, err = s.read(ctx, r, q)
+	err = read(ctx, func(r store.Reader) (err error) {
+		recs, err = s.readRows(ctx, r, q)
 		return err
 	})
 	return recs, "", err
@@ -200,10 +200,10 @@ func ceilMillis(t time.Time) time.Time {
 	return toMillis(t)
 }
 
-// read returns the licenses of q that exist for the caller. A store filters
+// readRows returns the licenses of q that exist for the caller. A store filters
 // by one product at a time, so it reads one list per product of a limited
 // caller and merges them.
-func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
+func (s *Service) readRows(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
 	if s.caller.Products == nil || q.ProductID != "" {
 		if q.ProductID != "" && !s.sees(q.ProductID) {
 			return nil, nil

@@ -62,7 +62,7 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 	}
 	for _, offset := range due {
 		full := false
-		err = s.update(ctx, func(tx *transaction) (err error) {
+		err = s.write(ctx, func(tx *transaction) (err error) {
 			full, err = s.giveNoticesOf(ctx, tx, offset)
 			return err
 		})
@@ -75,7 +75,7 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 		return more, nil
 	}
 	// One Update moves all watermarks for which no notice is due.
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		for _, offset := range lagging {
 			if _, err := s.giveNoticesOf(ctx, tx, offset); err != nil {
 				return err

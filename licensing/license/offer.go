@@ -269,7 +269,7 @@ func termsOf(c licensefile.Claims) string {
 // reason if something must be written first. A license that allows no file is
 // refused here, so that no seat is taken or renewed for it.
 func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v VerdictWithFile, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		f, err := find(r, s.now())
 		if err != nil {
 			return err

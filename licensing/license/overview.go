@@ -42,7 +42,7 @@ func (s *Service) Overview(ctx context.Context) (Overview, error) {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
 	}
 	o, err := kept(ctx, s, "overview", s.counts.counting, func() (o Overview, err error) {
-		err = s.view(ctx, func(r store.Reader) error {
+		err = s.read(ctx, func(r store.Reader) error {
 			o, err = overview(ctx, r, s.now())
 			return err
 		})

@@ -31,7 +31,7 @@ func (s internals) PutPlan(ctx context.Context, p PutPlanParams) (put Plan, crea
 	if !s.sees(p.ProductID) {
 		return Plan{}, false, ErrProductForbidden
 	}
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		before, ok, err := readPlan(ctx, tx, p.ID)
 		switch {
 		case err != nil:
@@ -132,7 +132,7 @@ func (s *Service) ListPlans(ctx context.Context, p ListPlansParams) (Page[Plan],
 // purchases keep what they have of it. It returns [ErrNotFound] or a
 // [*StaleError].
 func (s *Service) DeletePlan(ctx context.Context, p DeletePlanParams) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.write(ctx, func(tx *transaction) error {
 		plan, ok, err := s.findPlan(ctx, tx, p.ID)
 		if err == nil && !ok {
 			err = ErrNotFound

@@ -152,7 +152,7 @@ func (r *refusalRecord) refusals() []Refusal {
 func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal], error) {
 	var record refusalRecord
 	var pending map[string]refusalRecord
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err := s.read(ctx, func(r store.Reader) (err error) {
 		record = refusalRecord{}
 		if _, err := s.find(ctx, r, p.ID); err != nil {
 			return err

@@ -114,7 +114,7 @@ func (s internals) FindRefused(ctx context.Context, prefix string, limit int) (l
 		return nil, false, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		now := s.now()
 		list = nil
 		last, err := s.pending.refused(ctx, r, p.Prefix, now)

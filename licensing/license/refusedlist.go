@@ -83,7 +83,7 @@ func (s internals) RefusedLicenses(ctx context.Context, p refusedParams) (page P
 			return (p.Code == "" || p.Code == r.Code) && dayOf(r.LastAt) >= first && (!p.Open || l.Applies(r.Code))
 		})
 	}
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		page = Page[refusedLicense]{}
 		pending := s.pending.ids(maxPending)
 		slices.Sort(pending)

@@ -70,7 +70,7 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 // PreviewRelease returns an activation as its forced release would leave it
 // now. It writes nothing.
 func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID string) (released Activation, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
+	err = s.read(ctx, func(r store.Reader) error {
 		l, err := s.find(ctx, r, licenseID)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID s
 // write.
 func (s *Service) release(ctx context.Context, reason string, force bool, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (Activation, error) {
 	var released Activation
-	err := s.view(ctx, func(r store.Reader) error {
+	err := s.read(ctx, func(r store.Reader) error {
 		now := s.now()
 		_, a, err := find(r, now)
 		if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) release(ctx context.Context, reason string, force bool, find f
 		return err
 	})
 	if err == nil && released.Status == ActivationLive {
-		err = s.update(ctx, func(tx *transaction) error {
+		err = s.write(ctx, func(tx *transaction) error {
 			l, a, err := find(tx, tx.now)
 			if err != nil {
 				return err

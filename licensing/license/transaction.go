@@ -70,15 +70,15 @@ func (j joinedStore) View(_ context.Context, fn func(store.Reader) error) error 
 
 // Update implements [store.Store].
 func (j joinedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return j.s.update(ctx, func(tx *transaction) error { return fn(tx.Tx) })
+	return j.s.write(ctx, func(tx *transaction) error { return fn(tx.Tx) })
 }
 
-// update runs fn in the current Update, or in a new one.
+// write runs fn in the current Update, or in a new one.
 //
 // Inside Atomically or Once, the caller may continue after an error. A rule
 // error occurs before anything is written; any other error may leave partial
 // writes, so the whole Update must fail.
-func (s *Service) update(ctx context.Context, fn func(*transaction) error) error {
+func (s *Service) write(ctx context.Context, fn func(*transaction) error) error {
 	if s.tx != nil {
 		err := fn(s.tx)
 		if !isRule(err) {
@@ -123,8 +123,8 @@ func (tx *transaction) DeleteLicense(ctx context.Context, id string) error {
 	return tx.Tx.DeleteLicense(ctx, id)
 }
 
-// view runs fn on one snapshot: that of the current Update, or a new one.
-func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
+// read runs fn on one snapshot: that of the current Update, or a new one.
+func (s *Service) read(ctx context.Context, fn func(store.Reader) error) error {
 	if s.tx != nil {
 		return fn(s.tx)
 	}

@@ -100,7 +100,7 @@ func checkTransfer(p *TransferParams) []FieldError {
 // move is set.
 func (s *Service) transfer(ctx context.Context, t *transfer, move bool) (moved License, more bool, err error) {
 	from := t.from
-	err = s.update(ctx, func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		more = false
 		rec, err := s.find(ctx, tx, t.ID)
 		if err != nil {

@@ -137,7 +137,7 @@ func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 	if err := check(p); err != nil {
 		return err
 	}
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.write(ctx, func(tx *transaction) error {
 		reference := trialPrefix + p.LicenseID
 		trial, ok, err := readPurchase(ctx, tx, reference, tx.now)
 		if err == nil && (!ok || len(trial.Subjects) == 0 || !s.sees(trial.productID())) {

@@ -27,17 +27,17 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFi
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	view := s.view
+	read := s.read
 	if p.Fingerprint == "" && ask == nil {
-		view = s.readOnce
+		read = s.readOnce
 	}
 	var a validation
-	err = view(ctx, func(r store.Reader) (err error) {
+	err = read(ctx, func(r store.Reader) (err error) {
 		a, err = s.answer(ctx, r, p, ask, s.now())
 		return err
 	})
 	if err == nil && (a.renews || a.offer.writes()) {
-		err = s.update(ctx, func(tx *transaction) (err error) {
+		err = s.write(ctx, func(tx *transaction) (err error) {
 			if a, err = s.answer(ctx, tx, p, ask, tx.now); err != nil {
 				return err
 			}
@@ -220,7 +220,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, p.BuiltAt}
 	var v Verdict
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err := s.read(ctx, func(r store.Reader) (err error) {
 		f := s.facts(at)
 		f.found = true
 		if f.license, err = s.find(ctx, r, p.ID); err != nil {

@@ -39,7 +39,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 	none.RecheckAfter = seconds(s.opts.RecheckAfter)
 	q := question{entitlements: p.Entitlements}
 	var v Verdict
-	err := s.view(ctx, func(r store.Reader) error {
+	err := s.read(ctx, func(r store.Reader) error {
 		v = none
 		now := s.now()
 		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: valid.DefaultLimit}
