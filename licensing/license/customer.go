@@ -17,12 +17,18 @@ type Customer struct {
 // each method returns an [*InvalidError]. Events have the actor "customer", unless
 // the Caller has one.
 func (s *Service) Customer(id string) *Customer {
-	one := *s
-	one.owner, one.holder = &id, true
-	if one.caller.Actor == "" {
-		one.caller.Actor = "customer"
+	return &Customer{s.asCustomer(id)}
+}
+
+// asCustomer returns a Service that acts for a customer, whose licenses are the only
+// ones that exist for it.
+func (s *Service) asCustomer(id string) *Service {
+	as := *s
+	as.owner, as.holder = &id, true
+	if as.caller.Actor == "" {
+		as.caller.Actor = "customer"
 	}
-	return &Customer{&one}
+	return &as
 }
 
 // owned reports whether licenses of a customer exist for the Service.

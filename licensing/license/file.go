@@ -57,14 +57,15 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
 	ask := &fileAsk{lifetime: p.Lifetime, nonce: p.Nonce, issue: true, holder: p.Key != "" || s.owner != nil}
+	as := s
 	if p.Key != "" {
-		s = s.asHolder()
+		as = s.asHolder()
 	}
 	a := ActivateParams{Fingerprint: p.Fingerprint}
-	find := func(r store.Reader, now time.Time) (facts, error) { return s.findForFile(ctx, r, p, &a, ask, now) }
-	v, err := s.offerActive(ctx, find, &a, ask)
+	find := func(r store.Reader, now time.Time) (facts, error) { return as.findForFile(ctx, r, p, &a, ask, now) }
+	v, err := as.offerActive(ctx, find, &a, ask)
 	if err == nil && v.claims == nil && v.FileReason == nil {
-		v, err = s.activateAll(ctx, find, &a, ask)
+		v, err = as.activateAll(ctx, find, &a, ask)
 	}
 	if err == nil && v.FileReason != nil {
 		err = &NoFileError{*v.FileReason}

@@ -55,7 +55,7 @@ type watermark struct {
 // with licenses that become due after it. A license created or changed well
 // after the time of a notice does not get that notice.
 func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
-	s = s.As(Caller{Actor: clockActor})
+	clock := s.As(Caller{Actor: clockActor})
 	due, lagging, err := s.noticesDue(ctx)
 	if err != nil {
 		return false, fmt.Errorf("expiry notices: %w", err)
@@ -63,7 +63,7 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 	for _, offset := range due {
 		full := false
 		err = s.write(ctx, func(tx *transaction) (err error) {
-			full, err = s.giveNoticesOf(ctx, tx, offset)
+			full, err = clock.giveNoticesOf(ctx, tx, offset)
 			return err
 		})
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 	// One Update moves all watermarks for which no notice is due.
 	err = s.write(ctx, func(tx *transaction) error {
 		for _, offset := range lagging {
-			if _, err := s.giveNoticesOf(ctx, tx, offset); err != nil {
+			if _, err := clock.giveNoticesOf(ctx, tx, offset); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func (s *Service) noticesDue(ctx context.Context) (due, lagging []time.Duration,
 
 // noticesAfter returns a watermark, corrected, and the query for the licenses
 // after it whose notice is due. If idle is true, the watermark need not move.
-func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (_ watermark, q store.LicenseQuery, idle bool) {
+func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (moved watermark, q store.LicenseQuery, idle bool) {
 	until := now.Add(offset)
 	idle = found && until.Sub(w.Time) < noticeLag
 	if !found {

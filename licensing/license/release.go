@@ -54,10 +54,11 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 	if err := check(p); err != nil {
 		return Activation{}, err
 	}
+	as := s
 	if p.Key != "" {
-		s, p.Force = s.asHolder(), false
+		as, p.Force = s.asHolder(), false
 	}
-	return s.release(ctx, p.Reason, p.Force, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
+	return as.release(ctx, p.Reason, p.Force, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
 		l, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
 			return record.License{}, record.Activation{}, err

@@ -39,16 +39,21 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	}
 	var last *transaction
 	err := s.st.Update(ctx, func(tx store.Tx) error {
-		in := *s
-		in.tx = &transaction{Tx: tx, now: s.clock()}
-		last = in.tx
-		if err := fn(&in); err != nil {
+		last = &transaction{Tx: tx, now: s.clock()}
+		if err := fn(s.in(last)); err != nil {
 			return err
 		}
-		return in.tx.failed
+		return last.failed
 	})
 	s.ended(ctx, last, err)
 	return err
+}
+
+// in returns a Service whose calls are part of a running Update.
+func (s *Service) in(tx *transaction) *Service {
+	in := *s
+	in.tx = tx
+	return &in
 }
 
 // joined returns the store of s: see [internals.Store].
