@@ -160,15 +160,15 @@ func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (
 // plan waits for.
 func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[string], product string) (waits Waiting, err error) {
 	terms := said[string]{p.Terms.Value.ID, p.Terms.At}
-	plans := []said[string]{event, p.Plan}
+	named := []said[string]{event, p.Plan}
 	if terms.Value != "" && p.Granted {
 		product = p.Terms.Value.ProductID
 	} else if !p.Granted { // the terms as they are now
-		plans = append(plans, terms)
-		slices.SortFunc(plans, func(a, b said[string]) int { return a.At.Compare(b.At) })
+		named = append(named, terms)
+		slices.SortFunc(named, func(a, b said[string]) int { return a.At.Compare(b.At) })
 		p.Terms, terms = said[Plan]{}, said[string]{}
 	}
-	for _, plan := range plans {
+	for _, plan := range named {
 		switch {
 		case plan.Value == "" || later(terms, plan, strings.Compare) == terms:
 			continue

@@ -121,7 +121,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 // returns how long other writers waited for the Update.
 func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
 	now := s.now()
-	licenses := make([]store.License, 0, len(batch))
+	created := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
 	var ids []string // that rows bring
 	referenced := false
@@ -135,10 +135,10 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		referenced = referenced || row.Reference != ""
 		rec := recordOf(row, now)
 		l := fromParts(rec, row.Entitlements, row.Metadata, now)
-		licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
+		created, events = append(created, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
 		return rec.ID, nil
 	})
-	if err != nil || len(licenses) == 0 {
+	if err != nil || len(created) == 0 {
 		return prepared, 0, err
 	}
 	var began time.Time
@@ -150,7 +150,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 			err = store.ErrExists
 		}
 		if err == nil {
-			err = tx.CreateLicenses(ctx, licenses...)
+			err = tx.CreateLicenses(ctx, created...)
 		}
 		if errors.Is(err, store.ErrExists) && len(batch) > importLeast {
 			results = nil

@@ -38,11 +38,11 @@ func movePurchases(ctx context.Context, tx *transaction, d departure, change fun
 		all = append(all, e)
 	}
 	for some := range slices.Chunk(all, eraseBatch) {
-		purchases, err := linkedPurchases(ctx, tx, some)
+		linked, err := linkedPurchases(ctx, tx, some)
 		if err != nil {
 			return err
 		}
-		for _, before := range purchases {
+		for _, before := range linked {
 			p := before
 			p.CustomerID, p.Former = d.to.CustomerID, maps.Clone(before.Former)
 			if p.Former == nil {

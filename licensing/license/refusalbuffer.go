@@ -60,17 +60,17 @@ func (p pendingRefusals) add(other pendingRefusals) {
 
 // countVerdict counts a validation and, if the verdict on a call is negative, the
 // refusal.
-func (s *Service) countVerdict(ctx context.Context, v Verdict, call RefusedCall) {
+func (s *Service) countVerdict(ctx context.Context, v Verdict, c RefusedCall) {
 	s.pending.mu.Lock()
-	if call.Action == actionValidate {
-		s.pending.day(call.At).Validations++
+	if c.Action == actionValidate {
+		s.pending.day(c.At).Validations++
 	}
 	if v.Valid {
 		s.pending.mu.Unlock()
 		return
 	}
-	s.pending.refuse(v, call)
-	s.flushIfDue(ctx, call.At)
+	s.pending.refuse(v, c)
+	s.flushIfDue(ctx, c.At)
 }
 
 // day returns the pending usage of the day of an instant.
@@ -86,8 +86,8 @@ func (p *pendingUsage) day(at time.Time) *usageRecord {
 
 // refuse counts a refusal. An unknown key has no license, so it is only in the
 // usage of the day; so is a refusal of one license more than maxPending.
-func (p *pendingUsage) refuse(v Verdict, call RefusedCall) {
-	u := p.day(call.At)
+func (p *pendingUsage) refuse(v Verdict, c RefusedCall) {
+	u := p.day(c.At)
 	if u.Refused == nil {
 		u.Refused = map[VerdictCode]int64{}
 	}
@@ -107,7 +107,7 @@ func (p *pendingUsage) refuse(v Verdict, call RefusedCall) {
 	if r[generation] == nil {
 		r[generation] = &refusalRecord{}
 	}
-	r[generation].add(refusedCall{v.Code, call})
+	r[generation].add(refusedCall{v.Code, c})
 }
 
 // present returns the pending refusals of licenses by their present customers, by

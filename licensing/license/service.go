@@ -124,7 +124,7 @@ type hooks struct {
 
 	// observed runs after a Validate or an Activate that joined no Update, with its
 	// verdict; of Activate, only after a refusal.
-	observed func(ctx context.Context, v Verdict, call RefusedCall)
+	observed func(ctx context.Context, v Verdict, c RefusedCall)
 
 	// customerChanged runs in each Update that gives a license another customer, or
 	// another ID of the same one, after the license is written.

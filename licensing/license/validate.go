@@ -67,10 +67,10 @@ const (
 
 // observe hands a call and the verdict on it to the hook, unless it has joined an
 // Update: that may be repeated, or undone.
-func (s *Service) observe(ctx context.Context, v Verdict, call RefusedCall) {
+func (s *Service) observe(ctx context.Context, v Verdict, c RefusedCall) {
 	if s.tx == nil {
-		call.At, call.Address = s.now(), s.caller.Address
-		s.observed(ctx, v, call)
+		c.At, c.Address = s.now(), s.caller.Address
+		s.observed(ctx, v, c)
 	}
 }
 
