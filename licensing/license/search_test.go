@@ -1,7 +1,9 @@
 package license_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -383,5 +385,32 @@ func TestCountsAreKept(t *testing.T) {
 		is.Equal(counts, 6) // of another product limit
 		is.Equal(read(), int64(0))
 		is.Equal(counts, 6)
+	})
+}
+
+// A lossyStore loses the answer to each Update that it has committed.
+type lossyStore struct{ store.Store }
+
+func (s lossyStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return cmp.Or(s.Store.Update(ctx, fn), errors.New("connection lost"))
+}
+
+// TestCountsAfterALostAnswer: an Update that has failed for its caller may have changed
+// the licenses all the same.
+// Fault: only an Update without an error drops the counts.
+func TestCountsAfterALostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		counts := 0
+		s := license.New(countedStore{lossyStore{memory.New()}, &counts}, license.Options{})
+		total := func() int64 {
+			c, err := s.Count(t.Context(), license.ListParams{Status: license.StatusActive})
+			is.NoErr(err)
+			return c.Total
+		}
+		is.Equal(total(), int64(0))
+		_, err := s.Create(t.Context(), plain())
+		is.True(err != nil)
+		is.Equal(total(), int64(1))
 	})
 }

@@ -157,7 +157,7 @@ func New(st store.Store, opts Options) *Service {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	s := &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage()}
-	s.hooks = hooks{changed: s.counts.drop, observed: s.countVerdict, customerChanged: s.leaveCustomer}
+	s.changed, s.observed, s.customerChanged = s.counts.drop, s.countVerdict, s.leaveCustomer
 	return s
 }
 
