@@ -1,11 +1,5 @@
 package auth
 
-// A Page is one page of a list.
-type Page[T any] struct {
-	Data []T
-	// HasMore reports whether the list continues after this page.
-	HasMore bool
-	// NextCursor continues the list after this page. It is empty at the end,
-	// unless the list says otherwise.
-	NextCursor string
-}
+import "github.com/seed-d8a106b4/licensekit/licensing/api"
+
+type Page[T any] = api.Page[T]

@@ -22,15 +22,19 @@ type Problem struct {
 	OfflineUntil *time.Time `json:"offline_until,omitempty"` // with CodeSeatHeld: when the license file expires
 }
 
-// A FieldError is one invalid part of a request, identified by one of the first
-// three fields.
+// A FieldError says what is wrong with one parameter, and how to fix it. One of the
+// first four fields identifies it: Field in Go and in the rows of an import, the others
+// in a [Problem]. Code is one of the Field constants.
 type FieldError struct {
+	Field     string `json:"field,omitempty"`     // the path on the wire: "name", "products/0", "metadata/plan"
 	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901), such as "#/name"
 	Parameter string `json:"parameter,omitempty"` // of the query or the path
 	Header    string `json:"header,omitempty"`
-	Detail    string `json:"detail"`
-	Code      string `json:"code"`
+	Detail    string `json:"detail"` // one sentence for people, without the value given
+	Code      string `json:"code"`   // stable, such as "required" or "too_long"
 }
 
 // Error returns the place and the detail.
-func (e *FieldError) Error() string { return e.Pointer + e.Parameter + e.Header + " " + e.Detail }
+func (e *FieldError) Error() string {
+	return e.Field + e.Pointer + e.Parameter + e.Header + " " + e.Detail
+}

@@ -8,36 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The event types of licenses, activations and customers. The list may grow.
-const (
-	EventLicenseCreated     = "license.created"
-	EventLicenseUpdated     = "license.updated"
-	EventLicenseSuspended   = "license.suspended"
-	EventLicenseReinstated  = "license.reinstated"
-	EventLicenseRevoked     = "license.revoked"
-	EventLicenseRenewed     = "license.renewed"
-	EventLicenseRekeyed     = "license.rekeyed"
-	EventLicenseTransferred = "license.transferred"
-	EventLicenseDeleted     = "license.deleted"
-
-	EventActivationCreated  = "activation.created"
-	EventActivationReleased = "activation.released"
-	EventActivationEvicted  = "activation.evicted"
-
-	EventFileIssued  = "license_file.issued" // the first file of an activation, or one with other terms than the last
-	EventFilesVoided = "license_file.voided" // see [Service.VoidFiles]
-
-	EventPlanCreated = "plan.created"
-	EventPlanUpdated = "plan.updated"
-	EventPlanDeleted = "plan.deleted"
-
-	EventTrialAllowed = "trial.allowed" // see [Service.AllowTrial]
-
-	EventCustomerErased = "customer.erased"
-
-	EventLicensesExported = "license_export.created" // an export that contains license keys
-)
-
 // append adds an event about l to the feed.
 func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
 	_, err := tx.AppendEvents(ctx, s.event(tx.now, eventType, l, data))

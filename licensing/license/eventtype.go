@@ -1,24 +1,30 @@
 package license
 
-// The event types of expiry notices.
+import "github.com/seed-d8a106b4/licensekit/licensing/api"
+
 const (
-	EventLicenseExpiring = "license.expiring" // see Options.Events.ExpiryNotices
-	EventLicenseExpired  = "license.expired"
+	EventLicenseCreated     = api.EventLicenseCreated
+	EventLicenseUpdated     = api.EventLicenseUpdated
+	EventLicenseSuspended   = api.EventLicenseSuspended
+	EventLicenseReinstated  = api.EventLicenseReinstated
+	EventLicenseRevoked     = api.EventLicenseRevoked
+	EventLicenseRenewed     = api.EventLicenseRenewed
+	EventLicenseRekeyed     = api.EventLicenseRekeyed
+	EventLicenseTransferred = api.EventLicenseTransferred
+	EventLicenseDeleted     = api.EventLicenseDeleted
+	EventLicenseExpiring    = api.EventLicenseExpiring
+	EventLicenseExpired     = api.EventLicenseExpired
+	EventActivationCreated  = api.EventActivationCreated
+	EventActivationReleased = api.EventActivationReleased
+	EventActivationEvicted  = api.EventActivationEvicted
+	EventFileIssued         = api.EventFileIssued
+	EventFilesVoided        = api.EventFilesVoided
+	EventPlanCreated        = api.EventPlanCreated
+	EventPlanUpdated        = api.EventPlanUpdated
+	EventPlanDeleted        = api.EventPlanDeleted
+	EventTrialAllowed       = api.EventTrialAllowed
+	EventCustomerErased     = api.EventCustomerErased
+	EventLicensesExported   = api.EventLicensesExported
 )
 
-// EventTypes returns every event type, including those of webhooks, clients
-// and operators.
-func EventTypes() []string {
-	return []string{
-		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
-		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
-		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
-		EventFileIssued, EventFilesVoided,
-		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
-		EventCustomerErased, EventLicensesExported,
-		"webhook.created", "webhook.updated", "webhook.disabled", "webhook.deleted", "webhook.test",
-		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",
-		"client.created", "client.updated", "client.rotated", "client.disabled", "client.deleted",
-		"operator.created", "operator.updated", "operator.signed_in", "operator.signed_out", "operator.sign_in_failed",
-	}
-}
+func EventTypes() []string { return api.EventTypes() }

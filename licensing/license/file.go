@@ -30,17 +30,6 @@ type File struct {
 // FileClaims returns the claims of the file.
 func (f File) FileClaims() *licensefile.Claims { return f.claims }
 
-// ErrNoFile: the license allows no file. Always a [*NoFileError].
-var ErrNoFile = errors.New("the license allows no file")
-
-// A NoFileError says why a valid license allows no file.
-type NoFileError struct{ Reason Reason }
-
-func (e *NoFileError) Error() string { return e.Reason.Detail }
-
-// Is makes errors.Is(e, ErrNoFile) true.
-func (e *NoFileError) Is(target error) bool { return target == ErrNoFile }
-
 // IssueFile issues a license file: it holds the seat of the activation until
 // the file has expired, and appends a license_file.issued event, unless the last
 // file that was written down for the activation differs only in its times and its

@@ -56,24 +56,6 @@ type spentSeat struct {
 	Forced bool `json:"forced,omitempty"` // released or evicted, which needed force
 }
 
-// ErrSeatHeld: a license file holds the seat, so its program may run until the
-// file expires. Always a [*SeatHeldError].
-var ErrSeatHeld = errors.New("a license file holds the seat")
-
-// A SeatHeldError is returned if an activation cannot be released or evicted
-// because a license file holds its seat, and the license already has as many spent
-// seats as it may have.
-type SeatHeldError struct {
-	OfflineUntil time.Time // when the hold of this activation ends
-}
-
-func (e *SeatHeldError) Error() string {
-	return "a license file holds the seat until " + e.OfflineUntil.Format(time.RFC3339) + "; release it then"
-}
-
-// Is makes errors.Is(e, ErrSeatHeld) true.
-func (e *SeatHeldError) Is(target error) bool { return target == ErrSeatHeld }
-
 // leastSpent is how many spent seats every license may have: with one seat, a
 // customer moves to another machine and back.
 const leastSpent = 3

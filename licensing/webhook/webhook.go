@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -20,13 +21,12 @@ func wants(w Webhook, e store.Event) bool {
 	return e.Type != EventTest && feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
 }
 
-// The event types of webhooks.
 const (
-	EventCreated  = "webhook.created"
-	EventUpdated  = "webhook.updated"
-	EventDisabled = "webhook.disabled"
-	EventDeleted  = "webhook.deleted"
-	EventTest     = "webhook.test" // sent only to its own webhook
+	EventCreated  = api.EventWebhookCreated
+	EventUpdated  = api.EventWebhookUpdated
+	EventDisabled = api.EventWebhookDisabled
+	EventDeleted  = api.EventWebhookDeleted
+	EventTest     = api.EventWebhookTest
 )
 
 const (

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -64,21 +65,18 @@ func Newest(ctx context.Context, r store.Reader) (p Place, err error) {
 	return p, err
 }
 
-// ErrGone is returned if the feed does not continue at a place.
-var ErrGone = errors.New("the event feed does not continue at this cursor")
-
-// Check returns [ErrGone] unless the feed, given what was purged,
+// Check returns [api.ErrCursorGone] unless the feed, given what was purged,
 // continues at p.
 func (p Place) Check(ctx context.Context, r store.Reader, purged Place) error {
 	switch {
 	case p == purged:
 		return nil
 	case p.seq <= purged.seq:
-		return fmt.Errorf("event %d: retention removed later events: %w", p.seq, ErrGone)
+		return fmt.Errorf("event %d: retention removed later events: %w", p.seq, api.ErrCursorGone)
 	}
 	exists, err := p.Exists(ctx, r)
 	if err == nil && !exists {
-		err = fmt.Errorf("event %d is not the event of the cursor: %w", p.seq, ErrGone)
+		err = fmt.Errorf("event %d is not the event of the cursor: %w", p.seq, api.ErrCursorGone)
 	}
 	return err
 }

@@ -14,7 +14,7 @@
 //   - names: the field is not on the wire and receives the names of the members that
 //     are present
 //
-// Each member of the wrong form is a [FieldError]. Decoding reports all errors of
+// Each member of the wrong form is a [api.FieldError]. Decoding reports all errors of
 // a struct together. The rules check the values themselves; with [Merge] what they
 // find is reported together with the errors of decoding.
 package input

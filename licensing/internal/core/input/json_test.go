@@ -110,7 +110,7 @@ func (c *change) Assign(null bool) any {
 	return &c.Value
 }
 
-func readEverything(t *testing.T, body string) (everything, []FieldError) {
+func readEverything(t *testing.T, body string) (everything, []api.FieldError) {
 	t.Helper()
 	is := is.New(t)
 	o, err := JSON([]byte(body))

@@ -20,7 +20,7 @@ import (
 // filter, or one left empty by an unset variable, must not select everything.
 // A flag is true if it is present, with any value. If reads is false,
 // parameters that are members too stand in the body.
-func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []FieldError) {
+func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []api.FieldError) {
 	if len(values) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []F
 		known = append(known, f.Param)
 		if given, present := values[f.Param]; present {
 			if code, detail := f.setQuery(f.In(v), given); code != "" {
-				errs = append(errs, FieldError{Field: f.Param, Code: code, Detail: detail})
+				errs = append(errs, api.FieldError{Field: f.Param, Code: code, Detail: detail})
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []F
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			errs = append(errs, FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
+			errs = append(errs, api.FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
 		}
 	}
 	return errs

@@ -8,16 +8,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// A FieldError says what is wrong with one member or parameter.
-type FieldError = auth.FieldError
-
 // ErrNotObject is the error of a JSON value that is not an object.
-var ErrNotObject = &auth.InvalidError{Fields: failed(api.FieldInvalidType, "must be a JSON object")}
+var ErrNotObject = &api.InvalidError{Fields: failed(api.FieldInvalidType, "must be a JSON object")}
 
 // A Struct is the wire format of a parameter struct. It is safe for concurrent
 // use.
@@ -82,7 +78,7 @@ func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
 // Body decodes the members of o into the struct that v points to. Names are
 // case-sensitive.
-func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
+func (s *Struct) Body(v reflect.Value, o Object) (errs []api.FieldError) {
 	if s.names != nil {
 		v.Elem().FieldByIndex(s.names).Set(reflect.ValueOf(slices.Sorted(maps.Keys(o))))
 	}
@@ -98,15 +94,15 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 		}
 		switch {
 		case !present && f.Is("required"):
-			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "is required"})
+			errs = append(errs, api.FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "is required"})
 		case !present, string(raw) == "null" && f.Is("nullable"):
 		case string(raw) == `""` && f.Is("filled"):
-			errs = append(errs, FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "must not be empty; set a value or omit it"})
+			errs = append(errs, api.FieldError{Field: f.Name, Code: api.FieldRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
 			field := f.In(v)
 			broken := decode(field, raw)
 			if len(broken) == 0 && field.Kind() == reflect.Int && field.IsZero() && f.Is("filled") {
-				broken = []FieldError{{Code: api.FieldOutOfRange, Detail: "must not be 0; set a value or omit it"}}
+				broken = []api.FieldError{{Code: api.FieldOutOfRange, Detail: "must not be 0; set a value or omit it"}}
 			}
 			for _, e := range broken {
 				e.Field = f.Name + e.Field
@@ -119,7 +115,7 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !s.byName[name] {
-			errs = append(errs, FieldError{Field: Escape(shorten(name)), Code: api.FieldUnknown, Detail: "is not a member of this object; omit it"})
+			errs = append(errs, api.FieldError{Field: Escape(shorten(name)), Code: api.FieldUnknown, Detail: "is not a member of this object; omit it"})
 		}
 	}
 	return errs
@@ -127,10 +123,10 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []FieldError) {
 
 // Merge returns errs, such as those of decoding, followed by those in more about
 // other fields.
-func Merge(errs, more []FieldError) []FieldError {
+func Merge(errs, more []api.FieldError) []api.FieldError {
 	all := slices.Clip(errs)
 	for _, e := range more {
-		if !slices.ContainsFunc(errs, func(known FieldError) bool { return known.Field == e.Field }) {
+		if !slices.ContainsFunc(errs, func(known api.FieldError) bool { return known.Field == e.Field }) {
 			all = append(all, e)
 		}
 	}
@@ -139,11 +135,11 @@ func Merge(errs, more []FieldError) []FieldError {
 
 // Checker returns a function that checks parameter structs against their validate
 // tags, which may name the given rules.
-func Checker(rules map[string]valid.Rule) func(params any) []FieldError {
+func Checker(rules map[string]valid.Rule) func(params any) []api.FieldError {
 	checker := valid.New(rules)
-	return func(params any) (errs []FieldError) {
+	return func(params any) (errs []api.FieldError) {
 		for _, f := range checker.Check(params) {
-			errs = append(errs, FieldError{Field: f.Field, Code: f.Code, Detail: f.Detail})
+			errs = append(errs, api.FieldError{Field: f.Field, Code: f.Code, Detail: f.Detail})
 		}
 		return errs
 	}

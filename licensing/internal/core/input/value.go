@@ -23,7 +23,7 @@ type optional interface{ Assign(null bool) (value any) }
 // decode decodes a JSON value into a field. The paths of the errors are relative
 // to the field: empty, or "/" and a name. It panics on a type without a form on
 // the wire.
-func decode(v reflect.Value, raw json.RawMessage) []FieldError {
+func decode(v reflect.Value, raw json.RawMessage) []api.FieldError {
 	null := string(raw) == "null"
 	if o, ok := v.Addr().Interface().(optional); ok {
 		value := o.Assign(null)
@@ -103,7 +103,9 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 	return nil
 }
 
-func failed(code, detail string) []FieldError { return []FieldError{{Code: code, Detail: detail}} }
+func failed(code, detail string) []api.FieldError {
+	return []api.FieldError{{Code: code, Detail: detail}}
+}
 
 // rfc3339 is the strict format of an instant. Package time also accepts hours of
 // one digit, a comma before the fraction, and offsets of a day.
@@ -118,7 +120,7 @@ func setTime(t *time.Time, s string) (ok bool) {
 
 // decodeTextMap decodes an object of strings. Value returns what the map holds for
 // a string. If nulls are allowed, it holds the zero value for null.
-func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []FieldError) {
+func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []api.FieldError) {
 	if raw[0] != '{' {
 		return failed(api.FieldInvalidType, "must be an object of strings")
 	}
@@ -131,7 +133,7 @@ func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool,
 		case nulls && raw[0] == 'n':
 			texts[name] = *new(V)
 		default:
-			errs = append(errs, FieldError{Field: "/" + Escape(name), Code: api.FieldInvalidType, Detail: "must be a string"})
+			errs = append(errs, api.FieldError{Field: "/" + Escape(name), Code: api.FieldInvalidType, Detail: "must be a string"})
 		}
 	}
 	*target = texts
