@@ -8,19 +8,19 @@ import (
 )
 
 // activate activates a fingerprint with a license key and without a token.
-func (a *api) activate(key, fingerprint string, more ...any) *answer {
+func (a *site) activate(key, fingerprint string, more ...any) *answer {
 	a.t.Helper()
 	return a.post("license/activate", object(append([]any{"key", key, "fingerprint", fingerprint}, more...)...), anonymous)
 }
 
-func (a *api) deactivate(key, fingerprint string) *answer {
+func (a *site) deactivate(key, fingerprint string) *answer {
 	a.t.Helper()
 	return a.post("license/deactivate", object("key", key, "fingerprint", fingerprint), anonymous)
 }
 
 // licenseOf creates a license with the given seats and lease (0: no lease) and
 // returns its ID and key.
-func (a *api) licenseOf(seats, lease int) (id, key string) {
+func (a *site) licenseOf(seats, lease int) (id, key string) {
 	a.t.Helper()
 	pairs := []any{"name", "n", "product_id", "atlas", "customer_id", "c", "max_activations", seats}
 	if lease > 0 {
@@ -31,8 +31,8 @@ func (a *api) licenseOf(seats, lease int) (id, key string) {
 }
 
 // testActivations creates, renews and releases activations.
-func testActivations(a *api) {
-	a.test("activating again is the same seat", func(a *api) {
+func testActivations(a *site) {
+	a.test("activating again is the same seat", func(a *site) {
 		id, key := a.licenseOf(1, 0)
 		first := a.activate(key, "pc-1", "name", "Ada's", "metadata", map[string]string{"os": "plan9"}).is(http.StatusOK).
 			has("valid", true).has("activation/status", "live").has("activation/license_id", id).
@@ -46,7 +46,7 @@ func testActivations(a *api) {
 		a.activate(key, "pc-2").is(http.StatusConflict).has("code", "activation_limit").has("verdict/valid", false).has("verdict/license/id", id)
 	})
 
-	a.test("a released seat is free", func(a *api) {
+	a.test("a released seat is free", func(a *site) {
 		id, key := a.licenseOf(1, 0)
 		seat := a.activate(key, "pc-1").text("activation/id")
 		a.deactivate(key, "pc-2").is(http.StatusNotFound)
@@ -59,7 +59,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("a lease ends by the clock, and is not revived", func(a *api) {
+	a.test("a lease ends by the clock, and is not revived", func(a *site) {
 		_, key := a.licenseOf(1, 600)
 		seat := a.activate(key, "pc-1").is(http.StatusOK).has("activation/lease_ends_at", stamp(a.Clock.Now().Add(10*time.Minute))).
 			has("recheck_after", 300).text("activation/id")
@@ -77,7 +77,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("a lease is not renewed while the license forbids it", func(a *api) {
+	a.test("a lease is not renewed while the license forbids it", func(a *site) {
 		id, key := a.licenseOf(1, 600)
 		ends := a.activate(key, "pc-1").at("activation/lease_ends_at")
 		a.post("license/"+id+"/suspend", "").is(http.StatusOK)
@@ -86,7 +86,7 @@ func testActivations(a *api) {
 		a.activate(key, "pc-1").is(http.StatusConflict).has("code", "suspended")
 	})
 
-	a.test("taking over the oldest, and the evicted program learns of it", func(a *api) {
+	a.test("taking over the oldest, and the evicted program learns of it", func(a *site) {
 		id, key := a.licenseOf(2, 0)
 		first, second := a.activate(key, "pc-1").text("activation/id"), a.activate(key, "pc-2").text("activation/id")
 		a.activate(key, "pc-3", "take_over", "oldest").is(http.StatusOK).has("activation/fingerprint", "pc-3")
@@ -104,7 +104,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("a limit lowered below use admits none, and evicts none", func(a *api) {
+	a.test("a limit lowered below use admits none, and evicts none", func(a *site) {
 		id, key := a.licenseOf(3, 0)
 		for i := range 3 {
 			a.activate(key, fmt.Sprint("pc-", i)).is(http.StatusOK)
@@ -116,7 +116,7 @@ func testActivations(a *api) {
 		a.activate(key, "pc-0").is(http.StatusOK) // which is inside
 	})
 
-	a.test("operators see seats, and free them", func(a *api) {
+	a.test("operators see seats, and free them", func(a *site) {
 		id, key := a.licenseOf(5, 0)
 		var seats []string
 		for i := range 5 {
@@ -153,7 +153,7 @@ func testActivations(a *api) {
 		a.get("license/"+id+"/activation", anonymous).is(http.StatusUnauthorized)
 	})
 
-	a.test("with a key, only what the options allow", func(a *api) {
+	a.test("with a key, only what the options allow", func(a *site) {
 		_, key := a.licenseOf(5, 0)
 		seat := a.activate(key, "pc-1").text("activation/id")
 		for _, key := range []string{key, "x"} {
@@ -164,7 +164,7 @@ func testActivations(a *api) {
 		a.validate("key", key, "fingerprint", "pc-1").has("valid", true)
 	})
 
-	a.test("exactly as many seats under concurrent activations", func(a *api) {
+	a.test("exactly as many seats under concurrent activations", func(a *site) {
 		const n = 120
 		id, key := a.licenseOf(7, 0)
 		a, events := a.quietly(), len(a.Events())
@@ -180,7 +180,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("one seat for concurrent activations of one program", func(a *api) {
+	a.test("one seat for concurrent activations of one program", func(a *site) {
 		_, key := a.licenseOf(5, 0)
 		a = a.quietly()
 		for _, an := range together(50, func(int) *answer { return a.activate(key, "pc") }) {

@@ -11,7 +11,7 @@ import (
 // testAwkward writes texts that have broken other software. Allowed texts must
 // read back unchanged, byte for byte, and be found by a filter; forbidden texts
 // must be refused with an explanation. None may make the service fail.
-func testAwkward(a *api) {
+func testAwkward(a *site) {
 	parameters := []string{"status", "limit", "cursor", "expires_before"}
 	for i, text := range awkwardTexts() {
 		body := object("name", text, "product_id", text, "customer_id", text, "entitlements", map[string]any{"note": text})

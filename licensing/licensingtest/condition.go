@@ -3,8 +3,8 @@ package licensingtest
 import "net/http"
 
 // testConditions sends preconditions (RFC 9110, 13).
-func testConditions(a *api) {
-	a.test("If-None-Match", func(a *api) {
+func testConditions(a *site) {
+	a.test("If-None-Match", func(a *site) {
 		id := a.create("n", "p", "c")
 		for _, tag := range []string{`"1.active"`, `W/"1.active"`, `"x", "1.active"`, `*`} {
 			got := a.get("license/"+id, headers{"If-None-Match": tag}).is(http.StatusNotModified).hasHeader("Etag", `"1.active"`)
@@ -16,7 +16,7 @@ func testConditions(a *api) {
 	})
 
 	for _, path := range []string{"file/keys", "openapi.json"} {
-		a.test("If-None-Match of "+path, func(a *api) {
+		a.test("If-None-Match of "+path, func(a *site) {
 			tag := a.get(path).is(http.StatusOK).header.Get("Etag")
 			got := a.get(path, headers{"If-None-Match": tag}).is(http.StatusNotModified).hasHeader("Etag", tag)
 			if len(got.body) > 0 {
@@ -25,14 +25,14 @@ func testConditions(a *api) {
 		})
 	}
 
-	a.test("If-None-Match of the revocation list of a product", func(a *api) {
+	a.test("If-None-Match of the revocation list of a product", func(a *site) {
 		a.create("n", "p", "c")
 		tag := a.get("file/revocations?product_id=p").is(http.StatusOK).header.Get("Etag")
 		a.get("file/revocations?product_id=p", headers{"If-None-Match": tag}).is(http.StatusNotModified).hasHeader("Etag", tag)
 		a.get("file/revocations?product_id=unknown").is(http.StatusNotFound)
 	})
 
-	a.test("an entity tag ends with the status", func(a *api) {
+	a.test("an entity tag ends with the status", func(a *site) {
 		ends := a.Clock.Now().AddDate(0, 0, 1)
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", stamp(ends))).text("id")
 		before := a.Clock.Now()
@@ -42,7 +42,7 @@ func testConditions(a *api) {
 		a.Clock.Set(before)
 	})
 
-	a.test("If-Match lets the right version through", func(a *api) {
+	a.test("If-Match lets the right version through", func(a *site) {
 		id := a.create("n", "p", "a-customer-of-its-own")
 		a.patch("license/"+id, object("name", "2"), headers{"If-Match": `"1.active"`}).is(http.StatusOK).hasHeader("Etag", `"2.active"`)
 		a.patch("license/"+id, object("name", "3"), headers{"If-Match": `"1.active", "2.active"`}).is(http.StatusOK)
@@ -52,7 +52,7 @@ func testConditions(a *api) {
 		a.delete("license/"+id, headers{"If-Match": `"6.active"`}).is(http.StatusOK)
 	})
 
-	a.test("If-Match stops any other", func(a *api) {
+	a.test("If-Match stops any other", func(a *site) {
 		id := a.create("n", "p", "d")
 		before := a.snapshot()
 		for _, tag := range []string{`"2.active"`, `"1.expired"`, `W/"1.active"`, `"1"`, `"of-another-kind"`} {

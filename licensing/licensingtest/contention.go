@@ -34,8 +34,8 @@ func count(answers []*answer, status int) int {
 }
 
 // testContention sends concurrent requests.
-func testContention(a *api) {
-	a.test("changes of two fields lose nothing", func(a *api) {
+func testContention(a *site) {
+	a.test("changes of two fields lose nothing", func(a *site) {
 		const n = 200
 		id := a.create("n", "p", "two-fields")
 		a, events := a.quietly(), len(a.Events())
@@ -78,7 +78,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("one Idempotency-Key makes one license", func(a *api) {
+	a.test("one Idempotency-Key makes one license", func(a *site) {
 		const n = 50
 		a = a.quietly()
 		events := len(a.Events())
@@ -103,7 +103,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("one version lets one change through", func(a *api) {
+	a.test("one version lets one change through", func(a *site) {
 		const n = 50
 		id := a.create("n", "p", "one-version")
 		a, events := a.quietly(), len(a.Events())
@@ -119,7 +119,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("a license is deleted once", func(a *api) {
+	a.test("a license is deleted once", func(a *site) {
 		const n = 20
 		id := a.create("n", "p", "one-end")
 		a, events := a.quietly(), len(a.Events())
@@ -132,7 +132,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("creating concurrently", func(a *api) {
+	a.test("creating concurrently", func(a *site) {
 		const n = 60
 		a = a.quietly()
 		answers := together(n, func(i int) *answer {

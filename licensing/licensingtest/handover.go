@@ -13,7 +13,7 @@ import (
 // without its files, activations, name and metadata. One event says so and has
 // nothing else of the former customer, and what the provider keeps sending with the
 // old ID does not move the license back.
-func testHandover(a *api) {
+func testHandover(a *site) {
 	a.call(http.MethodPut, "plan/pro", object("product_id", "atlas", "max_activations", 2)).is(http.StatusCreated)
 	at := a.Clock.Now()
 	tell := func(customer string, quantity int, after time.Duration) *answer {

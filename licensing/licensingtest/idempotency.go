@@ -11,10 +11,10 @@ import (
 func key(k string) headers { return headers{"Idempotency-Key": k} }
 
 // testIdempotency repeats requests.
-func testIdempotency(a *api) {
+func testIdempotency(a *site) {
 	body := licenseBody("n", "p", "c")
 
-	a.test("a repeated request is answered as the first was", func(a *api) {
+	a.test("a repeated request is answered as the first was", func(a *site) {
 		first := a.post("license", body, key("order-1")).is(http.StatusCreated)
 		before := a.snapshot()
 		again := a.post("license", body, key("order-1")).is(http.StatusCreated).
@@ -31,7 +31,7 @@ func testIdempotency(a *api) {
 		a.same(before)
 	})
 
-	a.test("a key is for one request", func(a *api) {
+	a.test("a key is for one request", func(a *site) {
 		first := a.post("license", body, key("order-2")).is(http.StatusCreated)
 		before := a.snapshot()
 		a.post("license", licenseBody("other", "p", "c"), key("order-2")).is(http.StatusUnprocessableEntity).names("Idempotency-Key")
@@ -39,12 +39,12 @@ func testIdempotency(a *api) {
 		a.same(before)
 	})
 
-	a.test("a failure is not kept", func(a *api) {
+	a.test("a failure is not kept", func(a *site) {
 		a.post("license", object("name", ""), key("order-3")).is(http.StatusUnprocessableEntity)
 		a.post("license", body, key("order-3")).is(http.StatusCreated)
 	})
 
-	a.test("a patch is repeated too", func(a *api) {
+	a.test("a patch is repeated too", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.patch("license/"+id, object("name", "m"), key("order-4")).is(http.StatusOK).has("revision", 2)
 		a.patch("license/"+id, object("name", "o")).is(http.StatusOK).has("revision", 3)
@@ -52,7 +52,7 @@ func testIdempotency(a *api) {
 		a.get("license/"+id).has("name", "o").has("revision", 3)
 	})
 
-	a.test("a key belongs to its client, not to a token", func(a *api) {
+	a.test("a key belongs to its client, not to a token", func(a *site) {
 		first := a.post("license", body, key("order-5")).is(http.StatusCreated).text("id")
 		renewed, _ := a.NewToken(a.Client.ID, a.Secret)
 		a.as(renewed).post("license", body, key("order-5")).is(http.StatusCreated).has("id", first)
@@ -63,7 +63,7 @@ func testIdempotency(a *api) {
 		}
 	})
 
-	a.test("a key is kept for a day", func(a *api) {
+	a.test("a key is kept for a day", func(a *site) {
 		first := a.post("license", body, key("order-6")).is(http.StatusCreated).text("id")
 		a.Clock.Advance(23 * time.Hour)
 		a.post("license", body, key("order-6")).is(http.StatusCreated).has("id", first)

@@ -16,8 +16,8 @@ var (
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
 // testLicenses tests the life cycle of a license.
-func testLicenses(a *api) {
-	a.test("the three fields of the specification are enough", func(a *api) {
+func testLicenses(a *site) {
+	a.test("the three fields of the specification are enough", func(a *site) {
 		got := a.post("license", licenseBody("Atlas Team", "atlas", "cus_1")).is(http.StatusCreated).
 			has("object", "license").
 			has("name", "Atlas Team").
@@ -49,7 +49,7 @@ func testLicenses(a *api) {
 		}
 	})
 
-	a.test("every field comes back", func(a *api) {
+	a.test("every field comes back", func(a *site) {
 		starts, expires := Start.AddDate(0, -1, 0), Start.AddDate(1, 0, 0)
 		got := a.post("license", object(
 			"name", "Größe 中文 🚀", "product_id", "p/1?#%", "customer_id", "c&2;=",
@@ -71,7 +71,7 @@ func testLicenses(a *api) {
 			has("metadata", map[string]string{"order": "A-1", "note": ""})
 	})
 
-	a.test("the status follows the clock", func(a *api) {
+	a.test("the status follows the clock", func(a *site) {
 		now := a.Clock.Now()
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c",
 			"starts_at", stamp(now.Add(time.Hour)), "expires_at", stamp(now.Add(2*time.Hour)))).
@@ -82,7 +82,7 @@ func testLicenses(a *api) {
 		a.get("license/"+id).has("status", "expired").hasHeader("Etag", `"1.expired"`).has("revision", 1)
 	})
 
-	a.test("an event for every change, and no key in it", func(a *api) {
+	a.test("an event for every change, and no key in it", func(a *site) {
 		before := len(a.Events())
 		made := a.post("license", licenseBody("Atlas", "atlas", "cus_9")).is(http.StatusCreated)
 		id, key := made.text("id"), made.text("key")
@@ -107,7 +107,7 @@ func testLicenses(a *api) {
 		}
 	})
 
-	a.test("deleting confirms once", func(a *api) {
+	a.test("deleting confirms once", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.delete("license/"+id).is(http.StatusOK).
 			has("object", "license").has("id", id).has("deleted", true)
@@ -116,7 +116,7 @@ func testLicenses(a *api) {
 		a.patch("license/"+id, object("name", "n")).is(http.StatusNotFound)
 	})
 
-	a.test("a license and a customer share a path and are distinguished", func(a *api) {
+	a.test("a license and a customer share a path and are distinguished", func(a *site) {
 		id := a.create("n", "p", "someone")
 		a.get("license/"+id).is(http.StatusOK).has("object", "license").has("id", id)
 		a.get("license/someone").is(http.StatusOK).has("object", "list").has("data/0/id", id)
@@ -125,7 +125,7 @@ func testLicenses(a *api) {
 		a.get("license/lic_x").is(http.StatusNotFound)
 	})
 
-	a.test("HEAD answers as GET without a body", func(a *api) {
+	a.test("HEAD answers as GET without a body", func(a *site) {
 		id := a.create("n", "p", "c")
 		got := a.call(http.MethodHead, "license/"+id, "").is(http.StatusOK).hasHeader("Etag", `"1.active"`)
 		if len(got.body) > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // testLists tests filters and pagination.
-func testLists(a *api) {
+func testLists(a *site) {
 	// Twelve licenses: customers alternate, every third is of the second
 	// product, and every fourth has an end.
 	var all, cus1, beacon, ending []string
@@ -53,7 +53,7 @@ func testLists(a *api) {
 		{"a range", "expires_after=" + at(4) + "&expires_before=" + at(11), ending[1:2]},
 	}
 	for _, f := range filters {
-		a.test(f.name, func(a *api) {
+		a.test(f.name, func(a *site) {
 			got := a.get("license?"+f.query).is(http.StatusOK).
 				has("object", "list").has("has_more", false).has("next_cursor", nil).hasHeader("Link", "")
 			if !sameSet(got.ids(), f.want) {
@@ -65,7 +65,7 @@ func testLists(a *api) {
 		})
 	}
 
-	a.test("the path of a customer is its list", func(a *api) {
+	a.test("the path of a customer is its list", func(a *site) {
 		byPath, byQuery := a.get("license/cus_1").is(http.StatusOK), a.get("license?customer_id=cus_1")
 		if string(byPath.body) != string(byQuery.body) {
 			byPath.errorf("it should be %s", byQuery.body)
@@ -74,7 +74,7 @@ func testLists(a *api) {
 		a.get("license/a%2Fb%20c").is(http.StatusOK).has("data/0/name", "slash").has("data/1", nil)
 	})
 
-	a.test("the status in a list follows the clock", func(a *api) {
+	a.test("the status in a list follows the clock", func(a *site) {
 		now := a.Clock.Now()
 		defer a.Clock.Set(now)
 		a.Clock.Set(Start.AddDate(0, 8, 0))
@@ -95,7 +95,7 @@ func testLists(a *api) {
 		{"pages of a customer's path", "license/cus_1?", 4},
 		{"pages of a filter", "license?expires_after=" + at(0) + "&", 2},
 	} {
-		a.test(pages.name, func(a *api) {
+		a.test(pages.name, func(a *site) {
 			whole := a.get(pages.path + "limit=200").is(http.StatusOK)
 			if got := a.walk(fmt.Sprintf("%slimit=%d", pages.path, pages.limit)); !slices.Equal(got, whole.ids()) {
 				whole.errorf("paging found %v", got)
@@ -103,7 +103,7 @@ func testLists(a *api) {
 		})
 	}
 
-	a.test("paging while others write", func(a *api) {
+	a.test("paging while others write", func(a *site) {
 		first := a.get("license?customer_id=cus_2&limit=3").is(http.StatusOK)
 		shown := first.ids()
 		a.delete("license/" + shown[1]).is(http.StatusOK)       // behind us
@@ -123,19 +123,19 @@ func testLists(a *api) {
 		}
 	})
 
-	a.test("the last page of an exact fit ends", func(a *api) {
+	a.test("the last page of an exact fit ends", func(a *site) {
 		n := len(a.get("license?customer_id=cus_1").ids())
 		a.get(fmt.Sprintf("license?customer_id=cus_1&limit=%d", n)).has("has_more", false).has("next_cursor", nil)
 	})
 
-	a.test("a cursor belongs to its filter", func(a *api) {
+	a.test("a cursor belongs to its filter", func(a *site) {
 		cursor := url.QueryEscape(a.get("license?customer_id=cus_1&limit=2").text("next_cursor"))
 		for _, query := range []string{"", "customer_id=cus_2&", "customer_id=cus_1&product_id=atlas&", "customer_id=cus_1&status=active&"} {
 			a.get("license?" + query + "limit=2&cursor=" + cursor).is(http.StatusBadRequest).names("cursor")
 		}
 	})
 
-	a.test("a list across a change of status is of one instant", func(a *api) {
+	a.test("a list across a change of status is of one instant", func(a *site) {
 		now := Start.AddDate(0, 6, 0)
 		back := a.Clock.Now()
 		defer func() { a.Clock.Set(back) }()
@@ -153,7 +153,7 @@ func testLists(a *api) {
 
 // walk follows the Link header of each page starting at path, checks that it
 // agrees with next_cursor, and returns the IDs of all pages.
-func (a *api) walk(path string) []string {
+func (a *site) walk(path string) []string {
 	a.t.Helper()
 	var ids []string
 	for range 1000 {

@@ -9,12 +9,12 @@ import (
 )
 
 // testMaintenance tests licenses and plans that include updates until a date.
-func testMaintenance(a *api) {
+func testMaintenance(a *site) {
 	const first, last = "2027-01-31T00:00:00Z", "2027-01-31T00:00:01Z" // the last build that is included, and the next
 	made := a.post("license", object("name", "Ada", "product_id", "atlas", "customer_id", "ada", "updates_until", first)).is(http.StatusCreated).has("updates_until", first)
 	id, key := "license/"+made.text("id"), made.text("key")
 
-	a.test("earlier builds are valid", func(a *api) {
+	a.test("earlier builds are valid", func(a *site) {
 		a.post("license", object("name", "Ada", "product_id", "atlas", "customer_id", "ada", "updates_until", "soon")).is(http.StatusUnprocessableEntity).names("#/updates_until")
 		a.post("license/validate", object("key", key, "built_at", "today")).is(http.StatusUnprocessableEntity).names("#/built_at")
 		a.activate(key, "pc", "built_at", last).is(http.StatusConflict).has("code", "updates_ended")
@@ -28,7 +28,7 @@ func testMaintenance(a *api) {
 		a.post(id+"/reinstate", "")
 	})
 
-	a.test("files say it, and an earlier date outdates them", func(a *api) {
+	a.test("files say it, and an earlier date outdates them", func(a *site) {
 		text := a.quietly().post(id+"/file", object("fingerprint", "pc", "lifetime", "P14D")).is(http.StatusOK).text("file")
 		keys, err := a.Handler.Files().KeySet(a.t.Context())
 		if err != nil {
@@ -47,7 +47,7 @@ func testMaintenance(a *api) {
 		a.patch(id, object("updates_until", "2027-01-30T00:00:00Z")).is(http.StatusOK).has("generation", 2)
 	})
 
-	a.test("either end is renewed", func(a *api) {
+	a.test("either end is renewed", func(a *site) {
 		a.post(id+"/renew", object("extend", "updates", "duration", "P1Y")).is(http.StatusOK).has("updates_until", "2028-01-30T00:00:00Z")
 		a.post(id+"/renew", object("updates_until", "2029-01-30T00:00:00Z")).is(http.StatusOK).has("updates_until", "2029-01-30T00:00:00Z").has("expires_at", nil)
 		a.post(id+"/renew", object("updates_until", "2029-01-29T00:00:00Z")).is(http.StatusUnprocessableEntity).names("#/updates_until")
@@ -57,7 +57,7 @@ func testMaintenance(a *api) {
 		a.post(id+"/renew", object("duration", "P1Y", "extend", "seats")).is(http.StatusUnprocessableEntity).names("#/extend")
 	})
 
-	a.test("out and in again, and no end", func(a *api) {
+	a.test("out and in again, and no end", func(a *site) {
 		out := a.get("export/license").is(http.StatusOK)
 		if !strings.Contains(string(out.body), `"updates_until":"2029-01-30T00:00:00Z"`) {
 			out.errorf("the row should have updates_until")
@@ -68,7 +68,7 @@ func testMaintenance(a *api) {
 		a.patch(id, object("updates_until", nil)).is(http.StatusOK).has("updates_until", nil)
 	})
 
-	a.test("a purchase ends the updates", func(a *api) {
+	a.test("a purchase ends the updates", func(a *site) {
 		plan := object("product_id", "atlas", "duration", "P1Y", "until_ends", "updates", "max_activations", 2)
 		a.call(http.MethodPut, "plan/maintained", plan).is(http.StatusCreated).has("until_ends", "updates")
 		a.call(http.MethodPut, "plan/monthly", object("product_id", "atlas", "duration", "P1M")).is(http.StatusCreated).has("until_ends", "license")

@@ -20,12 +20,12 @@ type malformed struct {
 
 // testMalformed sends invalid requests and checks after each one that it changed
 // nothing.
-func testMalformed(a *api) {
+func testMalformed(a *site) {
 	id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "starts_at", stamp(Start))).is(http.StatusCreated).text("id")
 	a.create("n", "p", "d")
 	before := a.snapshot()
 	for _, m := range malformedRequests(id) {
-		a.test(m.name, func(a *api) {
+		a.test(m.name, func(a *site) {
 			got := a.call(m.method, m.path, m.body, m.header).is(m.status)
 			if m.names != "" {
 				got.names(m.names)

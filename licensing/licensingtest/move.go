@@ -6,8 +6,8 @@ import (
 )
 
 // testMoves tests state changes, renewal and rekeying.
-func testMoves(a *api) {
-	a.test("a license of three fields is usable immediately", func(a *api) {
+func testMoves(a *site) {
+	a.test("a license of three fields is usable immediately", func(a *site) {
 		made := a.post("license", licenseBody("n", "p", "c")).is(http.StatusCreated).
 			has("status", "active").has("expires_at", nil).has("max_activations", nil).has("lease_seconds", nil)
 		for _, pc := range []string{"pc-1", "pc-2", "pc-3"} {
@@ -15,7 +15,7 @@ func testMoves(a *api) {
 		}
 	})
 
-	a.test("every move from every state", func(a *api) {
+	a.test("every move from every state", func(a *site) {
 		allowed := map[string]map[string]string{ // state, move, and where it leads
 			"active":    {"suspend": "suspended", "revoke": "revoked", "rekey": "active"},
 			"suspended": {"reinstate": "active", "revoke": "revoked", "rekey": "suspended"},
@@ -44,7 +44,7 @@ func testMoves(a *api) {
 		}
 	})
 
-	a.test("a move is conditional, repeatable and told", func(a *api) {
+	a.test("a move is conditional, repeatable and told", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.post("license/"+id+"/suspend", "", headers{"If-Match": `"2.active"`}).is(http.StatusPreconditionFailed).hasHeader("Etag", `"1.active"`)
 		events := len(a.Events())
@@ -62,7 +62,7 @@ func testMoves(a *api) {
 		a.post("license/"+id+"/reinstate", "").is(http.StatusOK).has("status", "active").has("status_reason", nil)
 	})
 
-	a.test("renewing by date and by calendar", func(a *api) {
+	a.test("renewing by date and by calendar", func(a *site) {
 		made := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", "2027-01-31T00:00:00Z")).is(http.StatusCreated)
 		path := "license/" + made.text("id") + "/renew"
 		a.post(path, object("duration", "P1M")).is(http.StatusOK).has("expires_at", "2027-02-28T00:00:00Z")
@@ -82,7 +82,7 @@ func testMoves(a *api) {
 		a.same(before)
 	})
 
-	a.test("an expired license is renewed from now", func(a *api) {
+	a.test("an expired license is renewed from now", func(a *site) {
 		back := a.Clock.Now()
 		ends := back.Add(time.Hour)
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", stamp(ends))).text("id")
@@ -92,7 +92,7 @@ func testMoves(a *api) {
 		a.Clock.Set(back)
 	})
 
-	a.test("a key that leaked opens nothing any more", func(a *api) {
+	a.test("a key that leaked opens nothing any more", func(a *site) {
 		made := a.post("license", licenseBody("n", "p", "c"))
 		other := a.post("license", licenseBody("n", "p", "c"))
 		leaked := made.text("key")
@@ -105,7 +105,7 @@ func testMoves(a *api) {
 		a.post(path, object("key", "short")).is(http.StatusUnprocessableEntity).names("#/key")
 	})
 
-	a.test("what a move refuses leaves no trace", func(a *api) {
+	a.test("what a move refuses leaves no trace", func(a *site) {
 		id := a.create("n", "p", "c")
 		before := a.snapshot()
 		a.post("license/"+noLicense+"/renew", object("duration", "P1D")).is(http.StatusNotFound)

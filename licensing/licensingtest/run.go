@@ -12,7 +12,7 @@ import (
 // areas are the parts of the suite; each uses a new service.
 var areas = []struct {
 	name string
-	run  func(*api)
+	run  func(*site)
 }{
 	{"Token", testTokens},
 	{"Bearer", testBearer},
@@ -74,7 +74,7 @@ var references = struct {
 }{of: make(map[string]*transcript)}
 
 // onMemory returns the transcript of an area on store/memory.
-func onMemory(t *testing.T, name string, run func(*api)) *transcript {
+func onMemory(t *testing.T, name string, run func(*site)) *transcript {
 	references.Lock()
 	defer references.Unlock()
 	if references.of[name] == nil {

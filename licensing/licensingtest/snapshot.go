@@ -9,7 +9,7 @@ type snapshot struct {
 }
 
 // snapshot reads all licenses through the API and counts events.
-func (a *api) snapshot() snapshot {
+func (a *site) snapshot() snapshot {
 	a.t.Helper()
 	var r snapshot
 	q := a.quietly()
@@ -27,7 +27,7 @@ func (a *api) snapshot() snapshot {
 }
 
 // same checks that nothing has changed since, and returns a new snapshot.
-func (a *api) same(before snapshot) (after snapshot) {
+func (a *site) same(before snapshot) (after snapshot) {
 	a.t.Helper()
 	after = a.snapshot()
 	if after.licenses != before.licenses {

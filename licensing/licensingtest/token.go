@@ -22,7 +22,7 @@ func basic(id, secret string) headers {
 }
 
 // testTokens requests access tokens in every supported way.
-func testTokens(a *api) {
+func testTokens(a *site) {
 	id, secret := a.Client.ID, a.Secret
 	inQuery := url.Values{"client_id": {id}, "client_secret": {secret}}.Encode()
 	grant := "grant_type=client_credentials"
@@ -42,7 +42,7 @@ func testTokens(a *api) {
 		{"POST of JSON", "POST", "oauth/token", object("grant_type", "client_credentials", "client_id", id, "client_secret", secret), anonymous},
 	}
 	for _, way := range ways {
-		a.test(way.name, func(a *api) {
+		a.test(way.name, func(a *site) {
 			got := a.call(way.method, way.path, way.body, way.header).is(http.StatusOK).
 				has("token_type", "Bearer").
 				has("expires_in", 3600).
@@ -57,7 +57,7 @@ func testTokens(a *api) {
 		})
 	}
 
-	a.test("a narrower scope", func(a *api) {
+	a.test("a narrower scope", func(a *site) {
 		got := a.post("oauth/token", grant+"&scope=license:read", merge(form, basic(id, secret))).is(http.StatusOK).
 			has("scope", "license:read")
 		reader := a.as(got.text("access_token"))
@@ -90,7 +90,7 @@ func testTokens(a *api) {
 		{"JSON that is not an object", "POST", "oauth/token", "[]", anonymous, 400, "invalid_request"},
 	}
 	for _, refusal := range refusals {
-		a.test(refusal.name, func(a *api) {
+		a.test(refusal.name, func(a *site) {
 			got := a.call(refusal.method, refusal.path, refusal.body, refusal.header).is(refusal.status).
 				has("error", refusal.code).
 				has("access_token", nil).
@@ -102,20 +102,20 @@ func testTokens(a *api) {
 		})
 	}
 
-	a.test("an unknown client and a wrong secret look the same", func(a *api) {
+	a.test("an unknown client and a wrong secret look the same", func(a *site) {
 		unknown := a.get("oauth/token?client_id=unknown&client_secret=wrong", anonymous)
 		wrong := a.get("oauth/token?client_id="+id+"&client_secret=wrong", anonymous)
 		if string(unknown.body) != string(wrong.body) {
 			wrong.errorf("the body for an unknown client is %s", unknown.body)
 		}
 	})
-	a.test("HEAD mints nothing", func(a *api) {
+	a.test("HEAD mints nothing", func(a *site) {
 		a.call(http.MethodHead, "oauth/token?"+inQuery, "", anonymous).is(http.StatusMethodNotAllowed)
 	})
 }
 
 // testBearer calls operations with valid and invalid tokens.
-func testBearer(a *api) {
+func testBearer(a *site) {
 	id := a.create("n", "p", "c")
 	token := a.Token()
 	good := map[string]string{
@@ -125,7 +125,7 @@ func testBearer(a *api) {
 		"the bare token":   token,
 	}
 	for _, name := range []string{"Bearer", "the scheme small", "the scheme large", "the bare token"} {
-		a.test(name, func(a *api) {
+		a.test(name, func(a *site) {
 			a.get("license/"+id, headers{"Authorization": good[name]}).is(http.StatusOK)
 		})
 	}
@@ -153,7 +153,7 @@ func testBearer(a *api) {
 	readerToken, _ := a.NewToken(c.ID, secret)
 	before := a.snapshot()
 	for _, b := range bad {
-		a.test(b.name, func(a *api) {
+		a.test(b.name, func(a *site) {
 			for _, op := range operations {
 				got := a.call(op.method, op.path, op.body, headers{"Authorization": b.authorization}).is(http.StatusUnauthorized)
 				challenge := got.header.Get("WWW-Authenticate")
@@ -163,13 +163,13 @@ func testBearer(a *api) {
 			}
 		})
 	}
-	a.test("two Authorization lines", func(a *api) {
+	a.test("two Authorization lines", func(a *site) {
 		a.get("license/"+id, headers{"Authorization": "Bearer " + token + "\nBearer " + token}).is(http.StatusBadRequest)
 	})
-	a.test("a token in the query", func(a *api) {
+	a.test("a token in the query", func(a *site) {
 		a.get("license/"+id+"?access_token="+token, anonymous).is(http.StatusUnauthorized)
 	})
-	a.test("a missing scope", func(a *api) {
+	a.test("a missing scope", func(a *site) {
 		reader := a.as(readerToken)
 		reader.get("license/" + id).is(http.StatusOK)
 		for _, op := range operations {
@@ -185,14 +185,14 @@ func testBearer(a *api) {
 	})
 	a.same(before)
 
-	a.test("a token that has ended", func(a *api) {
+	a.test("a token that has ended", func(a *site) {
 		a.Clock.Advance(time.Hour)
 		got := a.get("license/"+id, headers{"Authorization": "Bearer " + token}).is(http.StatusUnauthorized)
 		if !strings.Contains(got.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
 			got.errorf("the challenge should say invalid_token")
 		}
 	})
-	a.test("a client that was disabled", func(a *api) {
+	a.test("a client that was disabled", func(a *site) {
 		c, secret := a.NewClient(auth.CreateClientParams{Name: "leaver"})
 		token, _ := a.NewToken(c.ID, secret)
 		a.as(token).get("license/" + id).is(http.StatusOK)

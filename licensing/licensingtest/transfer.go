@@ -12,7 +12,7 @@ import (
 const lineByLine = "application/x-ndjson"
 
 // importing sends rows.
-func (a *api) importing(rows ...string) *answer {
+func (a *site) importing(rows ...string) *answer {
 	a.t.Helper()
 	return a.post("import/license", strings.Join(rows, "\n"), headers{"Content-Type": lineByLine})
 }
@@ -23,13 +23,13 @@ func (an *answer) lines() []string {
 }
 
 // testTransfers exports and imports licenses.
-func testTransfers(a *api) {
+func testTransfers(a *site) {
 	moved := a.post("license", object("name", "n", "product_id", "atlas", "customer_id", "cus_1", "expires_at", "2030-01-31T00:00:00Z",
 		"entitlements", map[string]any{"seats": 5}, "metadata", map[string]string{"k": "<v>"})).is(http.StatusCreated)
 	a.post("license/"+moved.text("id")+"/suspend", object("reason", "unpaid")).is(http.StatusOK)
 	a.create("m", "beacon", "cus_2")
 
-	a.test("out and in again", func(a *api) {
+	a.test("out and in again", func(a *site) {
 		out := a.get("export/license?product_id=atlas").is(http.StatusOK).hasHeader("Content-Type", lineByLine)
 		if len(out.lines()) != 1 || !strings.Contains(string(out.body), moved.text("key")) {
 			out.errorf("the export should be one license, with its key")
@@ -45,7 +45,7 @@ func testTransfers(a *api) {
 		}
 	})
 
-	a.test("each row by itself", func(a *api) {
+	a.test("each row by itself", func(a *site) {
 		got := a.importing(
 			`{"name":"n","product_id":"p","customer_id":"in","key":"AN-OLD-KEY-NUMBER-1","state":"revoked"}`,
 			`{"name":"n","product_id":"p","customer_id":"in"}`,
@@ -66,7 +66,7 @@ func testTransfers(a *api) {
 		a.validate("key", "AN-OLD-KEY-NUMBER-1").because("revoked")
 	})
 
-	a.test("many rows, many lines", func(a *api) {
+	a.test("many rows, many lines", func(a *site) {
 		rows := make([]string, 250)
 		for i := range rows {
 			rows[i] = object("name", fmt.Sprint(i), "product_id", "bulk", "customer_id", "c", "key", fmt.Sprintf("AN-OLD-KEY-NUMBER-%04d", i))
@@ -79,7 +79,7 @@ func testTransfers(a *api) {
 		}
 	})
 
-	a.test("a client limited to a product moves no other", func(a *api) {
+	a.test("a client limited to a product moves no other", func(a *site) {
 		c, secret := a.NewClient(auth.CreateClientParams{Name: "limited", Products: []string{"beacon"}})
 		token, _ := a.NewToken(c.ID, secret)
 		limited := a.as(token)
@@ -89,7 +89,7 @@ func testTransfers(a *api) {
 		limited.importing(`{"name":"n","product_id":"atlas","customer_id":"c","key":"AN-OLD-KEY-NUMBER-X"}`).is(http.StatusOK).has("result", "refused")
 	})
 
-	a.test("what is refused", func(a *api) {
+	a.test("what is refused", func(a *site) {
 		before := a.snapshot()
 		a.importing().is(http.StatusOK)
 		a.post("import/license", `{"name":"n"}`).is(http.StatusUnsupportedMediaType).hasHeader("Accept", lineByLine)

@@ -6,8 +6,8 @@ import (
 )
 
 // testUpdates updates licenses with and without an ID.
-func testUpdates(a *api) {
-	a.test("a merge patch changes what it names", func(a *api) {
+func testUpdates(a *site) {
+	a.test("a merge patch changes what it names", func(a *site) {
 		expires := stamp(Start.AddDate(1, 0, 0))
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c",
 			"expires_at", expires, "max_activations", 3,
@@ -30,13 +30,13 @@ func testUpdates(a *api) {
 			has("revision", 3)
 	})
 
-	a.test("the body of the specification works with an id in the path", func(a *api) {
+	a.test("the body of the specification works with an id in the path", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.patch("license/"+id, licenseBody("m", "q", "d")).is(http.StatusOK).
 			has("id", id).has("name", "m").has("product_id", "q").has("customer_id", "d")
 	})
 
-	a.test("a patch that changes nothing leaves no trace", func(a *api) {
+	a.test("a patch that changes nothing leaves no trace", func(a *site) {
 		id := a.create("n", "p", "c")
 		before := a.snapshot()
 		a.patch("license/"+id, licenseBody("n", "p", "c")).is(http.StatusOK).has("revision", 1)
@@ -45,7 +45,7 @@ func testUpdates(a *api) {
 		a.same(before)
 	})
 
-	a.test("the id as a member, in the query, and in both", func(a *api) {
+	a.test("the id as a member, in the query, and in both", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.patch("license", object("id", id, "name", "member")).is(http.StatusOK).has("id", id).has("name", "member")
 		a.patch("license?id="+id, object("name", "query")).is(http.StatusOK).has("id", id).has("name", "query")
@@ -55,7 +55,7 @@ func testUpdates(a *api) {
 			has("name", "path and member").has("product_id", "q").has("customer_id", "d")
 	})
 
-	a.test("ids that disagree, or name nothing", func(a *api) {
+	a.test("ids that disagree, or name nothing", func(a *site) {
 		id, other := a.create("n", "p", "c"), a.create("n", "p", "other")
 		before := a.snapshot()
 		a.patch("license?id="+id, object("id", other, "name", "x")).is(http.StatusBadRequest).names("id")
@@ -66,7 +66,7 @@ func testUpdates(a *api) {
 		a.same(before)
 	})
 
-	a.test("without an id, product and customer name the license", func(a *api) {
+	a.test("without an id, product and customer name the license", func(a *site) {
 		id := a.create("before", "only-product", "only-customer")
 		a.create("before", "only-product", "another-customer")
 		a.create("before", "another-product", "only-customer")
@@ -78,7 +78,7 @@ func testUpdates(a *api) {
 			has("id", id).has("name", "still after").has("metadata", map[string]string{"k": "v"})
 	})
 
-	a.test("without an id, nothing is changed by guess", func(a *api) {
+	a.test("without an id, nothing is changed by guess", func(a *site) {
 		first, second := a.create("n", "twice", "c"), a.create("m", "twice", "c")
 		before := a.snapshot()
 		got := a.patch("license", licenseBody("x", "twice", "c")).is(http.StatusConflict).has("code", "license_ambiguous")

@@ -9,7 +9,7 @@ import (
 )
 
 // validate validates a license key without a token.
-func (a *api) validate(pairs ...any) *answer {
+func (a *site) validate(pairs ...any) *answer {
 	a.t.Helper()
 	return a.post("license/validate", object(pairs...), anonymous).is(http.StatusOK)
 }
@@ -36,7 +36,7 @@ func (an *answer) because(codes ...string) *answer {
 }
 
 // testVerdicts tests validation.
-func testVerdicts(a *api) {
+func testVerdicts(a *site) {
 	start := a.Clock.Now()
 	starts, ends := start.AddDate(0, 0, 10), start.AddDate(0, 0, 20)
 	made := a.post("license", object("name", "n", "product_id", "atlas", "customer_id", "cus_1",
@@ -44,7 +44,7 @@ func testVerdicts(a *api) {
 		"entitlements", map[string]any{"export": true})).is(http.StatusCreated)
 	id, licenseKey := made.text("id"), made.text("key")
 
-	a.test("the verdict over time, now and explained before", func(a *api) {
+	a.test("the verdict over time, now and explained before", func(a *site) {
 		for _, at := range []struct {
 			when time.Time
 			code string
@@ -71,13 +71,13 @@ func testVerdicts(a *api) {
 		}
 	})
 
-	a.test("the answer says when to ask again", func(a *api) {
+	a.test("the answer says when to ask again", func(a *site) {
 		a.Clock.Set(ends.Add(-time.Hour - time.Second))
 		a.validate("key", licenseKey).has("valid", true).has("recheck_after", 3600)
 		a.Clock.Set(start)
 	})
 
-	a.test("every reason, in one order", func(a *api) {
+	a.test("every reason, in one order", func(a *site) {
 		a.post("license/"+id+"/suspend", object("reason", "unpaid")).is(http.StatusOK)
 		everything := []string{"suspended", "scheduled", "product_mismatch", "customer_mismatch", "not_activated", "entitlement_missing", "entitlement_missing"}
 		a.validate("key", licenseKey, "product_id", "beacon", "customer_id", "cus_2", "fingerprint", "pc", "entitlements", []string{"sso", "export", "api"}).
@@ -89,7 +89,7 @@ func testVerdicts(a *api) {
 		a.get("license/"+id+"/verdict?at="+stamp(ends.AddDate(1, 0, 0))).because("revoked", "expired")
 	})
 
-	a.test("a revoked license keeps its record, a deleted one its event", func(a *api) {
+	a.test("a revoked license keeps its record, a deleted one its event", func(a *site) {
 		made := a.post("license", licenseBody("n", "p", "c"))
 		a.post("license/"+made.text("id")+"/revoke", object("reason", "refunded")).is(http.StatusOK)
 		a.get("license/"+made.text("id")).is(http.StatusOK).has("status", "revoked").has("status_reason", "refunded")
@@ -97,7 +97,7 @@ func testVerdicts(a *api) {
 		a.validate("key", made.text("key")).because("not_found")
 	})
 
-	a.test("an unknown key is no hint", func(a *api) {
+	a.test("an unknown key is no hint", func(a *site) {
 		unknown := a.validate("key", "00000-00000-00000-00000-00000", "product_id", "atlas", "fingerprint", "pc").
 			because("not_found").has("license", nil).has("activation", nil).has("next_change_at", nil)
 		for _, key := range []string{"x", "an old key, with blanks", "11111-11111-11111-11111-11111", "lic_00000000000000000000000000", made.text("id")} {
@@ -117,13 +117,13 @@ func testVerdicts(a *api) {
 		}
 	})
 
-	a.test("a key is read as people type it", func(a *api) {
+	a.test("a key is read as people type it", func(a *site) {
 		key := a.post("license", licenseBody("n", "p", "c")).text("key")
 		a.quietly().validate("key", " "+strings.ToLower(strings.ReplaceAll(key, "-", " "))+" ").has("valid", true)
 		a.quietly().validate("key", strings.ReplaceAll(strings.ReplaceAll(key, "1", "l"), "0", "o")).has("valid", true)
 	})
 
-	a.test("what is refused", func(a *api) {
+	a.test("what is refused", func(a *site) {
 		before := a.snapshot()
 		for body, pointer := range map[string]string{
 			`{}`:                                   "#/key",
@@ -147,7 +147,7 @@ func testVerdicts(a *api) {
 		a.same(before)
 	})
 
-	a.test("a customer of that name is not in the way", func(a *api) {
+	a.test("a customer of that name is not in the way", func(a *site) {
 		for _, name := range []string{"validate", "activate", "deactivate", "activation", "export", "import"} {
 			id := a.create("n", "p", name)
 			if got := a.get("license/" + name).is(http.StatusOK); !slices.Equal(got.ids(), []string{id}) {

@@ -21,8 +21,8 @@ import (
 // own StripPrefix, as in a host with nested mounts.
 const prefix = "/outer/inner"
 
-// An api calls one service over HTTP, on its own listener.
-type api struct {
+// A site calls one service over HTTP, on its own listener.
+type site struct {
 	*Kit
 	t     *testing.T
 	base  string // the address of the mount, without a slash at the end
@@ -31,7 +31,7 @@ type api struct {
 	token string      // sent as Authorization: Bearer; empty: that of the Kit
 }
 
-func newAPI(t *testing.T, st store.Store, around ...func(http.Handler) http.Handler) *api {
+func newAPI(t *testing.T, st store.Store, around ...func(http.Handler) http.Handler) *site {
 	t.Helper()
 	kit := newKit(t, st, licensing.Options{})
 	var h http.Handler = kit.Handler
@@ -45,11 +45,11 @@ func newAPI(t *testing.T, st store.Store, around ...func(http.Handler) http.Hand
 	client.Timeout = time.Minute
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
-	return &api{Kit: kit, t: t, base: server.URL + prefix, http: client, log: newTranscript()}
+	return &site{Kit: kit, t: t, base: server.URL + prefix, http: client, log: newTranscript()}
 }
 
 // test runs one case on the same service.
-func (a *api) test(name string, fn func(*api)) {
+func (a *site) test(name string, fn func(*site)) {
 	a.t.Run(name, func(t *testing.T) {
 		b := *a
 		b.t = t
@@ -57,16 +57,16 @@ func (a *api) test(name string, fn func(*api)) {
 	})
 }
 
-// as returns an api that sends another token.
-func (a *api) as(token string) *api {
+// as returns a site that sends another token.
+func (a *site) as(token string) *site {
 	b := *a
 	b.token = token
 	return &b
 }
 
-// quietly returns an api that does not write to the transcript, for concurrent
+// quietly returns a site that does not write to the transcript, for concurrent
 // requests and for lookups.
-func (a *api) quietly() *api {
+func (a *site) quietly() *site {
 	b := *a
 	b.log = nil
 	return &b
@@ -79,7 +79,7 @@ type headers map[string]string
 
 // call sends one request to a path below the mount. Each call advances the clock
 // by a second, so that no two changes happen at the same time.
-func (a *api) call(method, path, body string, hs ...headers) *answer {
+func (a *site) call(method, path, body string, hs ...headers) *answer {
 	a.t.Helper()
 	a.Clock.Advance(time.Second)
 	r, err := http.NewRequestWithContext(a.t.Context(), method, a.base+"/"+path, strings.NewReader(body))
@@ -128,28 +128,28 @@ func (a *api) call(method, path, body string, hs ...headers) *answer {
 	return an
 }
 
-func (a *api) get(path string, hs ...headers) *answer {
+func (a *site) get(path string, hs ...headers) *answer {
 	a.t.Helper()
 	return a.call(http.MethodGet, path, "", hs...)
 }
 
-func (a *api) post(path, body string, hs ...headers) *answer {
+func (a *site) post(path, body string, hs ...headers) *answer {
 	a.t.Helper()
 	return a.call(http.MethodPost, path, body, hs...)
 }
 
-func (a *api) patch(path, body string, hs ...headers) *answer {
+func (a *site) patch(path, body string, hs ...headers) *answer {
 	a.t.Helper()
 	return a.call(http.MethodPatch, path, body, hs...)
 }
 
-func (a *api) delete(path string, hs ...headers) *answer {
+func (a *site) delete(path string, hs ...headers) *answer {
 	a.t.Helper()
 	return a.call(http.MethodDelete, path, "", hs...)
 }
 
 // create creates a license with those three fields and returns its ID.
-func (a *api) create(name, product, customer string) string {
+func (a *site) create(name, product, customer string) string {
 	a.t.Helper()
 	return a.post("license", licenseBody(name, product, customer)).is(http.StatusCreated).text("id")
 }
