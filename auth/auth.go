@@ -73,7 +73,7 @@ type TokenOptions struct {
 	MaxBody int64 `validate:"omitempty,min=1024"`
 }
 
-// Validate returns an [*InvalidError] that lists the invalid options, or nil.
+// Validate returns an [*api.InvalidError] that lists the invalid options, or nil.
 func (o Options) Validate() error {
 	return invalid(o, func(f valid.Fault) string { return "Options." + f.Path })
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A Grant is what an access token allows.
@@ -132,7 +134,7 @@ func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 		return token{}, errBadToken
 	}
 	c, err := clientByID(ctx, a.st, t.ClientID)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		return token{}, errBadToken
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -45,7 +46,7 @@ type CreateClientParams struct {
 // CreateClient adds a client, appends client.created, and returns the client and
 // its first secret, which cannot be read again. Without Scopes, the client may
 // read and write licenses. If a parameter is invalid, CreateClient returns an
-// [*InvalidError].
+// [*api.InvalidError].
 func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
 	if p.Scopes == nil {
 		p.Scopes = []string{ScopeLicenseRead, ScopeLicenseWrite}
@@ -71,11 +72,11 @@ func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, 
 	return c.view(now), raw, nil
 }
 
-// GetClient returns the client with that ID, or [ErrNotFound].
+// GetClient returns the client with that ID, or [api.ErrNotFound].
 func (a *Auth) GetClient(ctx context.Context, id string) (Client, error) {
 	c, err := clientByID(ctx, a.st, id)
 	if err != nil {
-		return Client{}, err
+		return Client{}, fmt.Errorf("auth: get client: %w", err)
 	}
 	return c.view(a.now()), nil
 }
@@ -87,10 +88,10 @@ type ListClientsParams struct {
 }
 
 // ListClients returns a page of clients in the order of their IDs, which are
-// random. It returns an [*InvalidError] about "limit".
-func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Client], error) {
+// random. It returns an [*api.InvalidError] about "limit".
+func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (api.Page[Client], error) {
 	if err := check(p); err != nil {
-		return Page[Client]{}, err
+		return api.Page[Client]{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	now := a.now()
@@ -99,9 +100,9 @@ func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Clien
 		return c.view(now), err
 	})
 	if err != nil {
-		return Page[Client]{}, fmt.Errorf("auth: list clients: %w", err)
+		return api.Page[Client]{}, fmt.Errorf("auth: list clients: %w", err)
 	}
-	return Page[Client]{data, next != "", next}, nil
+	return api.Page[Client]{Data: data, HasMore: next != "", NextCursor: next}, nil
 }
 
 // UpdateClientParams are the parameters of [Auth.UpdateClient]. Fields that are
@@ -122,9 +123,9 @@ type UpdateClientParams struct {
 //
 // It appends client.disabled if it disables the client, client.updated if it
 // changes anything else, and no event if it changes nothing. It returns
-// [ErrNotFound] or an [*InvalidError].
+// [api.ErrNotFound] or an [*api.InvalidError].
 func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, error) {
-	return a.changeClient(ctx, p.ID, func(c *clientRecord) (eventType string, err error) {
+	return a.changeClient(ctx, "update client", p.ID, func(c *clientRecord) (eventType string, err error) {
 		before := *c
 		if err := c.setFields(or(p.Name, c.Name), or(p.Scopes, c.Scopes), or(p.Products, c.Products)); err != nil {
 			return "", err
@@ -148,8 +149,9 @@ func or[T any](p *T, v T) T {
 }
 
 // changeClient runs change on the stored client. If that changes anything, it
-// stores the client and appends an event of the type that change returns.
-func (a *Auth) changeClient(ctx context.Context, id string, change func(*clientRecord) (eventType string, err error)) (Client, error) {
+// stores the client and appends an event of the type that change returns. The verb is
+// for errors.
+func (a *Auth) changeClient(ctx context.Context, verb, id string, change func(*clientRecord) (eventType string, err error)) (Client, error) {
 	now := a.now()
 	var c clientRecord
 	err := a.st.Update(ctx, func(tx store.Tx) (err error) {
@@ -174,7 +176,7 @@ func (a *Auth) changeClient(ctx context.Context, id string, change func(*clientR
 	})
 	a.cache.flush()
 	if err != nil {
-		return Client{}, err
+		return Client{}, fmt.Errorf("auth: %s: %w", verb, err)
 	}
 	return c.view(now), nil
 }
@@ -223,7 +225,7 @@ func (c *clientRecord) lose(scopes []string) {
 func readClient(e store.Entry) (clientRecord, error) {
 	c := clientRecord{ID: e.Key, CreatedAt: e.CreatedAt}
 	if err := json.Unmarshal(e.Data, &c); err != nil {
-		return clientRecord{}, fmt.Errorf("auth: client %s is unreadable: %w", e.Key, err)
+		return clientRecord{}, fmt.Errorf("client %s is unreadable: %w", e.Key, err)
 	}
 	return c, nil
 }
@@ -231,11 +233,11 @@ func readClient(e store.Entry) (clientRecord, error) {
 // clientByID reads a client, or returns ErrNotFound.
 func clientByID(ctx context.Context, r store.Reader, id string) (clientRecord, error) {
 	if !wellFormed(clientPrefix, id) {
-		return clientRecord{}, fmt.Errorf("%w: a client ID is %s followed by %d letters and digits", ErrNotFound, clientPrefix, credentialLen-prefixLen)
+		return clientRecord{}, fmt.Errorf("%w: a client ID is %s followed by %d letters and digits", api.ErrNotFound, clientPrefix, credentialLen-prefixLen)
 	}
 	e, err := r.Entry(ctx, kindClient, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return clientRecord{}, fmt.Errorf("%w: client %s", ErrNotFound, id)
+		return clientRecord{}, fmt.Errorf("%w: client %s", api.ErrNotFound, id)
 	}
 	if err != nil {
 		return clientRecord{}, err

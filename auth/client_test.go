@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -50,7 +51,7 @@ func TestCreateClient(t *testing.T) {
 
 	for _, id := range []string{"", "cid_x", newCredential(clientPrefix)} {
 		_, err := s.GetClient(t.Context(), id)
-		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorIs(t, err, api.ErrNotFound)
 	}
 }
 
@@ -88,9 +89,9 @@ func TestClientParams(t *testing.T) {
 				is.NoErr(err)
 				return
 			}
-			var invalid *InvalidError
+			var invalid *api.InvalidError
 			require.ErrorAs(t, err, &invalid)
-			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorIs(t, err, api.ErrInvalid)
 			is.Equal(invalid.Fields[0].Field+" "+invalid.Fields[0].Code, tt.want)
 			is.True(invalid.Fields[0].Detail != "")
 			is.Equal(s.st.written.Len(), before) // nothing was stored
@@ -131,7 +132,7 @@ func TestClients(t *testing.T) {
 	is.Equal(full, all) // a full page that is the last
 	for _, limit := range []int{-1, 201} {
 		_, err = s.ListClients(t.Context(), ListClientsParams{Limit: limit})
-		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 	}
 }
 
@@ -174,9 +175,9 @@ func TestUpdateClient(t *testing.T) {
 	is.Equal(all.Products, nil)
 
 	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Scopes: new([]string)})
-	require.ErrorIs(t, err, ErrInvalid) // no scopes at all
+	require.ErrorIs(t, err, api.ErrInvalid) // no scopes at all
 	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: newCredential(clientPrefix), Name: new("x")})
-	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
@@ -288,7 +289,7 @@ func TestDeleteClient(t *testing.T) {
 	is.Equal(s.try(t, token).status, 401)
 	is.Equal(s.ask(t, s.client.ID, s.secret).status, 400)
 	_, err := s.GetClient(t.Context(), s.client.ID)
-	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 
 	events := s.events(t, s.client.ID)
 	last := events[len(events)-1]
@@ -298,7 +299,7 @@ func TestDeleteClient(t *testing.T) {
 	require.Contains(t, string(last.Data), `"name":"build farm"`) // its last state
 	require.NotContains(t, string(last.Data), digest(s.secret))
 
-	require.ErrorIs(t, s.DeleteClient(t.Context(), s.client.ID), ErrNotFound)
+	require.ErrorIs(t, s.DeleteClient(t.Context(), s.client.ID), api.ErrNotFound)
 	is.Equal(len(s.events(t, s.client.ID)), len(events))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -70,7 +71,7 @@ func TestOptions(t *testing.T) {
 			New(memory.New(), tt.opts)
 			continue
 		}
-		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 		require.Contains(t, err.Error(), tt.want)
 		func() {
 			defer func() { require.Contains(t, recover().(string), tt.want) }()

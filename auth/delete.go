@@ -10,7 +10,7 @@ import (
 
 // DeleteClient removes a client and its secrets and appends client.deleted with
 // the last state of the client. Its tokens end immediately in this process, and
-// within one second in others. DeleteClient returns [ErrNotFound] if there is
+// within one second in others. DeleteClient returns [api.ErrNotFound] if there is
 // no such client.
 func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 	now := a.now()
@@ -22,14 +22,17 @@ func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 		c.dropExpired(now)
 		c.UpdatedAt = now
 		if err := tx.DeleteEntries(ctx, kindClient, id); err != nil {
-			return fmt.Errorf("auth: delete client: %w", err)
+			return err
 		}
 		// Purging the tokens does not count them then.
 		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("auth: delete client: %w", err)
+			return err
 		}
 		return a.appendEvent(ctx, tx, "client.deleted", c, nil)
 	})
 	a.cache.flush()
-	return err
+	if err != nil {
+		return fmt.Errorf("auth: delete client: %w", err)
+	}
+	return nil
 }

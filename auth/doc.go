@@ -83,8 +83,8 @@ record the time of their last use, at most every five minutes.
 
 # Errors
 
-Methods that manage clients return [ErrNotFound], [ErrTooManySecrets] or an
-[*InvalidError] that lists the invalid parameters; test for them with
+Methods that manage clients return [api.ErrNotFound], [ErrTooManySecrets] or an
+[*api.InvalidError] that lists the invalid parameters; test for them with
 [errors.Is] and [errors.As]. [Auth.Authenticate] returns an [*Error] with the
 HTTP status and the challenge. Any other error comes from the store.
 

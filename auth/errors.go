@@ -3,24 +3,11 @@ package auth
 import (
 	"errors"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// Errors of the methods that manage clients; test for them with [errors.Is].
-var (
-	ErrNotFound = api.ErrNotFound
-	ErrInvalid  = api.ErrInvalid
-
-	// ErrTooManySecrets means that the client already has two valid secrets.
-	// Revoke one, or rotate without an overlap.
-	ErrTooManySecrets = errors.New("auth: the client already has two valid secrets; revoke one of them first")
-)
-
-type (
-	InvalidError = api.InvalidError
-	FieldError   = api.FieldError
-)
+// ErrTooManySecrets means that the client already has two valid secrets. Revoke one, or
+// rotate without an overlap.
+var ErrTooManySecrets = errors.New("the client already has two valid secrets; revoke one of them first")
 
 // An Error is the refusal of a request. The endpoints of this package answer it
 // as in RFC 6749, and [Auth.Authenticate] returns it for a request without a

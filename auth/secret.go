@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -35,7 +36,7 @@ type RotateSecretParams struct {
 
 // RotateSecret adds a secret to a client, appends client.rotated, and returns the
 // client and the new secret. The secret cannot be read again. RotateSecret
-// returns [ErrNotFound], an [*InvalidError], or [ErrTooManySecrets] if the client
+// returns [api.ErrNotFound], an [*api.InvalidError], or [ErrTooManySecrets] if the client
 // would have three valid secrets.
 func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, string, error) {
 	if err := check(p); err != nil {
@@ -43,7 +44,7 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 	}
 	now := a.now()
 	raw, secret := newSecret(now)
-	c, err := a.changeClient(ctx, p.ClientID, func(c *clientRecord) (eventType string, err error) {
+	c, err := a.changeClient(ctx, "rotate secret", p.ClientID, func(c *clientRecord) (eventType string, err error) {
 		c.Secrets = append(rotation.Overlap(c.Secrets, now, p.Overlap), secret)
 		if len(c.Secrets) > rotation.Max {
 			return "", ErrTooManySecrets
@@ -58,12 +59,12 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 
 // RevokeSecret ends a secret and the tokens that were issued for it, and appends
 // client.updated. A client without a secret can get one by [Auth.RotateSecret].
-// RevokeSecret returns [ErrNotFound] if there is no such client or secret.
+// RevokeSecret returns [api.ErrNotFound] if there is no such client or secret.
 func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Client, error) {
-	return a.changeClient(ctx, clientID, func(c *clientRecord) (eventType string, err error) {
+	return a.changeClient(ctx, "revoke secret", clientID, func(c *clientRecord) (eventType string, err error) {
 		i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
 		if i < 0 {
-			return "", fmt.Errorf("%w: client %s has no valid secret %q", ErrNotFound, clientID, secretID)
+			return "", fmt.Errorf("%w: client %s has no valid secret %q", api.ErrNotFound, clientID, secretID)
 		}
 		c.Secrets = slices.Delete(slices.Clone(c.Secrets), i, i+1)
 		return "client.updated", nil

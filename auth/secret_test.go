@@ -7,6 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 func TestRotateSecret(t *testing.T) {
@@ -93,11 +94,11 @@ func TestRotateSecret(t *testing.T) {
 		s := newIssuer(t)
 		for d, want := range map[time.Duration]string{-1: "overlap must be at least 0", 91 * 24 * time.Hour: "overlap must be at most 2160h"} {
 			_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: d})
-			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorIs(t, err, api.ErrInvalid)
 			require.Contains(t, err.Error(), want)
 		}
 		_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: newCredential(clientPrefix)})
-		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorIs(t, err, api.ErrNotFound)
 	})
 }
 
@@ -120,7 +121,7 @@ func TestRevokeSecret(t *testing.T) {
 	require.Contains(t, string(events[len(events)-1].Data), `"changes":{"secrets":`)
 
 	_, err = s.RevokeSecret(t.Context(), c.ID, "sec_unknown")
-	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one can be revoked too
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 0)

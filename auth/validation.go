@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // checker has the rules of this package for the tags of parameters and options.
@@ -19,19 +20,19 @@ func isQuotable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// check validates a parameter struct and returns an [*InvalidError], or nil.
+// check validates a parameter struct and returns an [*api.InvalidError], or nil.
 func check(params any) error {
 	return invalid(params, func(f valid.Fault) string { return f.Field })
 }
 
 // invalid is check with names of fields by choice.
 func invalid(v any, name func(valid.Fault) string) error {
-	var fields []FieldError
+	var fields []api.FieldError
 	for _, f := range checker.Check(v) {
-		fields = append(fields, FieldError{Field: name(f), Code: f.Code, Detail: f.Detail})
+		fields = append(fields, api.FieldError{Field: name(f), Code: f.Code, Detail: f.Detail})
 	}
 	if len(fields) == 0 {
 		return nil
 	}
-	return &InvalidError{Fields: fields}
+	return &api.InvalidError{Fields: fields}
 }

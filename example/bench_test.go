@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -105,7 +106,7 @@ func benchSeed(b *testing.B, svc *license.Service, n int) []string {
 		err := svc.Atomically(b.Context(), func(svc *license.Service) error {
 			batch = nil
 			for i := len(ids); i < min(n, len(ids)+1000); i++ {
-				l, err := svc.Create(b.Context(), license.CreateParams{
+				l, err := svc.Create(b.Context(), api.CreateLicenseParams{
 					Name: fmt.Sprintf("License %d", i), ProductID: fmt.Sprintf("prod_%d", i%10),
 					CustomerID: fmt.Sprintf("cus_%d", i/benchCustomer),
 				})

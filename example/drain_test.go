@@ -20,6 +20,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -75,15 +76,15 @@ func drain(tb testing.TB, events int) (took time.Duration, peak int64) {
 	}))
 	defer receiver.Close()
 	for i := range drainHooks {
-		_, _, err := h.Webhooks().Create(tb.Context(), webhook.CreateParams{
-			URL: receiver.URL + "/" + strconv.Itoa(i), Types: []string{license.EventLicenseCreated},
+		_, _, err := h.Webhooks().Create(tb.Context(), api.CreateWebhookParams{
+			URL: receiver.URL + "/" + strconv.Itoa(i), Types: []string{api.EventLicenseCreated},
 		})
 		is.NoErr(err)
 	}
 	for made := 0; made < events; {
 		is.NoErr(h.Service().Atomically(tb.Context(), func(s *license.Service) error {
 			for range min(500, events-made) {
-				if _, err := s.Create(tb.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+				if _, err := s.Create(tb.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
 					return err
 				}
 			}

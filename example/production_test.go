@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -117,12 +117,12 @@ func TestRestoredService(t *testing.T) {
 	s := licensing.NewHandler(st, licensing.Options{}).Service()
 	before, err := sell(t.Context(), licensing.NewHandler(st, licensing.Options{}), "cus_1")
 	is.NoErr(err)
-	early, err := s.Events(t.Context(), license.EventsParams{})
+	early, err := s.Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	is.NoErr(backup(t.Context(), st, folder))
 	after, err := sell(t.Context(), licensing.NewHandler(st, licensing.Options{}), "cus_2")
 	is.NoErr(err)
-	late, err := s.Events(t.Context(), license.EventsParams{})
+	late, err := s.Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 
 	copies, err := filepath.Glob(filepath.Join(folder, "licenses-*.db"))
@@ -137,16 +137,16 @@ func TestRestoredService(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got, before)
 	_, err = h.Service().Get(t.Context(), after.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 
 	// New events take the numbers of the lost ones.
 	for range 2 {
 		_, err = sell(t.Context(), h, "cus_3")
 		is.NoErr(err)
 	}
-	page, err := h.Service().Events(t.Context(), license.EventsParams{After: early.NextCursor})
+	page, err := h.Service().Events(t.Context(), api.ListEventsParams{After: early.NextCursor})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 2)
-	_, err = h.Service().Events(t.Context(), license.EventsParams{After: late.NextCursor})
-	require.ErrorIs(t, err, license.ErrCursorGone)
+	_, err = h.Service().Events(t.Context(), api.ListEventsParams{After: late.NextCursor})
+	require.ErrorIs(t, err, api.ErrCursorGone)
 }

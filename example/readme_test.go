@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -41,8 +41,8 @@ func createClient(ctx context.Context, h *licensing.Handler) (id, secret string,
 }
 
 // sell creates a license, as POST /license does.
-func sell(ctx context.Context, h *licensing.Handler, customerID string) (license.License, error) {
-	return h.Service().Create(ctx, license.CreateParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID})
+func sell(ctx context.Context, h *licensing.Handler, customerID string) (api.License, error) {
+	return h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID})
 }
 
 // newShop returns a client for a service of yours, such as a web shop.
@@ -52,18 +52,18 @@ func newShop(url, clientID, clientSecret string) (*client.Client, error) {
 
 // sellOrder creates the license of an order. It can be repeated: the same order
 // gets the same license.
-func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (*client.License, error) {
-	sold, err := shop.Fulfill(ctx, client.FulfillParams{
-		Reference: "shop:" + order, At: time.Now(), CustomerID: customerID, PlanID: "atlas-team", State: client.PurchaseActive,
+func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (*api.License, error) {
+	sold, err := shop.Fulfill(ctx, api.FulfillParams{
+		Reference: "shop:" + order, At: time.Now(), CustomerID: customerID, PlanID: "atlas-team", State: api.PurchaseActive,
 	})
 	return sold.License, err
 }
 
 // consume handles the events after a cursor, and returns the next cursor.
-func consume(ctx context.Context, c *client.Client, cursor string, handle func(client.Event) error) (string, error) {
-	for page, err := range c.ListEvents(ctx, client.ListEventsParams{After: cursor}) {
+func consume(ctx context.Context, c *client.Client, cursor string, handle func(api.Event) error) (string, error) {
+	for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: cursor}) {
 		if err != nil {
-			return cursor, err // client.CodeCursorGone: start again without a cursor
+			return cursor, err // api.CodeCursorGone: start again without a cursor
 		}
 		for _, e := range page.Data {
 			if err := handle(e); err != nil {
@@ -94,7 +94,7 @@ func openLicense(keys []byte) (*program.License, error) {
 
 // subscriber calls handle with each event about a license. After an error, the event
 // is retried, and later ones wait.
-func subscriber(handle func(context.Context, license.Event) error) licensing.Subscriber {
+func subscriber(handle func(context.Context, api.Event) error) licensing.Subscriber {
 	return licensing.Subscriber{Name: "crm", Types: []string{"license.*"}, MaxAttempts: 10, Handle: handle}
 }
 
@@ -128,13 +128,13 @@ func TestClientGuideFunctions(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
-	api, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop", Scopes: auth.Scopes()})
+	client, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop", Scopes: auth.Scopes()})
 	is.NoErr(err)
 	service := httptest.NewServer(h)
 	defer service.Close()
-	shop, err := newShop(service.URL, api.ID, secret)
+	shop, err := newShop(service.URL, client.ID, secret)
 	is.NoErr(err)
-	_, err = shop.PutPlan(ctx, client.PutPlanParams{ID: "atlas-team", ProductID: "atlas"})
+	_, err = shop.PutPlan(ctx, api.PutPlanParams{ID: "atlas-team", ProductID: "atlas"})
 	is.NoErr(err)
 	first, err := sellOrder(ctx, shop, "order-7", "cus_1")
 	is.NoErr(err)
@@ -142,7 +142,7 @@ func TestClientGuideFunctions(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(again.ID, first.ID)
 	var types []string
-	handle := func(e client.Event) error {
+	handle := func(e api.Event) error {
 		if e.Subject == first.ID {
 			types = append(types, e.Type)
 		}
@@ -152,7 +152,7 @@ func TestClientGuideFunctions(t *testing.T) {
 	is.NoErr(err)
 	_, err = consume(ctx, shop, cursor, handle)
 	is.NoErr(err)
-	is.Equal(types, []string{license.EventLicenseCreated})
+	is.Equal(types, []string{api.EventLicenseCreated})
 }
 
 // TestProgramGuideFunctions calls the functions of the guide to shipped programs.
@@ -181,7 +181,7 @@ func TestGuideFunctions(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(lic.CustomerID, "cus_1")
 	is.NoErr(createAdmin(t.Context(), h, "ada@example.com", "the ferry leaves before breakfast"))
-	crm := subscriber(func(context.Context, license.Event) error { return nil })
+	crm := subscriber(func(context.Context, api.Event) error { return nil })
 	is.NoErr(licensing.Options{Subscribers: []licensing.Subscriber{crm}}.Validate())
 
 	r := httptest.NewRequest("GET", "/oauth/token", nil)

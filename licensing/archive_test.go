@@ -9,7 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -29,7 +29,7 @@ func TestEventsContinueInAnotherStore(t *testing.T) {
 		stop := begin(t, h)
 		time.Sleep(2 * time.Minute) // the notices begin
 		ends := time.Now().Add(20 * time.Hour)
-		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", ExpiresAt: &ends})
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c", ExpiresAt: &ends})
 		is.NoErr(err)
 		time.Sleep(21 * time.Hour)
 		p.answers("x.example", refused)

@@ -35,11 +35,11 @@ var arrows = map[string][]string{
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
 	"internal/valid":                  {}, // for the tags of parameters and options
-	"auth":                            {"internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
+	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"licensing/api", "store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
-	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
+	"licensing/internal/core/input":   {"internal/valid", "licensing/api"},
 	"internal/seal":                   {"internal/entries", "store"},
 	"licensing/internal/core/csvfile": {},
 	"licensing/internal/core/outbox":  {"store"},
@@ -51,22 +51,22 @@ var arrows = map[string][]string{
 	"licensing/internal/http/web":       {"internal/inner", "licensing/internal/core/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/dashboard": {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
-	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner"},
+	"licensing/internal/http/portal":    {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/qr":        {},
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
-	"licensing":               {"internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
+	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
 	"licensing/licensefile":   {},
-	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
+	"licensing/files":         {"licensing/api", "internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
-	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
+	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":   {"licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":           {"example/internal/admin"},
 
-	"example/internal/selling":  {"licensing/license"},
+	"example/internal/selling":  {"licensing/api", "licensing/license"},
 	"example/internal/smtpsink": {}, // for tests only
 	"example/program":           {"licensing/program"},
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -147,7 +147,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	"writes_failing": func(o *outage) *licensing.Handler {
 		h := o.handler()
 		o.store.readOnly.Store(true)
-		_, _ = h.Service().Create(o.t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		_, _ = h.Service().Create(o.t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		return h
 	},
 	"requests_failing": func(o *outage) *licensing.Handler {
@@ -163,7 +163,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		return h
 	},
 	"work_overdue": func(o *outage) *licensing.Handler {
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "slow", FromStart: true, Handle: func(context.Context, license.Event) error {
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "slow", FromStart: true, Handle: func(context.Context, api.Event) error {
 			time.Sleep(4 * time.Minute)
 			return nil
 		}}}
@@ -174,7 +174,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		return h
 	},
 	"subscriber_failing": func(o *outage) *licensing.Handler {
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error {
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error {
 			return errors.New("no mail server")
 		}}}
 		h := o.handler()
@@ -183,7 +183,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		return h
 	},
 	"dead_letters": func(o *outage) *licensing.Handler {
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, license.Event) error {
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, api.Event) error {
 			return errors.New("no mail server")
 		}}}
 		h := o.handler()
@@ -342,7 +342,7 @@ func (o *outage) holds(condition string, h *licensing.Handler) bool {
 	case "status 401 of /oauth/token":
 		return status(401, 401, "/oauth/token")
 	case "operator.sign_in_failed":
-		page, err := h.Service().Events(o.t.Context(), license.EventsParams{Type: condition})
+		page, err := h.Service().Events(o.t.Context(), api.ListEventsParams{Type: condition})
 		return err == nil && len(page.Data) > 0
 	}
 	return slices.ContainsFunc(h.Health(o.t.Context()).Problems, func(p licensing.HealthProblem) bool { return string(p.Code) == condition })
@@ -379,7 +379,7 @@ func TestConditionsOfTheGuide(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			is := is.New(t)
 			o := newOutage(t)
-			o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", Handle: func(context.Context, license.Event) error { return nil }}}
+			o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", Handle: func(context.Context, api.Event) error { return nil }}}
 			h := o.handler()
 			hook(t, h, "shop.example")
 			defer begin(t, h)()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -38,12 +38,12 @@ func (h *Handler) DeadLetters(ctx context.Context, subscriber string) ([]DeadLet
 
 // RetryDeadLetter calls the subscriber once more with the event of a dead letter,
 // in a process that runs it. After a success the letter is removed. It returns
-// [license.ErrNotFound] if there is no such letter, and another error, which keeps the
+// [api.ErrNotFound] if there is no such letter, and another error, which keeps the
 // letter, if the feed does not have its event any more.
 func (h *Handler) RetryDeadLetter(ctx context.Context, d DeadLetter) error {
 	err := h.engine.RetryDeadLetter(ctx, d.Subscriber, d.Seq)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("dead letter of subscriber %s: %w", d.Subscriber, license.ErrNotFound)
+		return fmt.Errorf("dead letter of subscriber %s: %w", d.Subscriber, api.ErrNotFound)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -82,7 +82,7 @@ func TestOldDeadLettersArePurged(t *testing.T) {
 		putLetters(t, st, "old", 1050, now.Add(-31*24*time.Hour))
 		putLetters(t, st, "retried", 1, now.Add(-31*24*time.Hour))
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Type: license.EventLicenseCreated, Time: now})
+			_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Type: api.EventLicenseCreated, Time: now})
 			return err
 		}))
 		putLetters(t, st, "young", 1050, now.Add(-29*24*time.Hour))
@@ -116,7 +116,7 @@ func TestTheEventOfADeadLetterIsKept(t *testing.T) {
 		var l ledger
 		opts := seldom(newPostOffice())
 		opts.Events.Retention = 48 * time.Hour
-		opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(ctx context.Context, e license.Event) error {
+		opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(ctx context.Context, e api.Event) error {
 			if broken.Load() {
 				return errors.New("no mail server")
 			}
@@ -145,7 +145,7 @@ func TestTheEventOfADeadLetterIsKept(t *testing.T) {
 		happen(t, h, 1)
 		time.Sleep(11 * 24 * time.Hour) // the other letter is 31 days old
 		is.Equal(len(feed(t, h)), 1)
-		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[1]), license.ErrNotFound)
+		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[1]), api.ErrNotFound)
 	})
 }
 
@@ -157,7 +157,7 @@ func TestARetryWithoutItsEventKeepsTheLetter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				is := is.New(t)
 				st := memory.New()
-				h := licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(context.Context, license.Event) error {
+				h := licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 1, Handle: func(context.Context, api.Event) error {
 					return errors.New("no mail server")
 				}}))
 				happen(t, h, 1)

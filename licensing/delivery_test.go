@@ -16,8 +16,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -51,7 +51,7 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 		require.Greater(t, span, 65*time.Hour)
 		require.Less(t, span, 85*time.Hour)
 		d := deliveries(t, h, w.ID)[0]
-		is.Equal(d.Status, webhook.DeliveryFailed)
+		is.Equal(d.Status, api.DeliveryFailed)
 		is.Equal(d.NextAttemptAt, nil)
 		is.Equal(len(d.Attempts), 10)
 		is.Equal(d.Attempts[0].StatusCode, 500)
@@ -71,7 +71,7 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		stop()
 		is.Equal(len(ids(p.at("x.example"))), 1)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliverySucceeded)
 	})
 }
 
@@ -98,8 +98,8 @@ func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {
 func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer   func(*http.Request) (*http.Response, error)
-		status   webhook.DeliveryStatus
-		webhook  webhook.Status
+		status   api.DeliveryStatus
+		webhook  api.WebhookStatus
 		attempts int // in the first minute
 	}{
 		"200":                   {status(200), "succeeded", "active", 1},
@@ -154,7 +154,7 @@ func TestAPanicInTheTransportIsAFailedAttempt(t *testing.T) {
 		p.answers("x.example", nil)
 		time.Sleep(time.Minute)
 		stop()
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliverySucceeded)
 		require.Contains(t, log.String(), "not today")
 	})
 }
@@ -196,7 +196,7 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 		}
 		w, err := h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
-		is.Equal(w.Status, webhook.StatusDisabled)
+		is.Equal(w.Status, api.WebhookDisabled)
 		is.Equal(w.StatusReason, "every delivery failed for five days")
 		audit := p.at("audit.example")
 		is.Equal(audit[len(audit)-1].eventType, "webhook.disabled")
@@ -206,12 +206,12 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 
 		// Made active again, it gets what was under way.
 		p.answers("x.example", nil)
-		active := webhook.StatusActive
-		_, err = h.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Status: &active})
+		active := api.WebhookActive
+		_, err = h.Webhooks().Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: &active})
 		is.NoErr(err)
 		time.Sleep(30 * time.Hour)
 		is.Equal(p.at("x.example")[tries].eventType, "license.created")
-		pending, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
+		pending, err := h.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending})
 		is.NoErr(err)
 		is.Equal(len(pending.Data), 0)
 	})
@@ -224,15 +224,15 @@ func TestAPausedWebhookGetsEverythingLater(t *testing.T) {
 		h := licensing.NewHandler(memory.New(), seldom(p))
 		w := hook(t, h, "x.example", "license.created")
 		defer begin(t, h)()
-		change := func(status webhook.Status) {
-			_, err := h.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Status: &status})
+		change := func(status api.WebhookStatus) {
+			_, err := h.Webhooks().Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: &status})
 			is.NoErr(err)
 		}
-		change(webhook.StatusPaused)
+		change(api.WebhookPaused)
 		happen(t, h, 5)
 		time.Sleep(2 * time.Hour)
 		is.Equal(len(p.at("x.example")), 0)
-		change(webhook.StatusActive)
+		change(api.WebhookActive)
 		time.Sleep(2 * time.Minute)
 		is.Equal(len(p.at("x.example")), 5)
 	})
@@ -258,8 +258,8 @@ func TestATestIsSentToItsWebhookAlone(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		is.Equal(len(p.at("x.example")), 1)
 		is.Equal(len(p.at("other.example")), 1)
-		_, err = h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
-		require.ErrorIs(t, err, license.ErrNotFound)
+		_, err = h.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
+		require.ErrorIs(t, err, api.ErrNotFound)
 	})
 }
 
@@ -282,7 +282,7 @@ func TestALongEventIsSentWithoutItsData(t *testing.T) {
 		for i := range 50 {
 			metadata[strings.Repeat("k", i+1)] = strings.Repeat("v", 500)
 		}
-		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: maps.Clone(metadata)})
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: maps.Clone(metadata)})
 		is.NoErr(err)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()

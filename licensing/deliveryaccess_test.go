@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -24,12 +24,12 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 		c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Products: []string{"a", "b"}})
 		is.NoErr(err)
 		as := h.Webhooks().In(h.Service().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products}))
-		w, _, err := as.Create(t.Context(), webhook.CreateParams{URL: "https://x.example/"})
+		w, _, err := as.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/"})
 		is.NoErr(err)
 		defer begin(t, h)()
 		sentFor := func(product string) int {
 			before := len(p.at("x.example"))
-			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "c"})
+			_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: product, CustomerID: "c"})
 			is.NoErr(err)
 			time.Sleep(5 * time.Second)
 			return len(p.at("x.example")) - before
@@ -38,12 +38,12 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 		_, err = as.Test(t.Context(), w.ID) // a test has no product
 		is.NoErr(err)
 		time.Sleep(5 * time.Second)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliverySucceeded)
 		narrowed, disabled := []string{"b"}, true
 		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Products: &narrowed})
 		is.NoErr(err)
 		is.Equal(sentFor("a"), 0)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryFailed)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliveryFailed)
 		is.Equal(sentFor("b"), 1)
 		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Disabled: &disabled})
 		is.NoErr(err)
@@ -61,7 +61,7 @@ func TestEveryAttemptChecksWhatItMaySend(t *testing.T) {
 		c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Products: []string{"p", "q"}})
 		is.NoErr(err)
 		as := h.Webhooks().In(h.Service().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products}))
-		w, _, err := as.Create(t.Context(), webhook.CreateParams{URL: "https://x.example/"})
+		w, _, err := as.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/"})
 		is.NoErr(err)
 		p.answers("x.example", status(500))
 		defer begin(t, h)()
@@ -74,12 +74,12 @@ func TestEveryAttemptChecksWhatItMaySend(t *testing.T) {
 		time.Sleep(time.Minute)
 		is.Equal(len(p.at("x.example")), 1)
 		failed := deliveries(t, h, w.ID)[0]
-		is.Equal(failed.Status, webhook.DeliveryFailed)
+		is.Equal(failed.Status, api.DeliveryFailed)
 		_, err = h.Webhooks().Resend(t.Context(), w.ID, failed.ID)
 		is.NoErr(err)
 		time.Sleep(time.Minute)
 		is.Equal(len(p.at("x.example")), 1)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryFailed)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliveryFailed)
 	})
 }
 
@@ -99,21 +99,21 @@ func TestARetryChecksTheEventTypes(t *testing.T) {
 		is.Equal(len(p.at("x.example")), 1)
 		p.answers("x.example", nil)
 		types := []string{"license.deleted"}
-		_, err := h.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Types: &types})
+		_, err := h.Webhooks().Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Types: &types})
 		is.NoErr(err)
 		_, err = h.Webhooks().Test(t.Context(), w.ID)
 		is.NoErr(err)
 		time.Sleep(time.Minute)
 		is.Equal(len(p.at("x.example")), 2) // the test
 		skipped := deliveries(t, h, w.ID)[1]
-		is.Equal(skipped.Status, webhook.DeliveryFailed)
+		is.Equal(skipped.Status, api.DeliveryFailed)
 		is.Equal(skipped.NextAttemptAt, nil)
 		is.Equal(len(skipped.Attempts), 2)
 		is.Equal(skipped.Attempts[1].Error, "skipped: the webhook no longer selects this event type")
 		w, err = h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(w.FailingSince, nil) // it is no failure of the receiver
-		is.Equal(w.Status, webhook.StatusActive)
+		is.Equal(w.Status, api.WebhookActive)
 
 		p.answers("x.example", status(500))
 		_, err = h.Webhooks().Resend(t.Context(), w.ID, skipped.ID)
@@ -123,6 +123,6 @@ func TestARetryChecksTheEventTypes(t *testing.T) {
 		p.answers("x.example", nil)
 		time.Sleep(time.Minute)
 		is.Equal(len(p.at("x.example")), 4)
-		is.Equal(deliveries(t, h, w.ID)[1].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[1].Status, api.DeliverySucceeded)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -66,7 +66,7 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		seen, err := h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.True(seen.FailingSince != nil)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryPending)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliveryPending)
 
 		p.answers("dead.example", nil)
 		time.Sleep(5 * time.Minute)
@@ -77,7 +77,7 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		seen, err = h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(seen.FailingSince, nil)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, api.DeliverySucceeded)
 	})
 }
 
@@ -136,7 +136,7 @@ func TestTheClaimsOfAKilledProcessEndSoon(t *testing.T) {
 		stop = begin(t, next)
 		time.Sleep(40 * time.Second)
 		stop()
-		waiting, err := next.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
+		waiting, err := next.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending})
 		is.NoErr(err)
 		is.Equal(len(waiting.Data), 0)
 	})
@@ -164,7 +164,7 @@ func TestAClaimIsRenewedWhileItIsSent(t *testing.T) {
 		stopA()
 		stopB()
 		is.Equal(len(p.at("x.example")), 150) // and none twice
-		is.Equal(deliveries(t, a, w.ID)[0].Status, webhook.DeliverySucceeded)
+		is.Equal(deliveries(t, a, w.ID)[0].Status, api.DeliverySucceeded)
 	})
 }
 
@@ -218,7 +218,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				stop()
-				waiting, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
+				waiting, err := h.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending})
 				is.NoErr(err)
 				is.Equal(len(waiting.Data), 0)
 				is.Equal(len(ids(p.at("x.example"))), 20)
@@ -232,19 +232,19 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 // days ahead, and the webhook was tested, its delivery resent, or it was paused, before
 // Run saw the corrected clock.
 func TestNoDeliveryWaitsForAClockThatWasAhead(t *testing.T) {
-	for name, change := range map[string]func(context.Context, *webhook.Service, webhook.Delivery) error{
-		"tested": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) error {
+	for name, change := range map[string]func(context.Context, *webhook.Service, api.Delivery) error{
+		"tested": func(ctx context.Context, s *webhook.Service, d api.Delivery) error {
 			_, err := s.Test(ctx, d.WebhookID)
 			return err
 		},
-		"resent": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) error {
+		"resent": func(ctx context.Context, s *webhook.Service, d api.Delivery) error {
 			_, err := s.Resend(ctx, d.WebhookID, d.ID)
 			return err
 		},
-		"paused": func(ctx context.Context, s *webhook.Service, d webhook.Delivery) (err error) {
-			for _, status := range []webhook.Status{webhook.StatusPaused, webhook.StatusActive} {
+		"paused": func(ctx context.Context, s *webhook.Service, d api.Delivery) (err error) {
+			for _, status := range []api.WebhookStatus{api.WebhookPaused, api.WebhookActive} {
 				if err == nil {
-					_, err = s.Update(ctx, webhook.UpdateParams{ID: d.WebhookID, Status: &status})
+					_, err = s.Update(ctx, api.UpdateWebhookParams{ID: d.WebhookID, Status: &status})
 				}
 			}
 			return err
@@ -260,7 +260,7 @@ func TestNoDeliveryWaitsForAClockThatWasAhead(t *testing.T) {
 					opts.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 					ahead.Store(int64(30 * 24 * time.Hour))
 					h := licensing.NewHandler(st, opts)
-					w := hook(t, h, "x.example", license.EventLicenseCreated)
+					w := hook(t, h, "x.example", api.EventLicenseCreated)
 					p.answers("x.example", refused)
 					stop := begin(t, h)
 					happen(t, h, 3)
@@ -307,11 +307,11 @@ func TestRunFinishesWhatIsUnderWay(t *testing.T) {
 		began := len(p.at("slow.example"))
 		require.Greater(t, began, 0)
 		require.Less(t, began, 50)
-		done := map[webhook.DeliveryStatus]int{}
+		done := map[api.DeliveryStatus]int{}
 		for _, d := range deliveries(t, h, w.ID) {
 			done[d.Status]++
 		}
-		is.Equal(done[webhook.DeliverySucceeded], began) // none left in the dark
+		is.Equal(done[api.DeliverySucceeded], began) // none left in the dark
 		p.answers("slow.example", nil)
 		defer begin(t, h)() // and starts again immediately, without waiting for a lease to end
 		time.Sleep(5 * time.Second)

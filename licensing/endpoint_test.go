@@ -14,9 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -26,12 +25,12 @@ import (
 func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{PublicURL: "https://example.com"})
-	lic, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
+	lic, err := c.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
 	is.NoErr(err)
-	hook, _, err := c.Handler.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hooks"})
+	hook, _, err := c.Handler.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://shop.example/hooks"})
 	is.NoErr(err)
 	known := strings.NewReplacer("{licenseID}", lic.ID, "{webhookID}", hook.ID, "{activationID}", "act_x", "{deliveryID}", "dlv_x")
-	before, err := c.Handler.Service().Events(t.Context(), license.EventsParams{})
+	before, err := c.Handler.Service().Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	for _, route := range endpoints.Routes(endpoints.Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1 << 20}) {
 		if route.OAuth || route.Probe { // RFC 6749 requires the first to ignore them; see TestProbes
@@ -56,7 +55,7 @@ func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 			}
 		})
 	}
-	after, err := c.Handler.Service().Events(t.Context(), license.EventsParams{})
+	after, err := c.Handler.Service().Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	is.Equal(len(after.Data), len(before.Data)) // nothing has changed
 }

@@ -14,8 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -30,22 +29,22 @@ func TestErasureCoversWhatReceiversAnswered(t *testing.T) {
 		p := newPostOffice()
 		st := storetest.Twice(memory.New())
 		h := licensing.NewHandler(st, postedBy(p))
-		hooks := []webhook.Webhook{hook(t, h, "x.example", "license.*"), hook(t, h, "y.example", "license.*")}
+		hooks := []api.Webhook{hook(t, h, "x.example", "license.*"), hook(t, h, "y.example", "license.*")}
 		for _, host := range []string{"x.example", "y.example"} {
 			p.answers(host, func(r *http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("unknown customer"))}, nil
 			})
 		}
 		stop := begin(t, h)
-		create := func(customer string) license.License {
-			l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: customer})
+		create := func(customer string) api.License {
+			l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: customer})
 			is.NoErr(err)
 			return l
 		}
 		create("gone")
 		moved := create("gone")
 		kept := "kept"
-		_, err := h.Service().Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: &kept})
+		_, err := h.Service().Update(t.Context(), api.UpdateLicenseParams{ID: moved.ID, CustomerID: &kept})
 		is.NoErr(err)
 		create("kept")
 		time.Sleep(time.Hour)
@@ -97,7 +96,7 @@ func TestErasureCoversDeliveriesUnderWay(t *testing.T) {
 					})
 				}
 				defer begin(t, h)()
-				_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "gone"})
+				_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "gone"})
 				is.NoErr(err)
 				time.Sleep(5 * time.Second) // of the 15 that a receiver has
 				if !late {
@@ -134,7 +133,7 @@ func TestErasureLooksForAnswersOutsideUpdates(t *testing.T) {
 	h := licensing.NewHandler(st, licensing.Options{})
 	hook(t, h, "x.example", "license.*")
 	for range 3 {
-		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "gone"})
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "gone"})
 		is.NoErr(err)
 	}
 	e, err := h.Service().EraseCustomer(t.Context(), "gone")

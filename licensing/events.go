@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -52,7 +51,7 @@ type Subscriber struct {
 	// the subscriber to another process before the position is stored;
 	// recognize it by its ID. When Run stops, ctx stays valid for up to 20
 	// seconds.
-	Handle func(ctx context.Context, e license.Event) error
+	Handle func(ctx context.Context, e api.Event) error
 }
 
 // checkSubscribers returns the configuration errors of the subscribers.
@@ -76,7 +75,7 @@ func (o Options) checkSubscribers() []error {
 		if s.Handle == nil {
 			add("Subscribers[%d].Handle must not be nil", i)
 		}
-		if slices.ContainsFunc(s.Types, func(t string) bool { return !feed.IsPattern(t, license.EventTypes()) }) {
+		if slices.ContainsFunc(s.Types, func(t string) bool { return !feed.IsPattern(t, api.EventTypes()) }) {
 			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
 		}
 	}
@@ -113,7 +112,7 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 		return nil, true, nil
 	}
 	c, err := h.auth.GetClient(ctx, id)
-	if errors.Is(err, auth.ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		return nil, false, nil
 	}
 	return c.Products, !c.Disabled, err

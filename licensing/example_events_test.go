@@ -8,23 +8,23 @@ import (
 	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // mailSubscriber sends the key of each new license to its customer. Events
 // contain no keys, so it gets the license.
 func mailSubscriber(
-	get func(ctx context.Context, id string) (license.License, error),
+	get func(ctx context.Context, id string) (api.License, error),
 	mail func(ctx context.Context, customerID, text string) error,
 ) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:      "mail",
-		Types:     []string{license.EventLicenseCreated},
+		Types:     []string{api.EventLicenseCreated},
 		FromStart: true,
-		Handle: func(ctx context.Context, e license.Event) error {
+		Handle: func(ctx context.Context, e api.Event) error {
 			l, err := get(ctx, e.Subject)
-			if errors.Is(err, license.ErrNotFound) {
+			if errors.Is(err, api.ErrNotFound) {
 				return nil // the license was deleted in the meantime: nothing to do
 			}
 			if err != nil {
@@ -45,21 +45,21 @@ func ExampleSubscriber() {
 		return nil
 	}
 	var h *licensing.Handler
-	get := func(ctx context.Context, id string) (license.License, error) { return h.Service().Get(ctx, id) }
+	get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
 	h = licensing.NewHandler(memory.New(), licensing.Options{
 		Logger:      slog.New(slog.DiscardHandler),
 		Subscribers: []licensing.Subscriber{mailSubscriber(get, mail)},
 	})
 
-	create := func(customerID, key string) license.License {
-		l, err := h.Service().Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: customerID, Key: key})
+	create := func(customerID, key string) api.License {
+		l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: customerID, Key: key})
 		if err != nil {
 			panic(err)
 		}
 		return l
 	}
 	deleted := create("ada", "ATLAS-0001-4711-0001") // a given key, because a generated one is random
-	if err := h.Service().Delete(ctx, license.DeleteParams{ID: deleted.ID}); err != nil {
+	if err := h.Service().Delete(ctx, api.DeleteLicenseParams{ID: deleted.ID}); err != nil {
 		panic(err)
 	}
 	create("grace", "ATLAS-0002-4711-0002")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -17,8 +16,8 @@ import (
 // issueFile returns a file for one machine, which holds a seat of the license
 // until it expires: after two weeks, or with the license if that is earlier.
 func issueFile(ctx context.Context, h *licensing.Handler, licenseID, machine string) (string, error) {
-	file, err := h.Service().IssueFile(ctx, license.IssueFileParams{
-		LicenseID: licenseID, Fingerprint: machine, Lifetime: license.Duration{Days: 14},
+	file, err := h.Service().IssueFile(ctx, api.IssueFileParams{
+		LicenseID: licenseID, Fingerprint: machine, Lifetime: api.Duration{Days: 14},
 	})
 	if err != nil {
 		return "", err
@@ -43,7 +42,7 @@ func checkFile(jwks []byte, text, machine string) (map[string]any, error) {
 func ExampleHandler_Files() {
 	ctx := context.Background()
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
-	l, err := h.Service().Create(ctx, license.CreateParams{
+	l, err := h.Service().Create(ctx, api.CreateLicenseParams{
 		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -92,7 +92,7 @@ func ExampleOptions_observe() {
 	h := licensing.NewHandler(memory.New(), licensing.Options{
 		Logger:  slog.New(slog.DiscardHandler),
 		Observe: m.observe,
-		Subscribers: []licensing.Subscriber{{Name: "mailer", FromStart: true, Types: []string{"license.created"}, Handle: func(context.Context, license.Event) error {
+		Subscribers: []licensing.Subscriber{{Name: "mailer", FromStart: true, Types: []string{"license.created"}, Handle: func(context.Context, api.Event) error {
 			close(mailed)
 			return nil
 		}}},
@@ -110,7 +110,7 @@ func ExampleOptions_observe() {
 	get("/licensing/ready")
 	get("/licensing/license/lic_1")
 
-	h.Service().Create(context.Background(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "initech"})
+	h.Service().Create(context.Background(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "initech"})
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { h.Run(ctx) })

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -23,9 +23,9 @@ func ExampleOptions_beforeCreate() {
 	h := licensing.NewHandler(memory.New(), licensing.Options{
 		Now:    now,
 		Logger: slog.New(slog.DiscardHandler),
-		BeforeCreate: func(_ context.Context, p *license.CreateParams) error {
+		BeforeCreate: func(_ context.Context, p *api.CreateLicenseParams) error {
 			if !slices.Contains(products, p.ProductID) {
-				return license.Invalid("product_id", license.CodeUnknown, "must be a product that is for sale")
+				return api.Invalid("product_id", api.FieldUnknown, "must be a product that is for sale")
 			}
 			if p.Metadata["plan"] == "trial" && p.ExpiresAt == nil {
 				end := now().AddDate(0, 0, 14)
@@ -36,14 +36,14 @@ func ExampleOptions_beforeCreate() {
 	})
 
 	ctx := context.Background()
-	trial, err := h.Service().Create(ctx, license.CreateParams{
+	trial, err := h.Service().Create(ctx, api.CreateLicenseParams{
 		Name: "Atlas trial", ProductID: "atlas", CustomerID: "ada", Metadata: map[string]string{"plan": "trial"},
 	})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(trial.ExpiresAt.Format(time.DateOnly))
-	_, err = h.Service().Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "altas", CustomerID: "ada"})
+	_, err = h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "altas", CustomerID: "ada"})
 	fmt.Println(err)
 	// Output:
 	// 2026-03-15

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -29,7 +29,7 @@ func mountPortal(mux *http.ServeMux, h *licensing.Handler, signedIn func(*http.R
 
 func ExampleHandler_Portal() {
 	h := licensing.NewHandler(memory.New(), licensing.Options{})
-	if _, err := h.Service().Create(context.Background(), license.CreateParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"}); err != nil {
+	if _, err := h.Service().Create(context.Background(), api.CreateLicenseParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -46,7 +45,7 @@ func ExampleNewHandler() {
 		strings.NewReader(`{"name":"Atlas for Ada","product_id":"atlas","customer_id":"ada"}`))
 	r.Header.Set("Authorization", "Bearer "+token.AccessToken)
 	r.Header.Set("Content-Type", "application/json")
-	var created license.License
+	var created api.License
 	fmt.Println(do(r, &created))
 	fmt.Println(created.Name, "is", created.Status)
 	// Output:
@@ -72,12 +71,12 @@ func ExampleHandler_Service() {
 	h := licensing.NewHandler(memory.New(), quiet)
 	ctx := context.Background()
 
-	l, err := h.Service().Create(ctx, license.CreateParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
+	l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
 	if err != nil {
 		panic(err)
 	}
 	name := "Atlas for Ada Lovelace"
-	l, err = h.Service().Update(ctx, license.UpdateParams{ID: l.ID, Name: &name})
+	l, err = h.Service().Update(ctx, api.UpdateLicenseParams{ID: l.ID, Name: &name})
 	if err != nil {
 		panic(err)
 	}
@@ -134,7 +133,7 @@ func ExampleHandler_Run() {
 // in, and continues without one while the store cannot answer.
 func ExampleHandler_Require() {
 	h := licensing.NewHandler(memory.New(), quiet)
-	_, err := h.Service().Create(context.Background(), license.CreateParams{
+	_, err := h.Service().Create(context.Background(), api.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -98,7 +98,7 @@ func Example_webhook() {
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { h.Run(ctx) })
-	_, err := h.Service().Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada"})
+	_, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada"})
 	if err != nil {
 		panic(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -76,7 +76,7 @@ func TestWebhooksContinueAfterAFailover(t *testing.T) {
 						is := is.New(t)
 						p, st := newPostOffice(), newFailoverStore(t)
 						h := licensing.NewHandler(st, postedBy(p))
-						w := hook(t, h, "x.example", license.EventLicenseCreated)
+						w := hook(t, h, "x.example", api.EventLicenseCreated)
 						stop := begin(t, h)
 						happen(t, h, 2)
 						time.Sleep(10 * time.Second) // the standby has the lease
@@ -147,7 +147,7 @@ func TestSubscribersContinueAfterAFailover(t *testing.T) {
 					var mu sync.Mutex
 					var got []string
 					var lost string // the subject of the last event that is lost
-					opts := subscribed(licensing.Subscriber{Name: "ledger", MaxAttempts: c.maxAttempts, FromStart: true, Handle: func(_ context.Context, e license.Event) error {
+					opts := subscribed(licensing.Subscriber{Name: "ledger", MaxAttempts: c.maxAttempts, FromStart: true, Handle: func(_ context.Context, e api.Event) error {
 						mu.Lock()
 						got = append(got, e.Subject)
 						last := e.Subject == lost
@@ -207,7 +207,7 @@ func TestHealthNamesAPositionAboveTheNewestEvent(t *testing.T) {
 		opts := postedBy(newPostOffice())
 		opts.Subscribers = []licensing.Subscriber{{Name: "ledger", FromStart: true, Handle: l.handle}}
 		h := licensing.NewHandler(st, opts)
-		w := hook(t, h, "x.example", license.EventLicenseCreated)
+		w := hook(t, h, "x.example", api.EventLicenseCreated)
 		stop := begin(t, h)
 		happen(t, h, 2)
 		time.Sleep(time.Minute)

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -221,7 +221,7 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 func TestWriteErrorAnswersForAHost(t *testing.T) {
 	is := is.New(t)
 	w := httptest.NewRecorder()
-	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("GET", "/mine", nil), fmt.Errorf("mine: %w", license.ErrNotFound))
+	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("GET", "/mine", nil), fmt.Errorf("mine: %w", api.ErrNotFound))
 	is.Equal(w.Code, http.StatusNotFound)
 	is.Equal(w.Header().Get("Content-Type"), "application/problem+json")
 	is.True(w.Header().Get("X-Request-Id") != "")

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -52,9 +52,9 @@ func TestAFeedCursorIsGoneAfterABackupIsRestored(t *testing.T) {
 		}
 		a := ask(t, h, "GET", target, token, "")
 		var got struct {
-			Data       []license.Event `json:"data"`
-			NextCursor string          `json:"next_cursor"`
-			Code       string          `json:"code"`
+			Data       []api.Event `json:"data"`
+			NextCursor string      `json:"next_cursor"`
+			Code       string      `json:"code"`
 		}
 		is.NoErr(json.Unmarshal(a.Body.Bytes(), &got))
 		return a.Code, got.NextCursor, got.Code, len(got.Data)

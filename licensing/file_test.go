@@ -21,7 +21,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -74,7 +73,7 @@ func TestFileKeysArePublished(t *testing.T) {
 	}
 	is.Equal(types, []string{files.EventKeyCreated, files.EventKeyCreated, files.EventKeyRotated, files.EventKeyCreated, files.EventKeyCompromised})
 	for _, eventType := range append(types, files.EventKeyRetired) {
-		require.Includes(t, license.EventTypes(), eventType)
+		require.Includes(t, api.EventTypes(), eventType)
 	}
 }
 
@@ -186,7 +185,7 @@ func TestVoidFiles(t *testing.T) {
 	is.Equal(again.Header().Get("Idempotency-Replayed"), "true")
 	events := c.Events()
 	e := events[len(events)-1]
-	is.Equal(e.Type, license.EventFilesVoided)
+	is.Equal(e.Type, api.EventFilesVoided)
 	require.Contains(t, string(e.Data), `"reason":"laptop stolen"`)
 
 	c.Clock.Advance(10 * time.Minute) // the list is made again
@@ -202,7 +201,7 @@ func TestFailedSigningLeavesTheHold(t *testing.T) {
 	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":1}`)
 	id := l.json["id"].(string)
 	signer.before = func() {
-		page, err := c.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: id})
+		page, err := c.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: id})
 		is.NoErr(err)
 		is.True(page.Data[0].HeldUntil != nil) // committed before the signature
 	}
@@ -243,11 +242,11 @@ func BenchmarkFile(b *testing.B) {
 	h := licensing.NewHandler(st, licensing.Options{
 		Limits: licensing.LimitOptions{AddressRate: -1, KeyRate: -1}, Logger: slog.New(slog.DiscardHandler),
 	})
-	l, err := h.Service().Create(b.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
+	l, err := h.Service().Create(b.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := h.Service().Activate(b.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "host-1", File: license.Duration{Days: 14}}); err != nil {
+	if _, err := h.Service().Activate(b.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "host-1", File: api.Duration{Days: 14}}); err != nil {
 		b.Fatal(err)
 	}
 	body := `{"key":"` + l.Key + `","fingerprint":"host-1"`

@@ -16,8 +16,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -60,9 +60,9 @@ func TestReadersOfAListDoNotWrite(t *testing.T) {
 	h, other := open(), open()
 	keys, err := h.Files().KeySet(t.Context())
 	is.NoErr(err)
-	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
 	is.NoErr(err)
-	_, err = h.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: license.Duration{Days: 14}})
+	_, err = h.Service().IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Lifetime: api.Duration{Days: 14}})
 	is.NoErr(err)
 	get := func(h *licensing.Handler) string {
 		w := ask(t, h, "GET", "/file/revocations?product_id=atlas&license_id="+l.ID, "", "")
@@ -79,11 +79,11 @@ func TestReadersOfAListDoNotWrite(t *testing.T) {
 		return list
 	}
 	suspend := func() {
-		_, err := h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+		_, err := h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	reinstate := func() {
-		_, err := h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+		_, err := h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 		is.NoErr(err)
 	}
 
@@ -185,16 +185,16 @@ func TestManyRevokedLicenses(t *testing.T) {
 	}
 	keys, err := h.Files().KeySet(t.Context())
 	is.NoErr(err)
-	issue := func() (licensefile.File, license.License) {
-		l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	issue := func() (licensefile.File, api.License) {
+		l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
 		is.NoErr(err)
-		f, err := h.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: license.Duration{Days: 14}})
+		f, err := h.Service().IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Lifetime: api.Duration{Days: 14}})
 		is.NoErr(err)
 		return licensefile.File{Claims: *f.FileClaims()}, l
 	}
 	good, _ := issue()
 	bad, l := issue()
-	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	list := func(query string) *licensefile.Revocations {
 		t.Helper()
@@ -259,7 +259,7 @@ func TestManyRevokedLicenses(t *testing.T) {
 	is.Equal(problems(), []string{"atlas"})
 	accepted := list("&license_id=" + good.LicenseID)
 	is.NoErr(good.Check(licensefile.Expect{ProductID: "atlas", Revocations: accepted}))
-	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	again := list("&license_id=" + bad.LicenseID)
 	require.Greater(t, again.Sequence, refused.Sequence)

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -203,12 +203,12 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		letters = letters[n:]
 	}
 	for _, w := range troubled {
-		if w.Status == webhook.StatusActive {
+		if w.Status == api.WebhookActive {
 			add(HealthWebhookFailing, w.ID, w.FailingSince, "Every delivery to the webhook fails.")
 		}
 	}
 	for _, w := range troubled {
-		if w.Status == webhook.StatusDisabled {
+		if w.Status == api.WebhookDisabled {
 			add(HealthWebhookDisabled, w.ID, w.FailingSince, "The webhook is disabled: %s.", w.StatusReason)
 		}
 	}

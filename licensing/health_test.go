@@ -15,10 +15,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -43,7 +43,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 
 		o = newOutage(t)
 		h := conditions["webhook_disabled"](o)
-		hooks, err := h.Webhooks().List(t.Context(), webhook.ListParams{})
+		hooks, err := h.Webhooks().List(t.Context(), api.ListWebhooksParams{})
 		is.NoErr(err)
 		got = h.Health(t.Context())
 		i = slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthWebhookDisabled })
@@ -61,7 +61,7 @@ func TestFailingWritesShow(t *testing.T) {
 		o := newOutage(t)
 		h := o.handler()
 		create := func() error {
-			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 			return err
 		}
 		failing := func() *licensing.HealthProblem {
@@ -83,7 +83,7 @@ func TestFailingWritesShow(t *testing.T) {
 		is.True(create() != nil)
 		is.Equal(failing().Since.Sub(began), 0*time.Second)
 		require.Contains(t, failing().Detail, "the disk is full")
-		_, err := h.Service().Create(t.Context(), license.CreateParams{}) // a refusal of the rules says nothing of the store
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{}) // a refusal of the rules says nothing of the store
 		is.True(err != nil)
 		o.store.readOnly.Store(false)
 		is.NoErr(h.Service().Atomically(t.Context(), func(*license.Service) error { return nil })) // nor does an Update that writes nothing
@@ -122,7 +122,7 @@ func TestRequestsThatFailShow(t *testing.T) {
 			_ = o.store.Update(o.t.Context(), func(tx store.Tx) error { return tx.UpdateLicense(o.t.Context(), l) })
 		}, "GET /license/{licenseID}: "},
 		"a panic": {"POST", "/license", someLicense, func(o *outage, _ store.License) {
-			o.opts.BeforeCreate = func(context.Context, *license.CreateParams) error { panic("no plan") }
+			o.opts.BeforeCreate = func(context.Context, *api.CreateLicenseParams) error { panic("no plan") }
 		}, "no plan"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -57,7 +56,7 @@ func TestDeliveriesAreObserved(t *testing.T) {
 			return status(202)(r)
 		})
 		h := o.handler()
-		w, _, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/in?token=hush", Types: []string{"license.created"}})
+		w, _, err := h.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://shop.example/in?token=hush", Types: []string{"license.created"}})
 		is.NoErr(err)
 		happen(t, h, 1)
 		o.run(h, time.Hour)
@@ -94,7 +93,7 @@ func TestSubscribersAreObserved(t *testing.T) {
 		o := newOutage(t)
 		errMail := errors.New("no mail server")
 		calls := 0
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, license.Event) error {
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, api.Event) error {
 			time.Sleep(20 * time.Millisecond)
 			switch calls++; calls {
 			case 1, 3:
@@ -128,7 +127,7 @@ func TestJobsAreObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		o := newOutage(t)
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", Handle: func(context.Context, license.Event) error { return nil }}}
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", Handle: func(context.Context, api.Event) error { return nil }}}
 		o.run(o.handler(), time.Minute)
 		jobs := map[string]bool{}
 		for _, seen := range o.of(licensing.ObservationJob) {
@@ -214,7 +213,7 @@ func TestAPanicOfObserveDoesNotStopBackgroundWork(t *testing.T) {
 			calls.Add(1)
 			panic("no metrics today")
 		}
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error { return nil }}}
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error { return nil }}}
 		h := o.handler()
 		hook(t, h, "shop.example", "license.created")
 		happen(t, h, 2)
@@ -240,11 +239,11 @@ func TestObserveMayUseTheStore(t *testing.T) {
 			first := kinds[seen.Kind] == 1
 			o.mu.Unlock()
 			if first {
-				_, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+				_, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 				is.NoErr(err)
 			}
 		}
-		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error { return nil }}}
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error { return nil }}}
 		h = o.handler()
 		hook(t, h, "shop.example", "license.created")
 		o.send(h, "GET", "/ready", "")

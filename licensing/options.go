@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -102,12 +103,18 @@ type Options struct {
 	// the request; in background work, it is logged. Default: none.
 	Observe func(context.Context, Observation)
 
-	// BeforeCreate runs before a license is created. It may fill in what the
-	// request leaves open, and refuse by returning an error: one from
-	// [license.Invalid] reaches the caller as 422, any other is answered
-	// 500. It holds the write lock only if Go code creates a license inside
-	// Atomically or Once; see [license.Options]. Default: none.
-	BeforeCreate func(context.Context, *license.CreateParams) error
+	// BeforeCreate runs before a license is created. It may fill in fields of p (the
+	// seats of a plan, an expiry), consult other systems, or refuse by returning an
+	// error: one from [api.Invalid] reaches the caller as 422, any other is answered 500
+	// or returned to Go code wrapped. It may change any part of p; the result is checked
+	// again. An import does not call it.
+	//
+	// It runs outside of any Update, except if Go code creates a license inside
+	// Atomically or Once: there it runs in their Update, once for each license and each
+	// attempt, and holds the write lock. All other changes wait for it meanwhile, and it
+	// must not use the store. Of concurrent requests with the same Idempotency-Key, each
+	// may call it. Default: none.
+	BeforeCreate func(context.Context, *api.CreateLicenseParams) error
 
 	// IdempotencyTTL is how long the response to a request with an
 	// Idempotency-Key is stored and returned for the same request. At least

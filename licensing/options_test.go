@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -221,4 +223,15 @@ func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {
 		require.Contains(t, message, "unset or empty")
 	}()
 	licensing.NewHandler(memory.New(), opts)
+}
+
+// TestOptionsOfTheRules: the options of package license are those of the handler, which
+// describes them.
+func TestOptionsOfTheRules(t *testing.T) {
+	is := is.New(t)
+	for field := range reflect.TypeFor[license.Options]().Fields() {
+		same, exists := reflect.TypeFor[licensing.Options]().FieldByName(field.Name)
+		is.True(exists) // licensing.Options has the field
+		is.Equal(same.Type, field.Type)
+	}
 }

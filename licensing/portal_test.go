@@ -20,7 +20,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -70,13 +69,13 @@ func (host *portalHost) visit(method, path string, form url.Values, header ...st
 }
 
 // license adds a license with one activation.
-func (host *portalHost) license(customer, name string) (license.License, license.Activation) {
+func (host *portalHost) license(customer, name string) (api.License, api.Activation) {
 	host.t.Helper()
-	l, err := host.Handler.Service().Create(host.t.Context(), license.CreateParams{Name: name, ProductID: "atlas", CustomerID: customer, Terms: api.Terms{MaxActivations: new(int64(2))}})
+	l, err := host.Handler.Service().Create(host.t.Context(), api.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: customer, Terms: api.Terms{MaxActivations: new(int64(2))}})
 	if err != nil {
 		host.t.Fatal(err)
 	}
-	v, err := host.Handler.Service().Activate(host.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "fp-" + customer, Name: "desk of " + customer})
+	v, err := host.Handler.Service().Activate(host.t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "fp-" + customer, Name: "desk of " + customer})
 	if err != nil {
 		host.t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func TestPortalShowsNothingOfAnotherCustomer(t *testing.T) {
 	own, seat := host.license("cus_ada", "Workshop")
 	other, otherSeat := host.license("cus_bo", "Bo's license")
 	gone, goneSeat := host.license("cus_ada", "deleted")
-	if err := host.Handler.Service().Delete(t.Context(), license.DeleteParams{ID: gone.ID}); err != nil {
+	if err := host.Handler.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: gone.ID}); err != nil {
 		t.Fatal(err)
 	}
 	request, err := licensefile.NewRequest("", "fp-new").Text()
@@ -197,7 +196,7 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 		require.Contains(t, w.Body.String(), `role="alert"`)
 		require.Contains(t, w.Body.String(), `action="./../`+l.ID+`/request"`, ">\n"+form.Get("request")+"</textarea>") // the text stays
 	}
-	_, err = host.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "The invoice is open"})
+	_, err = host.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
 	page = host.visit("GET", l.ID, nil).Body.String()
 	require.Contains(t, page, "The invoice is open")
@@ -216,7 +215,7 @@ func TestPortalAsksBeforeItRemoves(t *testing.T) {
 	require.Contains(t, page, `<summary aria-label="Remove desk of cus_ada">Remove</summary>`, "the program on it stops at its next check", "<button>Remove desk of cus_ada</button>")
 	file := host.visit("POST", l.ID+"/file", url.Values{"device": {seat.ID}})
 	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="atlas-desk-of-cus-ada-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
-	a, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	a, err := host.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 	is.NoErr(err)
 	until := "can still run with its license file until " + a.Data[0].HeldUntil.Format("2 January 2006")
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), until)
@@ -233,7 +232,7 @@ func TestPortalSaysWhenAHeldSeatIsFree(t *testing.T) {
 	is.Equal(host.visit("POST", l.ID+"/file", device).Code, http.StatusOK)
 	w := host.visit("POST", l.ID+"/release", device)
 	is.Equal(w.Code, http.StatusConflict)
-	a, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	a, err := host.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 	is.NoErr(err)
 	until := a.Data[0].HeldUntil.Format("2 January 2006")
 	require.Contains(t, w.Body.String(), "works offline until "+until+" and can be removed then")
@@ -297,7 +296,7 @@ func TestPortalSaysWhenALicenseBeginsAndEnds(t *testing.T) {
 	now := host.Clock.Now()
 	start, end := now.AddDate(0, 1, 0), now.AddDate(1, 0, 0)
 	ended := now.AddDate(0, 0, -1)
-	for want, p := range map[string]license.CreateParams{
+	for want, p := range map[string]api.CreateLicenseParams{
 		"Starts on " + start.Format("2 January 2006"):                            {StartsAt: &start, ExpiresAt: &end},
 		"Ended; works until " + ended.AddDate(0, 0, 10).Format("2 January 2006"): {ExpiresAt: &ended, Terms: api.Terms{GraceSeconds: 10 * 86400}},
 	} {
@@ -312,14 +311,14 @@ func TestPortalListsManyDevices(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
 	rules := host.Handler.Service()
-	l, err := rules.Create(t.Context(), license.CreateParams{Name: "Workshop", ProductID: `At"las / Pro`, CustomerID: "cus_ada"})
+	l, err := rules.Create(t.Context(), api.CreateLicenseParams{Name: "Workshop", ProductID: `At"las / Pro`, CustomerID: "cus_ada"})
 	is.NoErr(err)
 	file := host.visit("POST", l.ID+"/file", url.Values{"device": {""}}) // for any device: there is no limit
 	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="At-las-Pro-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
-	_, err = rules.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(60))})
+	_, err = rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(int64(60))})
 	is.NoErr(err)
 	for i := range 55 {
-		_, err := rules.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("fp-", i)})
+		_, err := rules.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("fp-", i)})
 		is.NoErr(err)
 	}
 	first := host.visit("GET", l.ID, nil).Body.String()
@@ -363,15 +362,15 @@ func TestPortalShowsThePlan(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
 	rules := host.Handler.Service()
-	_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", Name: "Atlas yearly", ProductID: "atlas"})
+	_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Atlas yearly", ProductID: "atlas"})
 	is.NoErr(err)
-	l, err := rules.Create(t.Context(), license.CreateParams{Name: "Workshop", CustomerID: "cus_ada", PlanID: "price_1"})
+	l, err := rules.Create(t.Context(), api.CreateLicenseParams{Name: "Workshop", CustomerID: "cus_ada", PlanID: "price_1"})
 	is.NoErr(err)
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "<dt>Plan</dt><dd dir=\"auto\">Atlas yearly</dd>")
-	is.NoErr(rules.DeletePlan(t.Context(), license.DeletePlanParams{ID: "price_1"}))
+	is.NoErr(rules.DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_1"}))
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "price_1")
 	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "updates until")
-	_, err = rules.Update(t.Context(), license.UpdateParams{ID: l.ID, UpdatesUntil: license.To(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))})
+	_, err = rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, UpdatesUntil: api.To(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))})
 	is.NoErr(err)
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), `<dt>Includes updates until</dt><dd><time datetime="2027-01-31T00:00:00Z">31 January 2027</time>`)
 }
@@ -387,7 +386,7 @@ func TestPortalListIsCheap(t *testing.T) {
 	token := strings.Split(ask(t, h, "GET", "/oauth/token?client_id="+client.ID+"&client_secret="+secret, "", "").Body.String(), `"`)[3]
 	past := time.Now().Add(-time.Hour)
 	for i := range 5 {
-		p := license.CreateParams{Name: "Workshop", ProductID: "atlas", CustomerID: "cus_ada", ExpiresAt: &past}
+		p := api.CreateLicenseParams{Name: "Workshop", ProductID: "atlas", CustomerID: "cus_ada", ExpiresAt: &past}
 		if i < 2 {
 			p.GraceSeconds = 2 * 86400
 		}
@@ -411,24 +410,24 @@ func TestPortalListIsCheap(t *testing.T) {
 func TestPortalWaitingPurchase(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
-	tell := func(p license.FulfillParams) {
+	tell := func(p api.FulfillParams) {
 		t.Helper()
 		p.At = host.Clock.Now()
 		_, err := host.Handler.Service().Fulfill(t.Context(), p)
 		is.NoErr(err)
 	}
-	tell(license.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
+	tell(api.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
 	require.Contains(t, host.visit("GET", "", nil).Body.String(), "You have no licenses yet.") // it is not paid
-	tell(license.FulfillParams{Reference: "shop:1", State: license.PurchaseActive})
+	tell(api.FulfillParams{Reference: "shop:1", State: api.PurchaseActive})
 	page := host.visit("GET", "", nil).Body.String()
 	require.Contains(t, page, "We have your purchase of "+host.Clock.Now().Format("2 January 2006"))
 	require.NotContains(t, page, "You have no licenses yet.")
 	host.user = "cus_bob"
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
 	host.user = "cus_ada"
-	_, err := host.Handler.Service().PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", ProductID: "atlas"})
+	_, err := host.Handler.Service().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", ProductID: "atlas"})
 	is.NoErr(err)
-	tell(license.FulfillParams{Reference: "shop:1"})
+	tell(api.FulfillParams{Reference: "shop:1"})
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
 }
 
@@ -436,7 +435,7 @@ func TestPortalWaitingPurchase(t *testing.T) {
 func TestPortalLimitsForms(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{Limits: licensing.LimitOptions{KeyRate: 5}}, licensing.Portal{})
-	l, err := host.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "cus_ada"})
+	l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_ada"})
 	is.NoErr(err)
 	other, seat := host.license("cus_bo", "Bo's license")
 	files := 0
@@ -454,7 +453,7 @@ func TestPortalLimitsForms(t *testing.T) {
 	is.Equal(w.Code, http.StatusTooManyRequests)
 	is.True(w.Header().Get("Retry-After") != "")
 	require.Contains(t, w.Body.String(), "Try again in a minute")
-	seats, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	seats, err := host.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 	is.NoErr(err)
 	is.Equal(len(seats.Data), 10)
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -41,7 +41,7 @@ func (p *postOffice) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var e license.Event
+	var e api.Event
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func begin(t *testing.T, h *licensing.Handler) (stop func()) {
 }
 
 // hook makes a webhook at a host.
-func hook(t *testing.T, h *licensing.Handler, host string, types ...string) webhook.Webhook {
+func hook(t *testing.T, h *licensing.Handler, host string, types ...string) api.Webhook {
 	t.Helper()
-	w, _, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://" + host + "/in", Types: types})
+	w, _, err := h.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://" + host + "/in", Types: types})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +127,16 @@ func hook(t *testing.T, h *licensing.Handler, host string, types ...string) webh
 func happen(t *testing.T, h *licensing.Handler, n int) {
 	t.Helper()
 	for range n {
-		if _, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+		if _, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // deliveries returns the newest deliveries to a webhook.
-func deliveries(t *testing.T, h *licensing.Handler, id string) []webhook.Delivery {
+func deliveries(t *testing.T, h *licensing.Handler, id string) []api.Delivery {
 	t.Helper()
-	page, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: id})
+	page, err := h.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

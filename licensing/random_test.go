@@ -11,9 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // TestCredentialsAreFromCryptoRand creates a credential of each kind with crypto/rand
@@ -71,10 +70,10 @@ func newCredentials(t *testing.T) map[string]string {
 	all["client id"], all["client secret"] = client.ID, secret
 	all["access token"], _ = kit.NewToken(client.ID, secret)
 
-	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
 	is.NoErr(err)
 	all["license key"] = l.Key
-	_, all["webhook secret"], err = h.Webhooks().Create(ctx, webhook.CreateParams{URL: "https://receiver.example/"})
+	_, all["webhook secret"], err = h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://receiver.example/"})
 	is.NoErr(err)
 	keys := httptest.NewRecorder()
 	h.ServeHTTP(keys, httptest.NewRequestWithContext(ctx, "GET", "/file/keys", nil))

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -75,9 +76,9 @@ func TestReencryptSecrets(t *testing.T) {
 	factors := []string{enableSecondFactor(t, unencrypted, "ada@example.com", now), enableSecondFactor(t, before, "bob@example.com", now)}
 	set, err := before.Files().KeySet(ctx)
 	is.NoErr(err)
-	var hook webhook.Webhook
+	var hook api.Webhook
 	for range 2 {
-		hook, secret, err = before.Webhooks().Create(ctx, webhook.CreateParams{URL: "https://receiver.example/", Types: []string{"license.created"}})
+		hook, secret, err = before.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://receiver.example/", Types: []string{"license.created"}})
 		is.NoErr(err)
 	}
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -54,9 +54,9 @@ func TestDrainStoresRefusals(t *testing.T) {
 		var run sync.WaitGroup
 		run.Go(func() { _ = h.Run(ctx) })
 		time.Sleep(time.Second)
-		l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "A", ProductID: "p", CustomerID: "c"})
+		l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "A", ProductID: "p", CustomerID: "c"})
 		is.NoErr(err)
-		_, err = h.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "q"})
+		_, err = h.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "q"})
 		is.NoErr(err)
 		_, err = st.Entry(t.Context(), "refusal", l.ID)
 		require.ErrorIs(t, err, store.ErrNotFound)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -179,9 +179,9 @@ func TestUnsupportedBodiesSayWhatIsSupported(t *testing.T) {
 func TestAReplayDoesNotAskTheHookAgain(t *testing.T) {
 	is := is.New(t)
 	calls := 0
-	c := newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *license.CreateParams) error {
+	c := newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *api.CreateLicenseParams) error {
 		if calls++; calls > 1 {
-			return license.Invalid("product_id", "sold_out", "is sold out")
+			return api.Invalid("product_id", "sold_out", "is sold out")
 		}
 		p.Metadata = map[string]string{"plan": "small <b>"}
 		return nil
@@ -213,10 +213,10 @@ func TestHookWithAKeyThatWritesThroughAPointer(t *testing.T) {
 	is := is.New(t)
 	calls := 0
 	var c *caller
-	c = newCaller(t, licensing.Options{BeforeCreate: func(ctx context.Context, p *license.CreateParams) error {
+	c = newCaller(t, licensing.Options{BeforeCreate: func(ctx context.Context, p *api.CreateLicenseParams) error {
 		calls++
 		*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, calls)
-		_, err := c.Handler.Service().List(ctx, license.ListParams{}) // would not return inside an Update
+		_, err := c.Handler.Service().List(ctx, api.ListLicensesParams{}) // would not return inside an Update
 		return err
 	}})
 	a := c.do("POST", "/license", `{"name":"n","product_id":"p","customer_id":"c","expires_at":"2030-01-01T00:00:00Z"}`, "Idempotency-Key", "one")
@@ -231,12 +231,12 @@ func TestTheHookRunsOutsideUpdates(t *testing.T) {
 	is := is.New(t)
 	calls := 0
 	var c *caller
-	c = newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *license.CreateParams) error {
+	c = newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *api.CreateLicenseParams) error {
 		calls++
 		p.Metadata = map[string]string{"number": fmt.Sprint(calls)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := c.Handler.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "hook"})
+		_, err := c.Handler.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "hook"})
 		return err
 	}})
 	is.Equal(c.do("PUT", "/plan/trial", `{"product_id":"p","duration":"P14D"}`).Code, http.StatusCreated)
@@ -353,7 +353,7 @@ func TestAnIdempotencyKeyIsOfOneTarget(t *testing.T) {
 func TestAConnectionOutlivesTheBodyTimeout(t *testing.T) {
 	is := is.New(t)
 	const timeout = 20 * time.Millisecond
-	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: timeout}, BeforeCreate: func(ctx context.Context, _ *license.CreateParams) error {
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: timeout}, BeforeCreate: func(ctx context.Context, _ *api.CreateLicenseParams) error {
 		select { // the request lasts longer than its body may
 		case <-ctx.Done():
 			return ctx.Err()
@@ -469,7 +469,7 @@ func TestAnExportThatIsNotReadEnds(t *testing.T) {
 		metadata[fmt.Sprintf("key-%d", i)] = strings.Repeat("x", 250)
 	}
 	for range 150 {
-		_, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: metadata})
+		_, err := c.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: metadata})
 		is.NoErr(err)
 	}
 	ended := make(chan struct{})

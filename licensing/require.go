@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -35,7 +36,7 @@ type Requirement struct {
 	// which is the zero Verdict if the request has no license key or
 	// customer. It does not get requests that could not be checked. Default:
 	// [Handler.WriteError].
-	OnDenied func(http.ResponseWriter, *http.Request, license.Verdict)
+	OnDenied func(http.ResponseWriter, *http.Request, api.Verdict)
 }
 
 // Require returns middleware for the host's own routes. It lets a request pass if
@@ -83,14 +84,14 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 // isOutage reports whether err means that the store is unavailable, as opposed to
 // an invalid or canceled request.
 func isOutage(r *http.Request, err error) bool {
-	return r.Context().Err() == nil && !errors.Is(err, license.ErrInvalid) && !errors.As(err, new(*web.Problem))
+	return r.Context().Err() == nil && !errors.Is(err, api.ErrInvalid) && !errors.As(err, new(*web.Problem))
 }
 
 var errNoLicense = web.NewProblem(http.StatusForbidden, "license_required",
 	"A license is required. Sign in, or send the license key.")
 
 // verdict returns the verdict on the license of a request.
-func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, error) {
+func (h *Handler) verdict(r *http.Request, q Requirement) (api.Verdict, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Limits.Timeout)
 	defer cancel()
 	var entitlements []string
@@ -100,14 +101,14 @@ func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, erro
 	if q.Key != nil {
 		key := q.Key(r)
 		if key == "" {
-			return license.Verdict{}, errNoLicense
+			return api.Verdict{}, errNoLicense
 		}
-		v, err := h.service.Validate(ctx, license.ValidateParams{Key: key, ProductID: q.ProductID, Entitlements: entitlements})
+		v, err := h.service.Validate(ctx, api.ValidateKeyParams{Key: key, ProductID: q.ProductID, Entitlements: entitlements})
 		return v.Verdict, err
 	}
 	customer := q.Customer(r)
 	if customer == "" {
-		return license.Verdict{}, errNoLicense
+		return api.Verdict{}, errNoLicense
 	}
 	return h.service.ValidateCustomer(ctx, license.ValidateCustomerParams{CustomerID: customer, ProductID: q.ProductID, Entitlements: entitlements})
 }
@@ -117,7 +118,7 @@ type licenseKey struct{}
 // LicenseFrom returns the license with which a request passed [Handler.Require],
 // without its key. It returns false on a route without the middleware, or if
 // Requirement.FailOpen let the request pass.
-func LicenseFrom(ctx context.Context) (license.License, bool) {
-	l, ok := ctx.Value(licenseKey{}).(license.License)
+func LicenseFrom(ctx context.Context) (api.License, bool) {
+	l, ok := ctx.Value(licenseKey{}).(api.License)
 	return l, ok
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -65,7 +64,7 @@ func TestRequireByKey(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	ends := c.Clock.Now().AddDate(0, 1, 0)
-	l, err := c.Handler.Service().Create(t.Context(), license.CreateParams{
+	l, err := c.Handler.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "n", ProductID: "atlas", CustomerID: "c", ExpiresAt: &ends,
 		Terms: api.Terms{GraceSeconds: 60, Entitlements: map[string]any{"export": true, "seats": 5}},
 	})
@@ -95,7 +94,7 @@ func TestRequireByKey(t *testing.T) {
 	check(200, l.ID)(ask(licensing.Requirement{}, l.Key)) // in grace
 	c.Clock.Advance(time.Minute)
 	check(403, "expired")(ask(licensing.Requirement{}, l.Key)) // judged now, and not from a cache
-	_, err = c.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = c.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	check(403, "suspended")(ask(licensing.Requirement{}, l.Key))
 	is.Equal(len(c.Events()), before+1)
@@ -104,9 +103,9 @@ func TestRequireByKey(t *testing.T) {
 func TestRequireLetsTheHostAnswerADenial(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
-	l, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	l, err := c.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
 	is.NoErr(err)
-	route := c.Handler.Require(licensing.Requirement{ProductID: "atlas", Key: byKey, OnDenied: func(w http.ResponseWriter, _ *http.Request, v license.Verdict) {
+	route := c.Handler.Require(licensing.Requirement{ProductID: "atlas", Key: byKey, OnDenied: func(w http.ResponseWriter, _ *http.Request, v api.Verdict) {
 		w.WriteHeader(http.StatusPaymentRequired)
 		_, _ = w.Write([]byte("denied: " + v.Code))
 	}})(report)
@@ -127,7 +126,7 @@ func TestRequireLetsTheHostAnswerADenial(t *testing.T) {
 	}
 	check(200, l.ID)(ask(l.Key))
 	check(402, "denied: ")(ask("")) // no key, so no verdict
-	_, err = c.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = c.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	check(402, "denied: suspended")(ask(l.Key))
 }
@@ -145,9 +144,9 @@ func TestRequireByCustomer(t *testing.T) {
 	is.Equal(ask(atlas, "ada"), "not_found")
 	is.Equal(ask(atlas, ""), "license_required")
 
-	create := func(product string, entitlements map[string]any) license.License {
+	create := func(product string, entitlements map[string]any) api.License {
 		c.Clock.Advance(time.Second)
-		l, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "ada", Terms: api.Terms{Entitlements: entitlements}})
+		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: product, CustomerID: "ada", Terms: api.Terms{Entitlements: entitlements}})
 		is.NoErr(err)
 		return l
 	}
@@ -165,7 +164,7 @@ func TestRequireByCustomer(t *testing.T) {
 		create("atlas", nil)
 	}
 	is.Equal(ask(atlas, "ada"), good.ID)
-	_, err := s.Revoke(t.Context(), license.MoveParams{ID: good.ID})
+	_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: good.ID})
 	is.NoErr(err)
 	is.Equal(ask(atlas, "ada"), "entitlement_missing") // what the newest lacks
 }
@@ -177,7 +176,7 @@ func TestRequireInAnOutage(t *testing.T) {
 	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Limits: licensing.LimitOptions{Timeout: time.Millisecond}, Observe: func(_ context.Context, o licensing.Observation) {
 		observed = append(observed, fmt.Sprint(o.Kind, " ", o.Name, " ", o.Outcome))
 	}})
-	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+	l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err)
 	for _, gate := range []struct {
 		name          string

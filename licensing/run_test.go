@@ -18,6 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -129,7 +130,7 @@ func TestAnIdleHandlerCostsLittle(t *testing.T) {
 		var handled atomic.Int64
 		h := licensing.NewHandler(st, licensing.Options{
 			Logger: discard, Webhooks: webhook.Options{Transport: answering{}}, Events: license.EventOptions{Retention: 48 * time.Hour},
-			Subscribers: []licensing.Subscriber{{Name: "s", FromStart: true, Handle: func(context.Context, license.Event) error {
+			Subscribers: []licensing.Subscriber{{Name: "s", FromStart: true, Handle: func(context.Context, api.Event) error {
 				handled.Add(1)
 				return nil
 			}}},
@@ -174,7 +175,7 @@ func TestWhatIsOverdueFollowsFromLag(t *testing.T) {
 		is := is.New(t)
 		p := newPostOffice()
 		opts := postedBy(p)
-		opts.Subscribers = []licensing.Subscriber{{Name: "s", Handle: func(context.Context, license.Event) error { return nil }}}
+		opts.Subscribers = []licensing.Subscriber{{Name: "s", Handle: func(context.Context, api.Event) error { return nil }}}
 		st := memory.New()
 		h := licensing.NewHandler(st, opts)
 		waiting := func() bool {

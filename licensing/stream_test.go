@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A streamReader reads a response line by line, and does something after the first one.
@@ -65,8 +65,8 @@ func linesToImport(product, customer string, n int) string {
 
 func (c *caller) importLicenses(product, customer string, n int) {
 	c.t.Helper()
-	is.New(c.t).NoErr(c.Handler.Service().Import(c.t.Context(), strings.NewReader(linesToImport(product, customer, n)), func(result license.ImportResult) error {
-		is.New(c.t).Equal(result.Result, license.ImportCreated)
+	is.New(c.t).NoErr(c.Handler.Service().Import(c.t.Context(), strings.NewReader(linesToImport(product, customer, n)), func(result api.RowResult) error {
+		is.New(c.t).Equal(result.Result, api.ImportCreated)
 		return nil
 	}))
 }
@@ -127,7 +127,7 @@ func TestStreamsAreAuthorizedAgain(t *testing.T) {
 				w, cut = c.stream("POST", "/import/license", strings.NewReader(linesToImport("p", "new", 150)), token, then)
 				is.True(cut)
 				is.Equal(strings.Count(w.Body.String(), "\n"), 1)
-				created, err := c.Handler.Service().Count(t.Context(), license.ListParams{CustomerID: "new"})
+				created, err := c.Handler.Service().Count(t.Context(), api.ListLicensesParams{CustomerID: "new"})
 				is.NoErr(err)
 				is.Equal(created.Total, int64(100)) // the batch whose first line was reported
 
@@ -136,7 +136,7 @@ func TestStreamsAreAuthorizedAgain(t *testing.T) {
 				w, cut = c.stream("POST", "/import/license", body, token, nil)
 				is.True(!cut)
 				is.True(w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden)
-				created, err = c.Handler.Service().Count(t.Context(), license.ListParams{CustomerID: "late"})
+				created, err = c.Handler.Service().Count(t.Context(), api.ListLicensesParams{CustomerID: "late"})
 				is.NoErr(err)
 				is.Equal(created.Total, int64(0))
 			})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -33,7 +34,7 @@ type ledger struct {
 	running int
 }
 
-func (l *ledger) handle(_ context.Context, e license.Event) error {
+func (l *ledger) handle(_ context.Context, e api.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
@@ -65,7 +66,7 @@ func subscribed(subs ...licensing.Subscriber) licensing.Options {
 // feed returns the subjects of the feed, oldest first.
 func feed(t *testing.T, h *licensing.Handler) (subjects []string) {
 	t.Helper()
-	p := license.EventsParams{Limit: 200}
+	p := api.ListEventsParams{Limit: 200}
 	for {
 		page, err := h.Service().Events(t.Context(), p)
 		if err != nil {
@@ -173,9 +174,9 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		var log strings.Builder
 		var broken atomic.Bool
 		broken.Store(true)
-		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error {
+		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error {
 			if broken.Load() {
-				return license.ErrNotFound
+				return api.ErrNotFound
 			}
 			return nil
 		}})
@@ -208,12 +209,12 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 		var mu sync.Mutex
 		calls := map[string]int{}
 		var bad string
-		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 7, Handle: func(_ context.Context, e license.Event) error {
+		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 7, Handle: func(_ context.Context, e api.Event) error {
 			mu.Lock()
 			defer mu.Unlock()
 			calls[e.Subject]++
 			if e.Subject == bad && broken.Load() {
-				return license.ErrNotFound
+				return api.ErrNotFound
 			}
 			return nil
 		}})
@@ -253,7 +254,7 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		is.Equal(calls[bad], 9)
-		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[0]), license.ErrNotFound)
+		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[0]), api.ErrNotFound)
 	})
 }
 
@@ -267,7 +268,7 @@ func TestASubscriberContinuesInAnotherProcess(t *testing.T) {
 		cut := &brokenStore{Store: st}
 		dying := licensing.NewHandler(cut, subscribed(licensing.Subscriber{
 			Name: "ledger", FromStart: true,
-			Handle: func(ctx context.Context, e license.Event) error {
+			Handle: func(ctx context.Context, e api.Event) error {
 				cut.fail(func(context.Context) error { return errors.New("gone") })
 				<-ctx.Done()
 				return ctx.Err()
@@ -292,12 +293,12 @@ func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
 		is := is.New(t)
 		finished := false
 		h := licensing.NewHandler(memory.New(), subscribed(
-			licensing.Subscriber{Name: "slow", FromStart: true, Handle: func(ctx context.Context, _ license.Event) error {
+			licensing.Subscriber{Name: "slow", FromStart: true, Handle: func(ctx context.Context, _ api.Event) error {
 				time.Sleep(10 * time.Second)
 				finished = ctx.Err() == nil
 				return nil
 			}},
-			licensing.Subscriber{Name: "endless", FromStart: true, Handle: func(ctx context.Context, _ license.Event) error {
+			licensing.Subscriber{Name: "endless", FromStart: true, Handle: func(ctx context.Context, _ api.Event) error {
 				<-ctx.Done()
 				return ctx.Err()
 			}},
@@ -314,7 +315,7 @@ func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
 }
 
 func TestOptionsAboutEventsAreChecked(t *testing.T) {
-	take := func(context.Context, license.Event) error { return nil }
+	take := func(context.Context, api.Event) error { return nil }
 	for want, opts := range map[string]licensing.Options{
 		"licensing: Options.Subscribers[0].Name ":        {Subscribers: []licensing.Subscriber{{Handle: take}}},
 		"licensing: Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},

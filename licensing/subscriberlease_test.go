@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -43,7 +43,7 @@ func TestAttemptsAreCountedAcrossProcesses(t *testing.T) {
 				var mu sync.Mutex
 				calls := map[string]int{}
 				open := func() *licensing.Handler {
-					return licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 5, Handle: func(_ context.Context, e license.Event) error {
+					return licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 5, Handle: func(_ context.Context, e api.Event) error {
 						mu.Lock()
 						defer mu.Unlock()
 						calls[e.Subject]++
@@ -97,7 +97,7 @@ func TestASuspendedProcessDoesNotContinueASubscriber(t *testing.T) {
 				st := memory.New()
 				frozen := &frozenStore{Store: st}
 				var woken, all ledger
-				opts := subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, MaxAttempts: 1, Handle: func(ctx context.Context, e license.Event) error {
+				opts := subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, MaxAttempts: 1, Handle: func(ctx context.Context, e api.Event) error {
 					_ = woken.handle(ctx, e)
 					if len(woken.got()) == 1 {
 						frozen.freeze(time.Minute)

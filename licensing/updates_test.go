@@ -12,7 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -23,7 +22,7 @@ func TestProgramsWithoutUpdates(t *testing.T) {
 	is := is.New(t)
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
 	until := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
-	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", UpdatesUntil: &until, Terms: api.Terms{MaxActivations: new(int64(1))}})
+	l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", UpdatesUntil: &until, Terms: api.Terms{MaxActivations: new(int64(1))}})
 	is.NoErr(err)
 	server := httptest.NewServer(h)
 	defer server.Close()
@@ -38,12 +37,12 @@ func TestProgramsWithoutUpdates(t *testing.T) {
 		defer lic.Close()
 		return lic.Status()
 	}
-	is.Equal(run(server.URL, until).Code, license.VerdictValid)
+	is.Equal(run(server.URL, until).Code, api.VerdictValid)
 	for _, url := range []string{server.URL, ""} {
 		s := run(url, until.Add(time.Minute))
-		is.Equal(s.Code, license.VerdictUpdatesEnded)
+		is.Equal(s.Code, api.VerdictUpdatesEnded)
 		require.Contains(t, s.Message(), until.Local().Format("2 January 2006"), "keep running")
-		is.Equal(run("", until).Code, license.VerdictValid)
+		is.Equal(run("", until).Code, api.VerdictValid)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -106,7 +107,7 @@ func TestARequestWakesOnlyIfItAppendedAnEvent(t *testing.T) {
 			"a read":               send("GET", "/license/"+id, "", http.StatusOK),
 			"an Update that fails": func() {
 				err := c.Handler.Service().Atomically(t.Context(), func(s *license.Service) error {
-					if _, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+					if _, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
 						return err
 					}
 					return failed
@@ -140,7 +141,7 @@ func TestAnAttemptThatWasRolledBackWakesNothing(t *testing.T) {
 				if attempts++; attempts != in {
 					return nil
 				}
-				_, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+				_, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 				return err
 			}))
 			is.Equal(attempts, 2)
@@ -170,7 +171,7 @@ func TestChangesInARowShareSteps(t *testing.T) {
 		st.reads.Store(0)
 		for range 1000 {
 			time.Sleep(100 * time.Microsecond)
-			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 			is.NoErr(err)
 			synctest.Wait()
 		}

@@ -81,8 +81,8 @@ sets the actor. Events never contain a password or a session.
 
 # Errors
 
-Invalid parameters are reported as an [*auth.InvalidError], and an unknown
-operator as [auth.ErrNotFound]. The other errors are variables of this package;
+Invalid parameters are reported as an [*api.InvalidError], and an unknown
+operator as [api.ErrNotFound]. The other errors are variables of this package;
 test for them with [errors.Is]. Any other error comes from the store.
 
 # Concurrency

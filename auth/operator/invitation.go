@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -56,21 +57,21 @@ type invitationRecord struct {
 // code yourself. An invitation ends when the address is invited again, and one
 // created by an operator when that operator is disabled or is no longer an admin.
 //
-// It returns an [*auth.InvalidError] if a parameter is invalid or the address
+// It returns an [*api.InvalidError] if a parameter is invalid or the address
 // is taken.
 func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err error) {
 	if p.Role == "" {
 		p.Role = RoleViewer
 	}
-	var fields []auth.FieldError
+	var fields []api.FieldError
 	if code, detail := checkEmail(p.Email); code != "" {
-		fields = append(fields, auth.FieldError{Field: "email", Code: code, Detail: detail})
+		fields = append(fields, api.FieldError{Field: "email", Code: code, Detail: detail})
 	}
 	if !p.Role.known() {
 		fields = append(fields, unknownRole)
 	}
 	if fields != nil {
-		return "", &auth.InvalidError{Fields: fields}
+		return "", &api.InvalidError{Fields: fields}
 	}
 	return s.putInvitation(ctx, invitationRecord{Email: p.Email, Role: p.Role}, func(tx store.Tx) error { return emailFree(ctx, tx, p.Email) })
 }
@@ -78,7 +79,7 @@ func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err 
 // CreatePasswordReset returns a code with which an operator chooses a new
 // password; see [Service.AcceptInvitation]. The current password keeps working
 // until the code is used. Any new password ends the code, and so does the next
-// code for the operator. It returns [auth.ErrNotFound] if there is no such
+// code for the operator. It returns [api.ErrNotFound] if there is no such
 // operator.
 func (s *Service) CreatePasswordReset(ctx context.Context, operatorID string) (code string, err error) {
 	op, err := s.Get(ctx, operatorID)
@@ -136,13 +137,13 @@ func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 	return list, nil
 }
 
-// RevokeInvitation ends an invitation. It returns [auth.ErrNotFound] if there
+// RevokeInvitation ends an invitation. It returns [api.ErrNotFound] if there
 // is no such invitation.
 func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		err := tx.DeleteEntries(ctx, kindInvitation, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("operator: invitation: %w", auth.ErrNotFound)
+			return fmt.Errorf("operator: invitation: %w", api.ErrNotFound)
 		}
 		return err
 	})
@@ -181,7 +182,7 @@ func deleteInvitations(ctx context.Context, tx store.Tx, ended func(invitationRe
 // creates the operator if the code is an invitation, and sets the cookie of a
 // new session on w. It returns [ErrInvitationCode], [ErrThrottled],
 // [ErrSecondFactor] as [Service.SignIn] does after it has set the password, or an
-// [*auth.InvalidError] about "password", or about "email" if another operator
+// [*api.InvalidError] about "password", or about "email" if another operator
 // has taken the address.
 func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
 	ctx := r.Context()
@@ -217,7 +218,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 			return err
 		}
 		e, op, err := readRecord(ctx, tx, rec.OperatorID)
-		if errors.Is(err, auth.ErrNotFound) || err == nil && op.Disabled {
+		if errors.Is(err, api.ErrNotFound) || err == nil && op.Disabled {
 			return ErrInvitationCode
 		}
 		if err != nil {

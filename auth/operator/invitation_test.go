@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,7 +30,7 @@ func TestInvite(t *testing.T) {
 	ada := o.As(auth.Caller{Actor: actorOf(t, o, "ada@example.com")})
 	for _, p := range []InviteParams{{Email: "bob"}, {Email: "bob@example.com", Role: "root"}, {Email: "ADA@example.com"}} {
 		_, err := ada.Invite(ctx, p)
-		require.ErrorIs(t, err, auth.ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 	}
 	code, err := ada.Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
 	is.NoErr(err)
@@ -43,7 +44,7 @@ func TestInvite(t *testing.T) {
 
 	b := &browser{o: o}
 	require.ErrorIs(t, b.accept("wrong", goodPassword), ErrInvitationCode)
-	require.ErrorIs(t, b.accept(code, "too short"), auth.ErrInvalid)
+	require.ErrorIs(t, b.accept(code, "too short"), api.ErrInvalid)
 	is.NoErr(b.accept(strings.ToLower(code), goodPassword))
 	is.Equal(b.who(), "bob@example.com")
 	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode) // a code works once
@@ -77,13 +78,13 @@ func TestInvitationsEnd(t *testing.T) {
 	list, err = o.Invitations(ctx)
 	is.NoErr(err)
 	is.NoErr(o.RevokeInvitation(ctx, list[0].ID))
-	require.ErrorIs(t, o.RevokeInvitation(ctx, list[0].ID), auth.ErrNotFound)
+	require.ErrorIs(t, o.RevokeInvitation(ctx, list[0].ID), api.ErrNotFound)
 	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
 
 	code, err = o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
 	o.operator(t, "bob@example.com", RoleViewer) // created in the meantime
-	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), auth.ErrInvalid)
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), api.ErrInvalid)
 }
 
 func TestPasswordReset(t *testing.T) {
@@ -92,7 +93,7 @@ func TestPasswordReset(t *testing.T) {
 	o := newOffice(t)
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	_, err := o.CreatePasswordReset(ctx, "opr_unknown")
-	require.ErrorIs(t, err, auth.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	code, err := o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
 	old, b := &browser{o: o}, &browser{o: o}

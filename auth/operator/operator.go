@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -27,7 +27,7 @@ type Operator struct {
 	LastSignInAt time.Time // zero: never
 }
 
-var unknownRole = auth.FieldError{Field: "role", Code: "unknown", Detail: "A role is admin, support or viewer."}
+var unknownRole = api.FieldError{Field: "role", Code: "unknown", Detail: "A role is admin, support or viewer."}
 
 // CreateParams are the parameters of [Service.Create].
 type CreateParams struct {
@@ -37,7 +37,7 @@ type CreateParams struct {
 }
 
 // Create adds an operator and appends operator.created. It returns an
-// [*auth.InvalidError] if a parameter is invalid or the address is taken.
+// [*api.InvalidError] if a parameter is invalid or the address is taken.
 func (s *Service) Create(ctx context.Context, p CreateParams) (Operator, error) {
 	if p.Role == "" {
 		p.Role = RoleViewer
@@ -60,18 +60,18 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (Operator, error) 
 // checkAndHash checks the parameters of a new operator and hashes the password.
 // Hashing is slow, so it runs before the Update.
 func checkAndHash(ctx context.Context, p CreateParams) (hash string, err error) {
-	var fields []auth.FieldError
+	var fields []api.FieldError
 	if code, detail := checkEmail(p.Email); code != "" {
-		fields = append(fields, auth.FieldError{Field: "email", Code: code, Detail: detail})
+		fields = append(fields, api.FieldError{Field: "email", Code: code, Detail: detail})
 	}
 	if !p.Role.known() {
 		fields = append(fields, unknownRole)
 	}
 	if code, detail := checkPassword(p.Password, p.Email); code != "" {
-		fields = append(fields, auth.FieldError{Field: "password", Code: code, Detail: detail})
+		fields = append(fields, api.FieldError{Field: "password", Code: code, Detail: detail})
 	}
 	if fields != nil {
-		return "", &auth.InvalidError{Fields: fields}
+		return "", &api.InvalidError{Fields: fields}
 	}
 	return hashPassword(ctx, p.Password)
 }
@@ -93,19 +93,19 @@ func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash str
 	return e, rec, s.appendChange(ctx, tx, "operator.created", rec.operator(e), nil)
 }
 
-// emailFree returns an [*auth.InvalidError] if an operator has the address.
+// emailFree returns an [*api.InvalidError] if an operator has the address.
 func emailFree(ctx context.Context, r store.Reader, email string) error {
 	_, err := r.Entry(ctx, kindEmail, foldEmail(email))
 	switch {
 	case err == nil:
-		return &auth.InvalidError{Fields: []auth.FieldError{{Field: "email", Code: "taken", Detail: "Another operator has this address."}}}
+		return &api.InvalidError{Fields: []api.FieldError{{Field: "email", Code: "taken", Detail: "Another operator has this address."}}}
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	}
 	return err
 }
 
-// Get returns the operator with that ID, or [auth.ErrNotFound].
+// Get returns the operator with that ID, or [api.ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (Operator, error) {
 	e, rec, err := readRecord(ctx, s.st, id)
 	if err != nil {
@@ -121,7 +121,7 @@ type ListParams struct {
 }
 
 // List returns a page of operators in the order in which they were created.
-func (s *Service) List(ctx context.Context, p ListParams) (auth.Page[Operator], error) {
+func (s *Service) List(ctx context.Context, p ListParams) (api.Page[Operator], error) {
 	if p.Limit < 1 || p.Limit > maxPage {
 		p.Limit = maxPage
 	}
@@ -132,5 +132,5 @@ func (s *Service) List(ctx context.Context, p ListParams) (auth.Page[Operator], 
 		}
 		return rec.operator(e), nil
 	})
-	return auth.Page[Operator]{Data: data, HasMore: next != "", NextCursor: next}, err
+	return api.Page[Operator]{Data: data, HasMore: next != "", NextCursor: next}, err
 }

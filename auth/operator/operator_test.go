@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -88,7 +89,7 @@ func TestCreate(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got, op)
 
-	var invalid *auth.InvalidError
+	var invalid *api.InvalidError
 	_, err = o.Create(t.Context(), CreateParams{Email: "ada@example.COM", Password: goodPassword})
 	require.ErrorAs(t, err, &invalid) // addresses are compared without regard to case
 	is.Equal(invalid.Fields[0].Code, "taken")
@@ -100,11 +101,11 @@ func TestCreate(t *testing.T) {
 	} {
 		_, err := o.Create(t.Context(), p)
 		require.ErrorAs(t, err, &invalid)
-		require.ErrorIs(t, err, auth.ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 		is.Equal(invalid.Fields[0].Field, field)
 	}
 	_, err = o.Get(t.Context(), "opr_unknown")
-	require.ErrorIs(t, err, auth.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 
 	types, text := o.events(t)
 	is.Equal(types, []string{"operator.created by operator:opr_boss"})
@@ -173,9 +174,9 @@ func TestUpdate(t *testing.T) {
 
 	password := "password"
 	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Password: &password})
-	require.ErrorIs(t, err, auth.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 	_, err = o.Update(ctx, UpdateParams{ID: "opr_unknown", Role: &viewer})
-	require.ErrorIs(t, err, auth.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 
 	types, text := o.events(t)
 	is.Equal(types, []string{

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // MinPassword is the minimum number of characters in a password; the maximum is
@@ -111,7 +111,7 @@ func parsePHC(s string) (c hashcost.Cost, salt, sum []byte, err error) {
 	return c, salt, sum, nil
 }
 
-// invalidPassword returns an [*auth.InvalidError] about "password" if a new
+// invalidPassword returns an [*api.InvalidError] about "password" if a new
 // password is not allowed.
 func invalidPassword(password, email string) error {
 	if code, detail := checkPassword(password, email); code != "" {
@@ -120,9 +120,9 @@ func invalidPassword(password, email string) error {
 	return nil
 }
 
-// invalidField returns an [*auth.InvalidError] about one field.
+// invalidField returns an [*api.InvalidError] about one field.
 func invalidField(field, code, detail string) error {
-	return &auth.InvalidError{Fields: []auth.FieldError{{Field: field, Code: code, Detail: detail}}}
+	return &api.InvalidError{Fields: []api.FieldError{{Field: field, Code: code, Detail: detail}}}
 }
 
 // checkPassword returns what is wrong with a new password, or two empty

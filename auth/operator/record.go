@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -51,7 +51,7 @@ func (rec record) operator(e store.Entry) Operator {
 func readRecord(ctx context.Context, r store.Reader, id string) (e store.Entry, rec record, err error) {
 	e, err = r.Entry(ctx, kindOperator, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return e, rec, fmt.Errorf("operator %q: %w", id, auth.ErrNotFound)
+		return e, rec, fmt.Errorf("operator %q: %w", id, api.ErrNotFound)
 	}
 	if err != nil {
 		return e, rec, err

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -106,7 +106,7 @@ type EnableSecondFactorParams struct {
 // It returns ten recovery codes, each of which replaces a code once; show them
 // once, because the store has only their digests. It ends all sessions of the
 // operator and sets the cookie of a new one on w. It returns [ErrNoSession],
-// [ErrCredentials], [ErrThrottled], or an [*auth.InvalidError] about "code" or
+// [ErrCredentials], [ErrThrottled], or an [*api.InvalidError] about "code" or
 // "secret".
 func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p EnableSecondFactorParams) (recovery []string, err error) {
 	secret, err := base32Secret.DecodeString(cleanCode(p.Secret))
@@ -153,7 +153,7 @@ func (s *Service) DisableSecondFactor(w http.ResponseWriter, r *http.Request, pa
 
 // RemoveSecondFactor removes the second factor of an operator who has lost it, ends
 // all sessions of the operator, and appends operator.updated. Without a second
-// factor it does nothing. It returns [auth.ErrNotFound] if there is no such operator.
+// factor it does nothing. It returns [api.ErrNotFound] if there is no such operator.
 func (s *Service) RemoveSecondFactor(ctx context.Context, operatorID string) (Operator, error) {
 	return s.change(ctx, operatorID, func(_ store.Tx, rec *record) (changes, error) { return removeSecondFactor(rec) })
 }
@@ -209,7 +209,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 	err = s.st.Update(ctx, func(tx store.Tx) error {
 		in = signedIn{}
 		e, rec, err := readRecord(ctx, tx, id)
-		if errors.Is(err, auth.ErrNotFound) || err == nil && (rec.Disabled || rec.SecondFactor == nil || rec.Generation != generation) {
+		if errors.Is(err, api.ErrNotFound) || err == nil && (rec.Disabled || rec.SecondFactor == nil || rec.Generation != generation) {
 			return ErrNoSession
 		}
 		if err != nil {

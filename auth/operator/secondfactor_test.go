@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -205,7 +206,7 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 		return err
 	}
 	field := func(err error) string {
-		invalid, ok := errors.AsType[*auth.InvalidError](err)
+		invalid, ok := errors.AsType[*api.InvalidError](err)
 		if !ok {
 			return fmt.Sprint(err)
 		}
@@ -247,7 +248,7 @@ func TestRemoveSecondFactor(t *testing.T) {
 	require.HasSuffix(t, text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	_, err = o.RemoveSecondFactor(t.Context(), "opr_unknown")
-	require.ErrorIs(t, err, auth.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 // A link that resets the password does not replace the second factor.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/internal/loopback"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -90,7 +90,7 @@ func (s *Service) loadSession(r *http.Request) (signedIn, error) {
 	}
 	e, rec, err := readRecord(ctx, s.st, id)
 	switch {
-	case errors.Is(err, auth.ErrNotFound):
+	case errors.Is(err, api.ErrNotFound):
 		return signedIn{}, ErrNoSession
 	case err != nil:
 		return signedIn{}, err
@@ -185,7 +185,7 @@ func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
 // ChangePassword sets a new password for the operator who is signed in, if the
 // current password is right. It ends all sessions of the operator and sets the
 // cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials],
-// [ErrThrottled], or an [*auth.InvalidError] about "password".
+// [ErrThrottled], or an [*api.InvalidError] about "password".
 func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current, next string) error {
 	ctx := r.Context()
 	in, err := s.loadSession(r)

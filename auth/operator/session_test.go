@@ -22,6 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -180,7 +181,7 @@ func TestSignOutAppendsItsOwnEvent(t *testing.T) {
 	types, text := o.events(t)
 	is.Equal(types[len(types)-2:], []string{"operator.signed_out by operator:" + ada.ID, "operator.signed_out by operator:opr_boss"})
 	require.NotContains(t, text, "sessions")
-	require.ErrorIs(t, o.SignOutEverywhere(t.Context(), "opr_unknown"), auth.ErrNotFound)
+	require.ErrorIs(t, o.SignOutEverywhere(t.Context(), "opr_unknown"), api.ErrNotFound)
 }
 
 func TestChangePassword(t *testing.T) {
@@ -196,7 +197,7 @@ func TestChangePassword(t *testing.T) {
 	require.ErrorIs(t, change("not the right password", otherPassword), ErrCredentials)
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
-	require.ErrorIs(t, change(goodPassword, "too short"), auth.ErrInvalid)
+	require.ErrorIs(t, change(goodPassword, "too short"), api.ErrInvalid)
 	is.NoErr(change(goodPassword, otherPassword))
 	is.Equal(b.who(), "ada@example.com") // the browser that changed it stays signed in
 	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrCredentials)
@@ -502,8 +503,8 @@ func TestCompleteSetup(t *testing.T) {
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	require.ErrorIs(t, complete(ended, "ada@example.com", goodPassword), ErrSetupCode)
-	require.ErrorIs(t, complete(code, "ada", goodPassword), auth.ErrInvalid)
-	require.ErrorIs(t, complete(code, "ada@example.com", "too short"), auth.ErrInvalid)
+	require.ErrorIs(t, complete(code, "ada", goodPassword), api.ErrInvalid)
+	require.ErrorIs(t, complete(code, "ada@example.com", "too short"), api.ErrInvalid)
 
 	o.now = o.now.Add(setupCodeTTL)
 	require.ErrorIs(t, complete(code, "ada@example.com", goodPassword), ErrSetupCode) // half an hour later

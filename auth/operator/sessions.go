@@ -12,7 +12,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -34,7 +34,7 @@ type Session struct {
 }
 
 // Sessions returns the open sessions of an operator, newest first, at most 50. The
-// one of r is marked as Current. It returns [auth.ErrNotFound] if there is no such
+// one of r is marked as Current. It returns [api.ErrNotFound] if there is no such
 // operator.
 func (s *Service) Sessions(r *http.Request, operatorID string) ([]Session, error) {
 	ctx := r.Context()
@@ -75,13 +75,13 @@ func sessionKey(token string) string {
 }
 
 // EndSession ends one session of an operator immediately, in every process, and
-// appends operator.signed_out. It returns [auth.ErrNotFound] if the operator has no
+// appends operator.signed_out. It returns [api.ErrNotFound] if the operator has no
 // such session.
 func (s *Service) EndSession(ctx context.Context, operatorID, sessionID string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		session, err := tx.Entry(ctx, kindSession, sessionID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && (session.Owner != operatorID || operatorID == "") {
-			return fmt.Errorf("operator: session: %w", auth.ErrNotFound)
+			return fmt.Errorf("operator: session: %w", api.ErrNotFound)
 		}
 		if err != nil {
 			return err

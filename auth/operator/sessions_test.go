@@ -8,8 +8,8 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -30,12 +30,12 @@ func TestSessions(t *testing.T) {
 	is.True(!list[0].Current && list[1].Current)
 	is.Equal([]time.Time{list[0].CreatedAt, list[0].ExpiresAt}, []time.Time{o.now, o.now.Add(sessionLifetime)})
 
-	require.ErrorIs(t, o.EndSession(t.Context(), bob.ID, list[0].ID), auth.ErrNotFound) // of another operator
-	require.ErrorIs(t, o.EndSession(t.Context(), "", list[0].ID), auth.ErrNotFound)
+	require.ErrorIs(t, o.EndSession(t.Context(), bob.ID, list[0].ID), api.ErrNotFound) // of another operator
+	require.ErrorIs(t, o.EndSession(t.Context(), "", list[0].ID), api.ErrNotFound)
 	is.NoErr(o.EndSession(t.Context(), ada.ID, list[0].ID))
 	is.Equal(phone.who(), ErrNoSession.Error())
 	is.Equal(desk.who(), "ada@example.com")
-	require.ErrorIs(t, o.EndSession(t.Context(), ada.ID, list[0].ID), auth.ErrNotFound)
+	require.ErrorIs(t, o.EndSession(t.Context(), ada.ID, list[0].ID), api.ErrNotFound)
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_out by go")
 	require.Contains(t, text, `"address":"198.51.100.7"`)
@@ -51,7 +51,7 @@ func TestSessions(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 0) // expired
 	_, err = o.Sessions(desk.request(), "opr_unknown")
-	require.ErrorIs(t, err, auth.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 // An operator has at most 50 sessions, so that the list is complete.

@@ -78,7 +78,7 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 
 // CompleteSetup creates the first admin from a setup code and sets the cookie
 // of a new session on w. It returns [ErrSetupCode], [ErrAlreadySetUp],
-// [ErrThrottled], or an [*auth.InvalidError] about "email" or "password".
+// [ErrThrottled], or an [*api.InvalidError] about "email" or "password".
 func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, email, password string) (Operator, error) {
 	ctx := r.Context()
 	code = cleanCode(code)

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -133,7 +133,7 @@ func (s *Service) passwordOf(ctx context.Context, email string) (id, hash string
 		return "", "", err
 	}
 	_, rec, err := readRecord(ctx, s.st, e.Owner)
-	if errors.Is(err, auth.ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		return "", dummyHash(), nil
 	}
 	return e.Owner, rec.Password, err

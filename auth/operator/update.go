@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,10 +29,10 @@ type UpdateParams struct {
 // [Service.CreatePasswordReset]. Update appends operator.updated if anything
 // changed.
 //
-// It returns [auth.ErrNotFound], an [*auth.InvalidError], or [ErrLastAdmin].
+// It returns [api.ErrNotFound], an [*api.InvalidError], or [ErrLastAdmin].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Operator, error) {
 	if p.Role != nil && !p.Role.known() {
-		return Operator{}, &auth.InvalidError{Fields: []auth.FieldError{unknownRole}}
+		return Operator{}, &api.InvalidError{Fields: []api.FieldError{unknownRole}}
 	}
 	var hash string
 	if p.Password != nil {
@@ -70,7 +70,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Operator, error) 
 }
 
 // SignOutEverywhere ends all sessions of the operator immediately, in every
-// process, and appends operator.signed_out. It returns [auth.ErrNotFound] if
+// process, and appends operator.signed_out. It returns [api.ErrNotFound] if
 // there is no such operator.
 func (s *Service) SignOutEverywhere(ctx context.Context, id string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {

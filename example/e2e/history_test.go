@@ -20,7 +20,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -237,7 +236,7 @@ func TestSeatsAreLinearizable(t *testing.T) {
 	clock := licensingtest.NewClock()
 	handler := licensing.NewHandler(st, licensing.Options{Now: clock.Now, Limits: licensing.LimitOptions{KeyRate: -1}, Logger: slog.New(slog.DiscardHandler)})
 	seats, lease := int64(seatLimit), int64(leaseTicks*tick/time.Second)
-	l, err := handler.Service().Create(t.Context(), license.CreateParams{
+	l, err := handler.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "n", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: &seats, LeaseSeconds: &lease},
 	})
 	is.NoErr(err)

@@ -20,7 +20,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -81,7 +80,7 @@ func TestProgram(t *testing.T) {
 	}))
 	defer service.Close()
 	service.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
-	l, err := h.Service().Create(t.Context(), license.CreateParams{
+	l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1",
 		Terms: api.Terms{MaxActivations: new(int64(1)), Entitlements: map[string]any{"export": true}},
 	})
@@ -123,7 +122,7 @@ func TestProgram(t *testing.T) {
 	is.Equal(code, 200)
 	gone.Unlock()
 
-	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Please pay invoice 7."})
+	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
 	is.NoErr(err)
 	code, body, _ = try("-key", l.Key) // asks now, and not within the hour
 	is.Equal(code, 403)
@@ -132,7 +131,7 @@ func TestProgram(t *testing.T) {
 	code, _, _ = try()
 	is.Equal(code, 403)
 	gone.Unlock()
-	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	code, _, _ = try()
 	is.Equal(code, 200)
@@ -143,7 +142,7 @@ func TestProgram(t *testing.T) {
 		err := run(t.Context(), []string{"-export", "-url", service.URL, "-keys", keys, "-dir", state}, &out)
 		return out.text.String(), err
 	}
-	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Please pay invoice 8."})
+	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 8."})
 	is.NoErr(err)
 	printed, err := command()
 	is.NoErr(err)
@@ -152,19 +151,19 @@ func TestProgram(t *testing.T) {
 	is.NoErr(os.WriteFile(filepath.Join(state, "next-check"), []byte(passed), 0o600))
 	_, err = command()
 	require.Contains(t, err.Error(), "The license is suspended: Please pay invoice 8.")
-	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	printed, err = command()
 	is.NoErr(err)
 	is.Equal(printed, "the export\n")
 
-	_, err = h.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "other", TakeOver: license.TakeOverOldest})
+	_, err = h.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "other", TakeOver: api.TakeOverOldest})
 	is.NoErr(err)
 	code, _, _ = try("-take-over")
 	is.Equal(code, 200)
 
 	is.NoErr(run(t.Context(), []string{"-uninstall", "-url", service.URL, "-keys", keys, "-dir", state}, io.Discard))
-	page, err := h.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	page, err := h.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 	_, err = os.Stat(filepath.Join(state, "license.json"))

@@ -23,15 +23,14 @@ type Problem struct {
 }
 
 // A FieldError says what is wrong with one parameter, and how to fix it. One of the
-// first four fields identifies it: Field in Go and in the rows of an import, the others
-// in a [Problem]. Code is one of the Field constants.
+// first four fields identifies it: Field in Go, the others in a [Problem].
 type FieldError struct {
-	Field     string `json:"field,omitempty"`     // the path on the wire: "name", "products/0", "metadata/plan"
+	Field     string `json:"-"`                   // the path on the wire: "name", "products/0", "metadata/plan"
 	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901), such as "#/name"
 	Parameter string `json:"parameter,omitempty"` // of the query or the path
 	Header    string `json:"header,omitempty"`
 	Detail    string `json:"detail"` // one sentence for people, without the value given
-	Code      string `json:"code"`   // stable, such as "required" or "too_long"
+	Code      string `json:"code"`   // one of the Field constants
 }
 
 // Error returns the place and the detail.

@@ -3,45 +3,47 @@ package client
 import (
 	"context"
 	"iter"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // ValidateKey returns the verdict on the license with a key; for an unknown
 // key too. It needs no access token. A shipped program uses
 // package program instead.
-func (c *Client) ValidateKey(ctx context.Context, p ValidateKeyParams) (Verdict, error) {
-	return call[Verdict](ctx, c, "POST /license/validate", anonymous, p)
+func (c *Client) ValidateKey(ctx context.Context, p api.ValidateKeyParams) (api.Verdict, error) {
+	return call[api.Verdict](ctx, c, "POST /license/validate", anonymous, p)
 }
 
 // ActivateKey activates a fingerprint on the license with a key. An active
 // fingerprint keeps its activation. A refusal is an [*Error] with the code and
-// the Verdict, such as [CodeActivationLimit] or [CodeNotFound]. It needs no
+// the Verdict, such as [api.VerdictActivationLimit] or [api.CodeNotFound]. It needs no
 // access token.
-func (c *Client) ActivateKey(ctx context.Context, p ActivateKeyParams) (Verdict, error) {
-	return call[Verdict](ctx, c, "POST /license/activate", anonymous, p)
+func (c *Client) ActivateKey(ctx context.Context, p api.ActivateKeyParams) (api.Verdict, error) {
+	return call[api.Verdict](ctx, c, "POST /license/activate", anonymous, p)
 }
 
 // DeactivateKey releases an activation of the license with a key. One that
-// has ended is returned unchanged. It fails with [CodeNotFound],
-// [CodeForbidden] or [CodeSeatHeld]. It needs no access token.
-func (c *Client) DeactivateKey(ctx context.Context, p DeactivateKeyParams) (Activation, error) {
-	return call[Activation](ctx, c, "POST /license/deactivate", anonymous, p)
+// has ended is returned unchanged. It fails with [api.CodeNotFound],
+// [api.CodeForbidden] or [api.CodeSeatHeld]. It needs no access token.
+func (c *Client) DeactivateKey(ctx context.Context, p api.DeactivateKeyParams) (api.Activation, error) {
+	return call[api.Activation](ctx, c, "POST /license/deactivate", anonymous, p)
 }
 
 // ListActivationsOfKey returns the activations of the license with p.Key, if
-// the service allows that: otherwise it fails with [CodeForbidden]. It needs no
+// the service allows that: otherwise it fails with [api.CodeForbidden]. It needs no
 // access token.
-func (c *Client) ListActivationsOfKey(ctx context.Context, p ListActivationsParams) iter.Seq2[Activation, error] {
-	return list[Activation](ctx, c, "POST /license/activation", anonymous, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+func (c *Client) ListActivationsOfKey(ctx context.Context, p api.ListActivationsParams) iter.Seq2[api.Activation, error] {
+	return list[api.Activation](ctx, c, "POST /license/activation", anonymous, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
 // ListActivations returns the activations of a license in the order of their
-// creation. It fails with [CodeNotFound].
-func (c *Client) ListActivations(ctx context.Context, p ListActivationsParams) iter.Seq2[Activation, error] {
-	return list[Activation](ctx, c, "GET /license/{licenseID}/activation", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+// creation. It fails with [api.CodeNotFound].
+func (c *Client) ListActivations(ctx context.Context, p api.ListActivationsParams) iter.Seq2[api.Activation, error] {
+	return list[api.Activation](ctx, c, "GET /license/{licenseID}/activation", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
 // ReleaseActivation ends an activation and frees its seat. One that has ended
-// is returned unchanged. It fails with [CodeNotFound] or [CodeSeatHeld].
-func (c *Client) ReleaseActivation(ctx context.Context, p ReleaseActivationParams) (Activation, error) {
-	return call[Activation](ctx, c, "DELETE /license/{licenseID}/activation/{activationID}", 0, p)
+// is returned unchanged. It fails with [api.CodeNotFound] or [api.CodeSeatHeld].
+func (c *Client) ReleaseActivation(ctx context.Context, p api.ReleaseActivationParams) (api.Activation, error) {
+	return call[api.Activation](ctx, c, "DELETE /license/{licenseID}/activation/{activationID}", 0, p)
 }

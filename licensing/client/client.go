@@ -61,7 +61,7 @@ func New(opts Options) (*Client, error) {
 // Once returns a Client whose calls carry an idempotency key, such as the number of
 // an order: a call that is repeated with the key, by this process or by another,
 // returns the result of the first for 24 hours. Use a key for one call only; with
-// another call it is [CodeIdempotencyKeyReused]. Without Once, a random key covers the
+// another call it is [api.CodeIdempotencyKeyReused]. Without Once, a random key covers the
 // retries of one call. A change that has no idempotency key, such as CreateWebhook, is
 // an error.
 func (c *Client) Once(key string) *Client {

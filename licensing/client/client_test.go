@@ -19,7 +19,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -56,8 +55,8 @@ func newService(t *testing.T, opts licensing.Options) (*client.Client, *licensin
 	return c, h
 }
 
-func atlas(customer string) client.CreateLicenseParams {
-	return client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: customer}
+func atlas(customer string) api.CreateLicenseParams {
+	return api.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: customer}
 }
 
 func TestNewRefusesWrongOptions(t *testing.T) {
@@ -103,9 +102,9 @@ func TestLifeOfALicense(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got, l)
 
-	l, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{
-		ID: l.ID, Name: new("Atlas Solo"), MaxActivations: client.ToNull[int64](), LeaseSeconds: client.To[int64](60),
-		Metadata: client.To(map[string]*string{"order": nil, "region": new("eu")}), IfMatch: []client.Version{l.Version()},
+	l, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{
+		ID: l.ID, Name: new("Atlas Solo"), MaxActivations: api.ToNull[int64](), LeaseSeconds: api.To[int64](60),
+		Metadata: api.To(map[string]*string{"order": nil, "region": new("eu")}), IfMatch: []api.Version{l.Version()},
 	})
 	is.NoErr(err)
 	is.Equal(l.Name, "Atlas Solo")
@@ -114,52 +113,52 @@ func TestLifeOfALicense(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"region": "eu"})
 	is.Equal(l.Entitlements["tier"], "gold") // was not set, and stayed
 
-	l, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{Name: new("Atlas"), ProductID: new("atlas"), CustomerID: new("cus_1")})
+	l, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{Name: new("Atlas"), ProductID: new("atlas"), CustomerID: new("cus_1")})
 	is.NoErr(err)
 	is.Equal(l.Name, "Atlas")
 
-	stale := []client.Version{{Revision: 1, Status: client.LicenseActive}}
-	_, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, IfMatch: stale})
-	require.ErrorIs(t, err, client.CodeStale)
-	l, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, Reason: "invoice 7 is open"})
+	stale := []api.Version{{Revision: 1, Status: api.LicenseActive}}
+	_, err = c.SuspendLicense(ctx, api.MoveLicenseParams{ID: l.ID, IfMatch: stale})
+	require.ErrorIs(t, err, api.CodeStale)
+	l, err = c.SuspendLicense(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "invoice 7 is open"})
 	is.NoErr(err)
-	is.Equal(l.Status, client.LicenseSuspended)
+	is.Equal(l.Status, api.LicenseSuspended)
 	is.Equal(l.StatusReason, "invoice 7 is open")
-	l, err = c.ReinstateLicense(ctx, client.MoveLicenseParams{ID: l.ID})
+	l, err = c.ReinstateLicense(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	l, err = c.RenewLicense(ctx, client.RenewLicenseParams{ID: l.ID, Duration: client.Duration{Years: 1}, From: client.FromExpiry})
+	l, err = c.RenewLicense(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}, From: api.FromExpiry})
 	is.NoErr(err)
 	is.Equal(l.ExpiresAt.UTC(), end.AddDate(1, 0, 0))
 	old := l.Key
-	l, err = c.RekeyLicense(ctx, client.RekeyLicenseParams{ID: l.ID})
+	l, err = c.RekeyLicense(ctx, api.RekeyLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.True(l.Key != old)
 
 	generation := l.Generation
-	l, err = c.VoidFiles(ctx, client.VoidFilesParams{ID: l.ID, Reason: "laptop stolen", IfMatch: []client.Version{l.Version()}})
+	l, err = c.VoidFiles(ctx, api.VoidFilesParams{ID: l.ID, Reason: "laptop stolen", IfMatch: []api.Version{l.Version()}})
 	is.NoErr(err)
 	is.Equal(l.Generation, generation+1)
 
-	v, err := c.ExplainLicense(ctx, client.ExplainLicenseParams{
+	v, err := c.ExplainLicense(ctx, api.ExplainLicenseParams{
 		ID: l.ID, At: end.AddDate(2, 0, 0), ProductID: "borealis", Entitlements: []string{"export", "import"},
 	})
 	is.NoErr(err)
-	var codes []client.Code
+	var codes []api.Code
 	for _, reason := range v.Reasons {
 		codes = append(codes, reason.Code)
 	}
-	is.Equal(codes, []client.Code{client.CodeExpired, client.CodeProductMismatch, client.CodeEntitlementMissing})
+	is.Equal(codes, []api.Code{api.VerdictExpired, api.VerdictProductMismatch, api.VerdictEntitlementMissing})
 
-	l, err = c.RevokeLicense(ctx, client.MoveLicenseParams{ID: l.ID})
+	l, err = c.RevokeLicense(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	_, err = c.ReinstateLicense(ctx, client.MoveLicenseParams{ID: l.ID})
+	_, err = c.ReinstateLicense(ctx, api.MoveLicenseParams{ID: l.ID})
 	e, _ := errors.AsType[*client.Error](err)
 	is.Equal([]string{string(e.Code), e.From, e.To}, []string{"move_forbidden", "revoked", "active"})
 
-	is.NoErr(c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID, IfMatch: []client.Version{l.Version()}}))
-	require.ErrorIs(t, c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound)
+	is.NoErr(c.DeleteLicense(ctx, api.DeleteLicenseParams{ID: l.ID, IfMatch: []api.Version{l.Version()}}))
+	require.ErrorIs(t, c.DeleteLicense(ctx, api.DeleteLicenseParams{ID: l.ID}), api.CodeNotFound)
 	_, err = c.GetLicense(ctx, l.ID)
-	require.ErrorIs(t, err, client.CodeNotFound)
+	require.ErrorIs(t, err, api.CodeNotFound)
 	_, err = c.GetLicense(ctx, "")
 	is.Equal(err.Error(), "GET /license/{licenseID}: ID must be set")
 }
@@ -167,11 +166,11 @@ func TestLifeOfALicense(t *testing.T) {
 func TestErrorsNameTheFields(t *testing.T) {
 	is := is.New(t)
 	c, _ := newService(t, licensing.Options{})
-	_, err := c.CreateLicense(t.Context(), client.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "lic_1", Terms: api.Terms{GraceSeconds: -1}})
+	_, err := c.CreateLicense(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "lic_1", Terms: api.Terms{GraceSeconds: -1}})
 	e, ok := errors.AsType[*client.Error](err)
 	is.True(ok)
 	is.Equal(e.Status, http.StatusUnprocessableEntity)
-	is.Equal(e.Code, client.CodeInvalidParameters)
+	is.Equal(e.Code, api.CodeInvalidParameters)
 	is.True(e.Title != "" && e.Detail != "")
 	is.True(e.RequestID != "")
 	var pointers []string
@@ -191,45 +190,45 @@ func TestCallsWithALicenseKey(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	h, _, _ := newHandler(t, licensing.Options{KeyHolderSeats: true})
-	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
+	l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	is.NoErr(err)
 	c, err := client.New(client.Options{URL: serve(t, h)})
 	is.NoErr(err)
 
-	v, err := c.ValidateKey(ctx, client.ValidateKeyParams{Key: l.Key, ProductID: "atlas", Entitlements: []string{"export"}})
+	v, err := c.ValidateKey(ctx, api.ValidateKeyParams{Key: l.Key, ProductID: "atlas", Entitlements: []string{"export"}})
 	is.NoErr(err)
-	is.Equal(v.Code, client.CodeEntitlementMissing)
+	is.Equal(v.Code, api.VerdictEntitlementMissing)
 	is.Equal(v.License.ID, l.ID)
 	is.Equal(v.License.Key, "")
-	v, err = c.ActivateKey(ctx, client.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1", Name: "Ada's PC", Metadata: map[string]string{"os": "linux"}})
+	v, err = c.ActivateKey(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1", Name: "Ada's PC", Metadata: map[string]string{"os": "linux"}})
 	is.NoErr(err)
 	is.Equal(v.Activation.Name, "Ada's PC")
-	is.Equal(v.Activation.Status, client.ActivationLive)
+	is.Equal(v.Activation.Status, api.ActivationLive)
 
-	_, err = c.ActivateKey(ctx, client.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
-	require.ErrorIs(t, err, client.CodeActivationLimit)
+	_, err = c.ActivateKey(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
+	require.ErrorIs(t, err, api.VerdictActivationLimit)
 	e, _ := errors.AsType[*client.Error](err)
-	is.Equal(e.Verdict.Reasons[0].Code, client.CodeActivationLimit)
-	_, err = c.ActivateKey(ctx, client.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2", TakeOver: "oldest"})
+	is.Equal(e.Verdict.Reasons[0].Code, api.VerdictActivationLimit)
+	_, err = c.ActivateKey(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2", TakeOver: "oldest"})
 	is.NoErr(err)
-	v, err = c.ValidateKey(ctx, client.ValidateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
+	v, err = c.ValidateKey(ctx, api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
-	is.Equal(v.Code, client.CodeEvicted)
+	is.Equal(v.Code, api.VerdictEvicted)
 
 	n := 0
-	for a, err := range c.ListActivationsOfKey(ctx, client.ListActivationsParams{Key: l.Key, Ended: true, Limit: 1}) {
+	for a, err := range c.ListActivationsOfKey(ctx, api.ListActivationsParams{Key: l.Key, Ended: true, Limit: 1}) {
 		is.NoErr(err)
 		is.Equal(a.LicenseID, l.ID)
 		n++
 	}
 	is.Equal(n, 2) // over two pages
-	a, err := c.DeactivateKey(ctx, client.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
+	a, err := c.DeactivateKey(ctx, api.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
 	is.NoErr(err)
-	is.Equal(a.Status, client.ActivationReleased)
+	is.Equal(a.Status, api.ActivationReleased)
 
-	v, err = c.ValidateKey(ctx, client.ValidateKeyParams{Key: "no such key"})
+	v, err = c.ValidateKey(ctx, api.ValidateKeyParams{Key: "no such key"})
 	is.NoErr(err)
-	is.Equal(v.Code, client.CodeNotFound)
+	is.Equal(v.Code, api.CodeNotFound)
 	is.Equal(v.License, nil)
 
 	_, err = c.GetLicense(ctx, l.ID)
@@ -247,52 +246,52 @@ func TestLists(t *testing.T) {
 	other, err := c.CreateLicense(ctx, atlas("cus_2"))
 	is.NoErr(err)
 	seen := map[string]bool{}
-	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{CustomerID: "cus_1", Status: client.LicenseActive, Limit: 2}) {
+	for l, err := range c.ListLicenses(ctx, api.ListLicensesParams{CustomerID: "cus_1", Status: api.LicenseActive, Limit: 2}) {
 		is.NoErr(err)
 		is.Equal(l.CustomerID, "cus_1")
 		seen[l.ID] = true
 	}
 	is.Equal(len(seen), 5)
-	for range c.ListLicenses(ctx, client.ListLicensesParams{Limit: 1}) {
+	for range c.ListLicenses(ctx, api.ListLicensesParams{Limit: 1}) {
 		break // must not panic
 	}
 	failed := false
-	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{Limit: 1000}) {
+	for l, err := range c.ListLicenses(ctx, api.ListLicensesParams{Limit: 1000}) {
 		is.Equal(l.ID, "")
-		require.ErrorIs(t, err, client.CodeInvalidRequest)
+		require.ErrorIs(t, err, api.CodeInvalidRequest)
 		failed = true
 	}
 	is.True(failed)
 
 	for _, fingerprint := range []string{"a", "b", "c"} {
-		_, err := h.Service().Activate(ctx, license.ActivateParams{Key: other.Key, Fingerprint: fingerprint})
+		_, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: other.Key, Fingerprint: fingerprint})
 		is.NoErr(err)
 	}
 	var ids []string
-	for a, err := range c.ListActivations(ctx, client.ListActivationsParams{LicenseID: other.ID, Limit: 2}) {
+	for a, err := range c.ListActivations(ctx, api.ListActivationsParams{LicenseID: other.ID, Limit: 2}) {
 		is.NoErr(err)
 		ids = append(ids, a.ID)
 	}
 	is.Equal(len(ids), 3)
-	a, err := c.ReleaseActivation(ctx, client.ReleaseActivationParams{LicenseID: other.ID, ActivationID: ids[0], Reason: "asked by mail"})
+	a, err := c.ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: other.ID, ActivationID: ids[0], Reason: "asked by mail"})
 	is.NoErr(err)
-	is.Equal(a.Status, client.ActivationReleased)
+	is.Equal(a.Status, api.ActivationReleased)
 
-	_, err = c.ValidateKey(ctx, client.ValidateKeyParams{Key: other.Key, ProductID: "other", Fingerprint: "b"})
+	_, err = c.ValidateKey(ctx, api.ValidateKeyParams{Key: other.Key, ProductID: "other", Fingerprint: "b"})
 	is.NoErr(err)
-	var refusals []client.Refusal
-	for r, err := range c.ListRefusals(ctx, client.ListRefusalsParams{ID: other.ID}) {
+	var refusals []api.Refusal
+	for r, err := range c.ListRefusals(ctx, api.ListRefusalsParams{ID: other.ID}) {
 		is.NoErr(err)
 		refusals = append(refusals, r)
 	}
 	is.Equal(len(refusals), 1)
-	is.Equal(refusals[0].Code, client.CodeProductMismatch)
+	is.Equal(refusals[0].Code, api.VerdictProductMismatch)
 	is.Equal(refusals[0].Count, int64(1))
 	is.Equal(refusals[0].Days[0].Count, int64(1))
 	is.Equal(refusals[0].Recent[0].Fingerprint, "b")
 	is.Equal(refusals[0].Recent[0].Action, "validate")
-	for _, err := range c.ListRefusals(ctx, client.ListRefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
-		require.ErrorIs(t, err, client.CodeNotFound)
+	for _, err := range c.ListRefusals(ctx, api.ListRefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
+		require.ErrorIs(t, err, api.CodeNotFound)
 	}
 }
 
@@ -305,7 +304,7 @@ func TestEventFeed(t *testing.T) {
 		is.NoErr(err)
 	}
 	read := func(after string) (types []string, cursor string) {
-		for page, err := range c.ListEvents(ctx, client.ListEventsParams{After: after, Type: "license.*", Limit: 2}) {
+		for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: after, Type: "license.*", Limit: 2}) {
 			is.NoErr(err)
 			for _, e := range page.Data {
 				types = append(types, e.Type)
@@ -324,15 +323,15 @@ func TestEventFeed(t *testing.T) {
 	is.True(end != "")
 	l, err := c.CreateLicense(ctx, atlas("cus_1"))
 	is.NoErr(err)
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, Name: new("New name")})
+	_, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{ID: l.ID, Name: new("New name")})
 	is.NoErr(err)
 	types, _ = read(end)
 	is.Equal(types, []string{"license.created", "license.updated"})
 
 	// The same cursor at another service, as after a restored backup.
 	restored, _ := newService(t, licensing.Options{})
-	for _, err := range restored.ListEvents(ctx, client.ListEventsParams{After: end}) {
-		require.ErrorIs(t, err, client.CodeCursorGone)
+	for _, err := range restored.ListEvents(ctx, api.ListEventsParams{After: end}) {
+		require.ErrorIs(t, err, api.CodeCursorGone)
 	}
 }
 
@@ -345,14 +344,14 @@ func TestExportAndImport(t *testing.T) {
 		_, err := from.CreateLicense(ctx, atlas("cus_1"))
 		is.NoErr(err)
 	}
-	var rows []client.LicenseRow
-	for row, err := range from.ExportLicenses(ctx, client.ExportLicensesParams{ProductID: "atlas"}) {
+	var rows []api.LicenseRow
+	for row, err := range from.ExportLicenses(ctx, api.ExportLicensesParams{ProductID: "atlas"}) {
 		is.NoErr(err)
 		is.True(row.Key != "")
 		rows = append(rows, row)
 	}
 	is.Equal(len(rows), 3)
-	rows = append(rows, client.LicenseRow{CreateLicenseParams: client.CreateLicenseParams{Name: "n"}})
+	rows = append(rows, api.LicenseRow{CreateLicenseParams: api.CreateLicenseParams{Name: "n"}})
 	want := []string{"created", "created", "created", "refused"}
 	for range 2 {
 		var results []string
@@ -367,7 +366,7 @@ func TestExportAndImport(t *testing.T) {
 	l, err := to.GetLicense(ctx, rows[0].ID)
 	is.NoErr(err)
 	is.Equal(l.Key, rows[0].Key)
-	for range to.ExportLicenses(ctx, client.ExportLicensesParams{}) {
+	for range to.ExportLicenses(ctx, api.ExportLicensesParams{}) {
 		break // must not be reported as an error
 	}
 }
@@ -388,7 +387,7 @@ func TestTokensAndHealth(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(seen, client.Introspection{})
 	_, err = c.IssueToken(ctx, client.IssueTokenParams{Scope: "everything"})
-	require.ErrorIs(t, err, client.CodeInvalidScope)
+	require.ErrorIs(t, err, api.CodeInvalidScope)
 
 	m, err := c.GetMetadata(ctx)
 	is.NoErr(err)
@@ -434,20 +433,20 @@ func TestParametersThatAreNotSent(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	c, _ := newService(t, licensing.Options{})
-	for _, err := range c.ListLicenses(ctx, client.ListLicensesParams{Search: "atlas"}) {
+	for _, err := range c.ListLicenses(ctx, api.ListLicensesParams{Search: "atlas"}) {
 		is.Equal(err.Error(), "GET /license: Search has no place in this request; it must not be set")
 	}
-	for _, err := range c.ListActivations(ctx, client.ListActivationsParams{LicenseID: "lic_1", Key: "k"}) {
+	for _, err := range c.ListActivations(ctx, api.ListActivationsParams{LicenseID: "lic_1", Key: "k"}) {
 		is.Equal(err.Error(), "GET /license/{licenseID}/activation: Key has no place in this request; it must not be set")
 	}
-	_, err := c.Once("order-1").CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://a.example/"})
+	_, err := c.Once("order-1").CreateWebhook(ctx, api.CreateWebhookParams{URL: "https://a.example/"})
 	is.Equal(err.Error(), "POST /webhook: has no idempotency key; call it without Once")
 
 	l, err := c.CreateLicense(ctx, atlas("cus_1"))
 	is.NoErr(err)
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, Name: new("x"), IfMatch: []client.Version{}})
-	require.ErrorIs(t, err, client.CodeStale) // as in Go: no version matches
-	l, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{Match: &client.Match{ProductID: "atlas", CustomerID: "cus_1"}, Name: new("Atlas 2")})
+	_, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{ID: l.ID, Name: new("x"), IfMatch: []api.Version{}})
+	require.ErrorIs(t, err, api.CodeStale) // as in Go: no version matches
+	l, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{Match: &api.Match{ProductID: "atlas", CustomerID: "cus_1"}, Name: new("Atlas 2")})
 	is.NoErr(err)
 	is.Equal(l.Name, "Atlas 2")
 }

@@ -11,23 +11,23 @@ an API client:
 		ClientSecret: os.Getenv("LICENSING_CLIENT_SECRET"),
 	})
 	…
-	l, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"})
+	l, err := c.CreateLicense(ctx, api.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"})
 
 A [Client] has a method for each operation of the API, named after it. It gets
 access tokens by itself and renews each before it ends; concurrent calls share
 one. Lists are iterators, which read page by page:
 
-	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{CustomerID: "cus_1"}) {
+	for l, err := range c.ListLicenses(ctx, api.ListLicensesParams{CustomerID: "cus_1"}) {
 		…
 	}
 
 # Errors
 
-A response that reports a failure is an [*Error], with a stable [Code], the
+A response that reports a failure is an [*Error], with a stable [api.Code], the
 invalid fields, and the ID of the request in the log of the service. A Code is
 an error itself, so that errors.Is finds it:
 
-	if errors.Is(err, client.CodeKeyTaken) { … }
+	if errors.Is(err, api.CodeKeyTaken) { … }
 
 # Retries
 

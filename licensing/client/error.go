@@ -13,7 +13,7 @@ import (
 )
 
 // An Error is a response that reports a failure. errors.Is compares its Code:
-// errors.Is(err, client.CodeStale).
+// errors.Is(err, api.CodeStale).
 type Error struct {
 	api.Problem
 
@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 
 // Is reports whether target is the Code of the error.
 func (e *Error) Is(target error) bool {
-	code, ok := target.(Code)
+	code, ok := target.(api.Code)
 	return ok && code == e.Code
 }
 
@@ -56,8 +56,8 @@ func newError(operation string, resp *http.Response) *Error {
 	e := &Error{}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	var oauth struct {
-		Error       Code   `json:"error"`
-		Description string `json:"error_description"`
+		Error       api.Code `json:"error"`
+		Description string   `json:"error_description"`
 	}
 	isJSON := isJSON(resp.Header)
 	switch {

@@ -40,7 +40,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	order := client.CreateLicenseParams{
+	order := api.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1",
 		Terms: api.Terms{Entitlements: map[string]any{"export": true, "users": 5}},
 	}
@@ -64,13 +64,13 @@ func ExampleClient_ListLicenses() {
 		return
 	}
 	for _, name := range []string{"Atlas Team", "Atlas Solo"} {
-		if _, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+		if _, err := c.CreateLicense(ctx, api.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
 
-	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{CustomerID: "cus_1"}) {
+	for l, err := range c.ListLicenses(ctx, api.ListLicensesParams{CustomerID: "cus_1"}) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -92,16 +92,16 @@ func ExampleClient_UpdateLicense() {
 		fmt.Println(err)
 		return
 	}
-	l, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"})
+	l, err := c.CreateLicense(ctx, api.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.To[int64](10), IfMatch: []client.Version{l.Version()}})
+	_, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To[int64](10), IfMatch: []api.Version{l.Version()}})
 	fmt.Println(err)
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.ToNull[int64](), IfMatch: []client.Version{l.Version()}})
-	fmt.Println(errors.Is(err, client.CodeStale))
+	_, err = c.UpdateLicense(ctx, api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.ToNull[int64](), IfMatch: []api.Version{l.Version()}})
+	fmt.Println(errors.Is(err, api.CodeStale))
 	// Output:
 	// <nil>
 	// true
@@ -117,14 +117,14 @@ func ExampleClient_ListEvents() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+	if _, err := c.CreateLicense(ctx, api.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
 		fmt.Println(err)
 		return
 	}
 
 	var cursor string // from your database
-	for page, err := range c.ListEvents(ctx, client.ListEventsParams{After: cursor, Type: "license.*"}) {
-		if errors.Is(err, client.CodeCursorGone) {
+	for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: cursor, Type: "license.*"}) {
+		if errors.Is(err, api.CodeCursorGone) {
 			cursor = "" // read again from the beginning, and skip known IDs
 			break
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // GetFileKeys returns the public keys of license files as a JSON Web Key Set, for
@@ -16,28 +18,28 @@ func (c *Client) GetFileKeys(ctx context.Context) (json.RawMessage, error) {
 }
 
 // IssueFile returns a license file, which holds the seat of its activation
-// until it expires. It fails with [CodeNotFound], [CodeInvalidParameters] or
+// until it expires. It fails with [api.CodeNotFound], [api.CodeInvalidParameters] or
 // the code of a verdict.
-func (c *Client) IssueFile(ctx context.Context, p IssueFileParams) (LicenseFile, error) {
-	return call[LicenseFile](ctx, c, "POST /license/{licenseID}/file", keyed, p)
+func (c *Client) IssueFile(ctx context.Context, p api.IssueFileParams) (api.LicenseFile, error) {
+	return call[api.LicenseFile](ctx, c, "POST /license/{licenseID}/file", keyed, p)
 }
 
 // IssueFileByKey returns a license file for the license with a key, of at most
 // License.OfflineSeconds. It fails as [Client.IssueFile] does. It needs no access
 // token.
-func (c *Client) IssueFileByKey(ctx context.Context, p IssueFileByKeyParams) (LicenseFile, error) {
-	return call[LicenseFile](ctx, c, "POST /license/file", anonymous, p)
+func (c *Client) IssueFileByKey(ctx context.Context, p api.IssueFileByKeyParams) (api.LicenseFile, error) {
+	return call[api.LicenseFile](ctx, c, "POST /license/file", anonymous, p)
 }
 
 // VoidFiles raises the generation of a license, so that programs which see the
 // next revocation list refuse all files issued so far. Seats stay held until the
-// files expire. It fails with [CodeNotFound] or [CodeStale].
-func (c *Client) VoidFiles(ctx context.Context, p VoidFilesParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/file/void", keyed, p)
+// files expire. It fails with [api.CodeNotFound] or [api.CodeStale].
+func (c *Client) VoidFiles(ctx context.Context, p api.VoidFilesParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/file/void", keyed, p)
 }
 
 // GetFileRevocations returns the revocation list of a product, which
-// licensefile.KeySet.VerifyRevocations verifies. It fails with [CodeNotFound].
+// licensefile.KeySet.VerifyRevocations verifies. It fails with [api.CodeNotFound].
 func (c *Client) GetFileRevocations(ctx context.Context, productID string) (string, error) {
 	type params struct {
 		ProductID string `json:"-" query:"product_id"`

@@ -16,7 +16,7 @@ func (c *Client) GetHealth(ctx context.Context) (Health, error) {
 }
 
 // GetReady reports whether the store of the service answers. It fails with
-// [CodeUnavailable], after retries, if it does not.
+// [api.CodeUnavailable], after retries, if it does not.
 func (c *Client) GetReady(ctx context.Context) (Health, error) {
 	return call[Health](ctx, c, "GET /ready", anonymous, nil)
 }

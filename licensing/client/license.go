@@ -5,17 +5,19 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// CreateLicense adds a license. It fails with [CodeInvalidParameters],
-// [CodeKeyTaken] or [CodeProductForbidden].
-func (c *Client) CreateLicense(ctx context.Context, p CreateLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license", keyed, p)
+// CreateLicense adds a license. It fails with [api.CodeInvalidParameters],
+// [api.CodeKeyTaken] or [api.CodeProductForbidden].
+func (c *Client) CreateLicense(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license", keyed, p)
 }
 
-// GetLicense returns the license with an ID. It fails with [CodeNotFound].
-func (c *Client) GetLicense(ctx context.Context, id string) (License, error) {
-	return call[License](ctx, c, "GET /license/{licenseID}", 0, licenseID{id})
+// GetLicense returns the license with an ID. It fails with [api.CodeNotFound].
+func (c *Client) GetLicense(ctx context.Context, id string) (api.License, error) {
+	return call[api.License](ctx, c, "GET /license/{licenseID}", 0, licenseID{id})
 }
 
 type licenseID struct {
@@ -24,27 +26,27 @@ type licenseID struct {
 
 // ListLicenses returns the selected licenses in the order of their creation.
 // It reads page by page as the loop proceeds. An error ends the loop.
-func (c *Client) ListLicenses(ctx context.Context, p ListLicensesParams) iter.Seq2[License, error] {
-	return list[License](ctx, c, "GET /license", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+func (c *Client) ListLicenses(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
+	return list[api.License](ctx, c, "GET /license", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
-// UpdateLicense changes a license. It fails with [CodeNotFound],
-// [CodeLicenseAmbiguous], [CodeStale], [CodeInvalidParameters] or
-// [CodeProductForbidden].
-func (c *Client) UpdateLicense(ctx context.Context, p UpdateLicenseParams) (License, error) {
+// UpdateLicense changes a license. It fails with [api.CodeNotFound],
+// [api.CodeLicenseAmbiguous], [api.CodeStale], [api.CodeInvalidParameters] or
+// [api.CodeProductForbidden].
+func (c *Client) UpdateLicense(ctx context.Context, p api.UpdateLicenseParams) (api.License, error) {
 	if p.ID != "" {
-		return call[License](ctx, c, "PATCH /license/{licenseID}", keyed, p)
+		return call[api.License](ctx, c, "PATCH /license/{licenseID}", keyed, p)
 	}
 	if p.Match != nil {
 		p.ProductID, p.CustomerID, p.Match = &p.Match.ProductID, &p.Match.CustomerID, nil
 	}
-	return call[License](ctx, c, "PATCH /license", keyed, p)
+	return call[api.License](ctx, c, "PATCH /license", keyed, p)
 }
 
-// DeleteLicense deletes a license. It fails with [CodeNotFound] or
-// [CodeStale]. If a retry finds no license after an attempt of unknown
+// DeleteLicense deletes a license. It fails with [api.CodeNotFound] or
+// [api.CodeStale]. If a retry finds no license after an attempt of unknown
 // outcome, the license counts as deleted.
-func (c *Client) DeleteLicense(ctx context.Context, p DeleteLicenseParams) error {
+func (c *Client) DeleteLicense(ctx context.Context, p api.DeleteLicenseParams) error {
 	_, err := call[struct{}](ctx, c, "DELETE /license/{licenseID}", 0, p)
 	return deleted(err)
 }
@@ -58,45 +60,45 @@ func deleted(err error) error {
 }
 
 // SuspendLicense makes a license invalid until it is reinstated. It fails with
-// [CodeNotFound], [CodeMoveForbidden] or [CodeStale].
-func (c *Client) SuspendLicense(ctx context.Context, p MoveLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/suspend", keyed, p)
+// [api.CodeNotFound], [api.CodeMoveForbidden] or [api.CodeStale].
+func (c *Client) SuspendLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/suspend", keyed, p)
 }
 
 // ReinstateLicense ends a suspension. Its errors are those of
 // [Client.SuspendLicense].
-func (c *Client) ReinstateLicense(ctx context.Context, p MoveLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/reinstate", keyed, p)
+func (c *Client) ReinstateLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/reinstate", keyed, p)
 }
 
 // RevokeLicense makes a license invalid forever. Its errors are those of
 // [Client.SuspendLicense].
-func (c *Client) RevokeLicense(ctx context.Context, p MoveLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/revoke", keyed, p)
+func (c *Client) RevokeLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/revoke", keyed, p)
 }
 
 // RenewLicense moves the end of a license to a later time. In addition to the
-// errors of [Client.SuspendLicense], it fails with [CodeInvalidParameters] if the
+// errors of [Client.SuspendLicense], it fails with [api.CodeInvalidParameters] if the
 // license has no end, or if the new one is not later.
-func (c *Client) RenewLicense(ctx context.Context, p RenewLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/renew", keyed, p)
+func (c *Client) RenewLicense(ctx context.Context, p api.RenewLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/renew", keyed, p)
 }
 
 // TransferLicense gives a license to another customer: with a new key unless KeepKey
 // is set, and without its activations and files.
-func (c *Client) TransferLicense(ctx context.Context, p TransferLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/transfer", keyed, p)
+func (c *Client) TransferLicense(ctx context.Context, p api.TransferLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/transfer", keyed, p)
 }
 
 // RekeyLicense replaces the key of a license. The old key is unknown from then
 // on. In addition to the errors of [Client.SuspendLicense], it fails with
-// [CodeKeyTaken].
-func (c *Client) RekeyLicense(ctx context.Context, p RekeyLicenseParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/rekey", keyed, p)
+// [api.CodeKeyTaken].
+func (c *Client) RekeyLicense(ctx context.Context, p api.RekeyLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/rekey", keyed, p)
 }
 
 // ExplainLicense returns the verdict on a license at any time. It changes
-// nothing. It fails with [CodeNotFound].
-func (c *Client) ExplainLicense(ctx context.Context, p ExplainLicenseParams) (Verdict, error) {
-	return call[Verdict](ctx, c, "GET /license/{licenseID}/verdict", 0, p)
+// nothing. It fails with [api.CodeNotFound].
+func (c *Client) ExplainLicense(ctx context.Context, p api.ExplainLicenseParams) (api.Verdict, error) {
+	return call[api.Verdict](ctx, c, "GET /license/{licenseID}/verdict", 0, p)
 }

@@ -21,7 +21,7 @@ type IssueTokenParams struct {
 
 // IssueToken returns a new access token, for example one with fewer scopes for
 // another program. A Client gets the tokens that it uses by itself. It fails
-// with [CodeInvalidClient] or [CodeInvalidScope].
+// with [api.CodeInvalidClient] or [api.CodeInvalidScope].
 func (c *Client) IssueToken(ctx context.Context, p IssueTokenParams) (Token, error) {
 	return call[Token](ctx, c, "POST /oauth/token", credentials, tokenRequest{"client_credentials", p.Scope})
 }
@@ -69,7 +69,7 @@ type Metadata struct {
 }
 
 // GetMetadata returns the metadata of the authorization server. It fails with
-// [CodeNotFound] if the service does not know its public URL.
+// [api.CodeNotFound] if the service does not know its public URL.
 func (c *Client) GetMetadata(ctx context.Context) (Metadata, error) {
 	return call[Metadata](ctx, c, "GET /.well-known/oauth-authorization-server", anonymous, nil)
 }

@@ -177,7 +177,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 				args = append(args, filled(method.Type().In(i)))
 			}
 			if id == "updateLicense" { // first without an ID, then with one
-				p := args[1].Interface().(client.UpdateLicenseParams)
+				p := args[1].Interface().(api.UpdateLicenseParams)
 				p.ID, p.ProductID, p.CustomerID = "", nil, nil
 				method.Call([]reflect.Value{args[0], reflect.ValueOf(p)})
 				sent := r.take("/license")
@@ -340,15 +340,15 @@ func filled(typ reflect.Type) reflect.Value {
 
 // results are the schemas of responses, and their types.
 var results = map[string]reflect.Type{
-	"License": reflect.TypeFor[client.License](), "LicenseWithKey": reflect.TypeFor[client.License](), "Verdict": reflect.TypeFor[client.Verdict](), "Reason": reflect.TypeFor[client.Reason](),
-	"Activation": reflect.TypeFor[client.Activation](), "Event": reflect.TypeFor[client.Event](), "EventData": reflect.TypeFor[client.EventData](),
-	"EventList": reflect.TypeFor[client.EventPage](), "FieldChange": reflect.TypeFor[client.FieldChange](), "EventFile": reflect.TypeFor[client.EventFile](), "LicenseFile": reflect.TypeFor[client.LicenseFile](), "Webhook": reflect.TypeFor[client.Webhook](),
-	"WebhookWithSecret": reflect.TypeFor[client.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[client.WebhookSecret](),
-	"Delivery": reflect.TypeFor[client.Delivery](), "Attempt": reflect.TypeFor[client.Attempt](), "Row": reflect.TypeFor[client.LicenseRow](),
-	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
+	"License": reflect.TypeFor[api.License](), "LicenseWithKey": reflect.TypeFor[api.License](), "Verdict": reflect.TypeFor[api.Verdict](), "Reason": reflect.TypeFor[api.Reason](),
+	"Activation": reflect.TypeFor[api.Activation](), "Event": reflect.TypeFor[api.Event](), "EventData": reflect.TypeFor[api.EventData](),
+	"EventList": reflect.TypeFor[client.EventPage](), "FieldChange": reflect.TypeFor[api.FieldChange](), "EventFile": reflect.TypeFor[api.EventFile](), "LicenseFile": reflect.TypeFor[api.LicenseFile](), "Webhook": reflect.TypeFor[api.Webhook](),
+	"WebhookWithSecret": reflect.TypeFor[api.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[api.WebhookSecret](),
+	"Delivery": reflect.TypeFor[api.Delivery](), "Attempt": reflect.TypeFor[api.Attempt](), "Row": reflect.TypeFor[api.LicenseRow](),
+	"RowResult": reflect.TypeFor[api.RowResult](), "RowFault": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
-	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[client.FieldError](),
-	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
+	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
+	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 }
 
 // noResult are the schemas without a type of their own.

@@ -77,7 +77,7 @@ func (c *Client) do(ctx context.Context, operation string, f flags, params any, 
 	return c.retry(ctx, f&single == 0, func() error {
 		for {
 			token, err := c.attempt(ctx, r, f, use)
-			if token != "" && !renewed && errors.Is(err, CodeInvalidToken) {
+			if token != "" && !renewed && errors.Is(err, api.CodeInvalidToken) {
 				// The token was revoked, or the service lost it.
 				renewed = true
 				c.tokens.drop(token)

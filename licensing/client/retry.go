@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 const (
@@ -46,7 +48,7 @@ func temporary(err error) (retry, unknown bool) {
 	case http.StatusTooManyRequests:
 		return true, false
 	case http.StatusServiceUnavailable:
-		return true, e.Code != CodeBusy && e.Code != CodeUnavailable && e.Code != CodeTemporarilyUnavailable
+		return true, e.Code != api.CodeBusy && e.Code != api.CodeUnavailable && e.Code != api.CodeTemporarilyUnavailable
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true, true
 	}

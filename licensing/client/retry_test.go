@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 )
 
@@ -137,7 +138,7 @@ func TestRetriesCreateOneLicense(t *testing.T) {
 					is.Equal(r.Header.Get("Idempotency-Key"), key)
 				}
 				n := 0
-				for other, err := range c.ListLicenses(t.Context(), client.ListLicensesParams{}) {
+				for other, err := range c.ListLicenses(t.Context(), api.ListLicensesParams{}) {
 					is.NoErr(err)
 					is.Equal(other.ID, l.ID)
 					n++
@@ -173,7 +174,7 @@ func TestNoRetry(t *testing.T) {
 		return err
 	}
 	webhook := func(ctx context.Context, c *client.Client) error {
-		_, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://example.com"})
+		_, err := c.CreateWebhook(ctx, api.CreateWebhookParams{URL: "https://example.com"})
 		return err
 	}
 	for name, tt := range map[string]struct {
@@ -259,9 +260,9 @@ func TestDeletionAfterALostResponse(t *testing.T) {
 		c, w := newWire(t, nil, lost)
 		l, err := c.CreateLicense(t.Context(), atlas("cus_1"))
 		is.NoErr(err)
-		is.NoErr(c.DeleteLicense(t.Context(), client.DeleteLicenseParams{ID: l.ID}))
+		is.NoErr(c.DeleteLicense(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 		w.faults = []fault{refused}
-		require.ErrorIs(t, c.DeleteLicense(t.Context(), client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound)
+		require.ErrorIs(t, c.DeleteLicense(t.Context(), api.DeleteLicenseParams{ID: l.ID}), api.CodeNotFound)
 	})
 }
 
@@ -286,7 +287,7 @@ func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	_, err = c.CreateLicense(t.Context(), atlas("cus_1"))
 	is.NoErr(err)
 	moved = true
-	_, err = c.ValidateKey(t.Context(), client.ValidateKeyParams{Key: "k"})
+	_, err = c.ValidateKey(t.Context(), api.ValidateKeyParams{Key: "k"})
 	require.ErrorIs(t, err, client.CodeUnexpectedResponse)
 	require.NotContains(t, err.Error(), secret)
 }
@@ -310,7 +311,7 @@ func TestTruncatedExport(t *testing.T) {
 	is.NoErr(err)
 	rows := 0
 	var last error
-	for _, err := range c.ExportLicenses(t.Context(), client.ExportLicensesParams{}) {
+	for _, err := range c.ExportLicenses(t.Context(), api.ExportLicensesParams{}) {
 		if last = err; err == nil {
 			rows++
 		}

@@ -3,18 +3,20 @@ package client
 import (
 	"context"
 	"iter"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // PutPlan creates a plan or replaces all its terms. It fails with
-// [CodeInvalidParameters], [CodeProductForbidden] or, with IfMatch, [CodeStale] or
-// [CodeNotFound].
-func (c *Client) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
-	return call[Plan](ctx, c, "PUT /plan/{planID}", 0, p)
+// [api.CodeInvalidParameters], [api.CodeProductForbidden] or, with IfMatch, [api.CodeStale] or
+// [api.CodeNotFound].
+func (c *Client) PutPlan(ctx context.Context, p api.PutPlanParams) (api.Plan, error) {
+	return call[api.Plan](ctx, c, "PUT /plan/{planID}", 0, p)
 }
 
-// GetPlan returns a plan. It fails with [CodeNotFound].
-func (c *Client) GetPlan(ctx context.Context, id string) (Plan, error) {
-	return call[Plan](ctx, c, "GET /plan/{planID}", 0, planID{id})
+// GetPlan returns a plan. It fails with [api.CodeNotFound].
+func (c *Client) GetPlan(ctx context.Context, id string) (api.Plan, error) {
+	return call[api.Plan](ctx, c, "GET /plan/{planID}", 0, planID{id})
 }
 
 type planID struct {
@@ -23,37 +25,37 @@ type planID struct {
 
 // ListPlans returns the selected plans in the order of their IDs. It reads page by
 // page as the loop proceeds. An error ends the loop.
-func (c *Client) ListPlans(ctx context.Context, p ListPlansParams) iter.Seq2[Plan, error] {
-	return list[Plan](ctx, c, "GET /plan", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+func (c *Client) ListPlans(ctx context.Context, p api.ListPlansParams) iter.Seq2[api.Plan, error] {
+	return list[api.Plan](ctx, c, "GET /plan", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
 // DeletePlan deletes a plan. Licenses keep what they have of it. It fails with
-// [CodeNotFound] or [CodeStale].
-func (c *Client) DeletePlan(ctx context.Context, p DeletePlanParams) error {
+// [api.CodeNotFound] or [api.CodeStale].
+func (c *Client) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
 	_, err := call[struct{}](ctx, c, "DELETE /plan/{planID}", 0, p)
 	return deleted(err)
 }
 
 // ApplyPlan gives a license the terms of a plan, except for its duration. In
 // addition to the errors of [Client.UpdateLicense], it fails with
-// [CodeInvalidParameters] if there is no such plan of the license's product.
-func (c *Client) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, error) {
-	return call[License](ctx, c, "POST /license/{licenseID}/plan", keyed, p)
+// [api.CodeInvalidParameters] if there is no such plan of the license's product.
+func (c *Client) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/{licenseID}/plan", keyed, p)
 }
 
 // Fulfill records what an event says about a purchase, and creates or changes its
 // license. The same events lead to the same license in any order, however often
-// they are sent; At must be set. It fails with [CodeInvalidParameters] or
-// [CodeReferenceTaken]; an API client that is limited to products must set PlanID
-// and gets [CodeProductForbidden] for other plans.
-func (c *Client) Fulfill(ctx context.Context, p FulfillParams) (Fulfillment, error) {
-	return call[Fulfillment](ctx, c, "PUT /fulfillment/{reference}", 0, p)
+// they are sent; At must be set. It fails with [api.CodeInvalidParameters] or
+// [api.CodeReferenceTaken]; an API client that is limited to products must set PlanID
+// and gets [api.CodeProductForbidden] for other plans.
+func (c *Client) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
+	return call[api.Fulfillment](ctx, c, "PUT /fulfillment/{reference}", 0, p)
 }
 
 // GetFulfillment returns what a purchase was last known to be. It fails with
-// [CodeNotFound].
-func (c *Client) GetFulfillment(ctx context.Context, reference string) (Fulfillment, error) {
-	return call[Fulfillment](ctx, c, "GET /fulfillment/{reference}", 0, purchaseReference{reference})
+// [api.CodeNotFound].
+func (c *Client) GetFulfillment(ctx context.Context, reference string) (api.Fulfillment, error) {
+	return call[api.Fulfillment](ctx, c, "GET /fulfillment/{reference}", 0, purchaseReference{reference})
 }
 
 type purchaseReference struct {
@@ -61,8 +63,8 @@ type purchaseReference struct {
 }
 
 // StartTrial creates a license for a trial, or returns that of the customer's
-// earlier trial. It fails with [CodeInvalidParameters] or, if another customer had
-// a trial with one of the subjects, [CodeTrialTaken].
-func (c *Client) StartTrial(ctx context.Context, p StartTrialParams) (Trial, error) {
-	return call[Trial](ctx, c, "POST /license/trial", keyed, p)
+// earlier trial. It fails with [api.CodeInvalidParameters] or, if another customer had
+// a trial with one of the subjects, [api.CodeTrialTaken].
+func (c *Client) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Trial, error) {
+	return call[api.Trial](ctx, c, "POST /license/trial", keyed, p)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 )
 
@@ -28,7 +29,7 @@ func TestTokenSource(t *testing.T) {
 			for range 64 {
 				calls.Go(func() {
 					_, err := c.GetLicense(t.Context(), "lic_00000000000000000000000000")
-					require.ErrorIs(t, err, client.CodeNotFound)
+					require.ErrorIs(t, err, api.CodeNotFound)
 				})
 			}
 			calls.Wait()
@@ -124,7 +125,7 @@ func TestWrongSecret(t *testing.T) {
 		c, err := client.New(client.Options{URL: "http://licensing.test", ClientID: id, ClientSecret: "csk_wrong", HTTPClient: &http.Client{Transport: w}})
 		is.NoErr(err)
 		_, err = c.CreateLicense(t.Context(), atlas("cus_1"))
-		require.ErrorIs(t, err, client.CodeInvalidClient)
+		require.ErrorIs(t, err, api.CodeInvalidClient)
 		is.Equal(w.tokens, 1)
 		require.NotContains(t, err.Error(), "csk_")
 	})

@@ -10,28 +10,15 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // ExportLicenses returns the selected licenses with their keys, as the
 // response arrives. An error ends the loop; without one, the export is
 // complete. Once the first row has arrived, nothing is retried.
-func (c *Client) ExportLicenses(ctx context.Context, p ExportLicensesParams) iter.Seq2[LicenseRow, error] {
-	return stream[LicenseRow](ctx, c, "GET /export/license", 0, p)
-}
-
-// A RowResult is the result of one row of an import.
-type RowResult struct {
-	Line   int64      `json:"line"` // the first row is 1
-	ID     string     `json:"id"`
-	Result string     `json:"result"` // "created", "exists", "refused" or "stopped"
-	Errors []RowError `json:"errors"` // why it was refused
-}
-
-// A RowError describes an invalid field of a row.
-type RowError struct {
-	Field  string `json:"field"`
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
+func (c *Client) ExportLicenses(ctx context.Context, p api.ExportLicensesParams) iter.Seq2[api.LicenseRow, error] {
+	return stream[api.LicenseRow](ctx, c, "GET /export/license", 0, p)
 }
 
 // ImportLicenses adds licenses and returns the result of each row, as the
@@ -40,17 +27,17 @@ type RowError struct {
 // ImportLicenses does not do so by itself. The rows may have 16 MiB as JSON,
 // unless the service has another limit. After 1,000 refused rows the service
 // stops, and the last result is "stopped".
-func (c *Client) ImportLicenses(ctx context.Context, rows []LicenseRow) iter.Seq2[RowResult, error] {
+func (c *Client) ImportLicenses(ctx context.Context, rows []api.LicenseRow) iter.Seq2[api.RowResult, error] {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	for i, row := range rows {
 		if err := encoder.Encode(members(row)); err != nil {
-			return func(yield func(RowResult, error) bool) {
-				yield(RowResult{}, fmt.Errorf("POST /import/license: row %d: %w", i+1, err))
+			return func(yield func(api.RowResult, error) bool) {
+				yield(api.RowResult{}, fmt.Errorf("POST /import/license: row %d: %w", i+1, err))
 			}
 		}
 	}
-	return stream[RowResult](ctx, c, "POST /import/license", single, ndjson(body.Bytes()))
+	return stream[api.RowResult](ctx, c, "POST /import/license", single, ndjson(body.Bytes()))
 }
 
 // ndjson is a body of one JSON object per line.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -80,7 +81,7 @@ func TestVerifyWebhook(t *testing.T) {
 func TestWebhooks(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	received := make(chan client.Event, 10)
+	received := make(chan api.Event, 10)
 	var secret string
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -93,20 +94,20 @@ func TestWebhooks(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	c, h := newService(t, licensing.Options{Webhooks: webhook.Options{AllowPrivate: true}})
-	hook, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: receiver.URL, Types: []string{"license.*"}})
+	hook, err := c.CreateWebhook(ctx, api.CreateWebhookParams{URL: receiver.URL, Types: []string{"license.*"}})
 	is.NoErr(err)
 	secret = hook.Secret
-	hook, err = c.RotateWebhook(ctx, client.RotateWebhookParams{ID: hook.ID, OverlapSeconds: new(int64(60))})
+	hook, err = c.RotateWebhook(ctx, api.RotateWebhookParams{ID: hook.ID, OverlapSeconds: new(int64(60))})
 	is.NoErr(err)
 	is.Equal(len(hook.Secrets), 2) // the old secret still verifies
 
 	d, err := c.TestWebhook(ctx, hook.ID)
 	is.NoErr(err)
-	is.Equal(d.Status, client.DeliveryPending)
+	is.Equal(d.Status, api.DeliveryPending)
 	l, err := c.CreateLicense(ctx, atlas("cus_1"))
 	is.NoErr(err)
 	run(t, h)
-	got := map[string]client.Event{}
+	got := map[string]api.Event{}
 	for range 2 {
 		e := <-received
 		got[e.Type] = e
@@ -117,21 +118,21 @@ func TestWebhooks(t *testing.T) {
 	is.Equal(got["webhook.test"].ID, d.EventID)
 
 	list := 0
-	for range c.ListDeliveries(ctx, client.ListDeliveriesParams{WebhookID: hook.ID, Limit: 1}) {
+	for range c.ListDeliveries(ctx, api.ListDeliveriesParams{WebhookID: hook.ID, Limit: 1}) {
 		list++
 	}
 	is.Equal(list, 2)
-	w, err := c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Types: &[]string{}, Status: new(client.WebhookPaused)})
+	w, err := c.UpdateWebhook(ctx, api.UpdateWebhookParams{ID: hook.ID, Types: &[]string{}, Status: new(api.WebhookPaused)})
 	is.NoErr(err)
-	is.Equal(w.Status, client.WebhookPaused)
+	is.Equal(w.Status, api.WebhookPaused)
 	is.Equal(w.Types, []string{})
-	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: new(client.WebhookActive), ResumeFrom: client.ResumeFromNow})
+	w, err = c.UpdateWebhook(ctx, api.UpdateWebhookParams{ID: hook.ID, Status: new(api.WebhookActive), ResumeFrom: api.ResumeFromNow})
 	is.NoErr(err)
 	require.Greater(t, w.SkippedEvents, 0) // that of the change before
-	other, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://other.example/"})
+	other, err := c.CreateWebhook(ctx, api.CreateWebhookParams{URL: "https://other.example/"})
 	is.NoErr(err)
 	var ids []string
-	for w, err := range c.ListWebhooks(ctx, client.ListWebhooksParams{Limit: 1}) {
+	for w, err := range c.ListWebhooks(ctx, api.ListWebhooksParams{Limit: 1}) {
 		is.NoErr(err)
 		ids = append(ids, w.ID)
 	}
@@ -139,5 +140,5 @@ func TestWebhooks(t *testing.T) {
 	is.Equal(ids, slices.Sorted(slices.Values([]string{hook.ID, other.ID})))
 	is.NoErr(c.DeleteWebhook(ctx, hook.ID))
 	_, err = c.GetWebhook(ctx, hook.ID)
-	require.ErrorIs(t, err, client.CodeNotFound)
+	require.ErrorIs(t, err, api.CodeNotFound)
 }

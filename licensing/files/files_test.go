@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -221,7 +222,7 @@ func TestRetiredKeysLeaveTheSet(t *testing.T) {
 	_, err = f.RetireKey(t.Context(), ids[1])
 	require.ErrorIs(t, err, files.ErrKeyState) // active
 	_, err = f.RetireKey(t.Context(), "unknown")
-	require.ErrorIs(t, err, files.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	_, err = f.RetireKey(t.Context(), ids[2]) // next
 	is.NoErr(err)
 	is.Equal(f.states(), "retired active retired next")
@@ -250,7 +251,7 @@ func TestCondemnedKeysAreReplaced(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(f.states(), "compromised active compromised next")
 	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: "unknown"})
-	require.ErrorIs(t, err, files.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	is.Equal(f.events(), "created created rotated compromised created compromised created")
 }
 

@@ -21,7 +21,7 @@ type listedLicense struct{ productID, licenseID string }
 // a license on the list of its product is signed, and its sequence stored, every five
 // seconds at most.
 //
-// It returns an error for which [ErrNotFound] of package license is true if there is no
+// It returns an error for which [api.ErrNotFound] of package license is true if there is no
 // license of the product, and the errors of [Service.SignRevocations].
 func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (string, error) {
 	refused, changed, err := s.revoked(ctx, productID, licenseID)

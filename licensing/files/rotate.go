@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -126,14 +127,14 @@ type CondemnKeyParams struct {
 // Programs that pin the keys accept what a compromised key signed until they
 // see a list of [Service.SignRevocations], which a later key signs.
 //
-// It returns [ErrNotFound] and, for the active key, [ErrNoNextKey] or
+// It returns [api.ErrNotFound] and, for the active key, [ErrNoNextKey] or
 // [ErrNoPrivateKey].
 func (s *Service) CondemnKey(ctx context.Context, p CondemnKeyParams) (k Key, err error) {
 	var condemned record
 	err = s.edit(ctx, func(e *edit) error {
 		rec := e.ring.byID(p.ID)
 		if rec == nil {
-			return ErrNotFound
+			return api.ErrNotFound
 		}
 		condemned = *rec
 		switch rec.State {
@@ -161,7 +162,7 @@ func (s *Service) CondemnKey(ctx context.Context, p CondemnKeyParams) (k Key, er
 
 // RetireKey removes a key from the key set and returns it: one that no longer
 // signs, once all its files have expired, or a next one that is not wanted.
-// Programs that pin the key keep trusting it. It returns [ErrNotFound], or
+// Programs that pin the key keep trusting it. It returns [api.ErrNotFound], or
 // [ErrKeyState] for a key that is active or no longer published.
 func (s *Service) RetireKey(ctx context.Context, id string) (k Key, err error) {
 	var retired record
@@ -169,7 +170,7 @@ func (s *Service) RetireKey(ctx context.Context, id string) (k Key, err error) {
 		rec := e.ring.byID(id)
 		switch {
 		case rec == nil:
-			return ErrNotFound
+			return api.ErrNotFound
 		case rec.State != KeyVerify && rec.State != KeyNext:
 			return fmt.Errorf("%w: it is %s", ErrKeyState, rec.State)
 		}

@@ -10,15 +10,12 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Errors of this package; test for them with [errors.Is].
 var (
-	ErrNotFound = api.ErrNotFound
-
 	// ErrKeyState means that the state of the key does not allow the change.
 	ErrKeyState = errors.New("files: the state of the signing key does not allow this change")
 

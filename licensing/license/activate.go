@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,11 +22,11 @@ import (
 // use, existing activations stay, and no new one is admitted, not even with
 // TakeOver.
 //
-// Activate returns a [*DeniedError] if the license does not allow the
-// activation, a [*SeatHeldError] if a license file holds the seat to take over,
-// or an [*InvalidError]. Events carry the Caller's Actor, or
+// Activate returns a [*api.DeniedError] if the license does not allow the
+// activation, a [*api.SeatHeldError] if a license file holds the seat to take over,
+// or an [*api.InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
-func (s *Service) Activate(ctx context.Context, p ActivateParams) (v VerdictWithFile, err error) {
+func (s *Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v VerdictWithFile, err error) {
 	if err := invalidFields(checkActivate(p)); err != nil {
 		return VerdictWithFile{}, err
 	}
@@ -35,8 +36,8 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (v VerdictWith
 	}
 	holder := s.asHolder()
 	defer func() {
-		if denied, ok := errors.AsType[*DeniedError](err); ok {
-			s.observe(ctx, denied.Verdict, RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint})
+		if denied, ok := errors.AsType[*api.DeniedError](err); ok {
+			s.observe(ctx, denied.Verdict, api.RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint})
 		}
 	}()
 	find := func(r store.Reader, now time.Time) (facts, error) { return holder.admit(ctx, r, p, now) }
@@ -51,7 +52,7 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (v VerdictWith
 }
 
 // activateAll calls activate until there is a result.
-func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (VerdictWithFile, error) {
+func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk) (VerdictWithFile, error) {
 	for {
 		v, more, err := s.activate(ctx, find, p, ask)
 		if err != nil || !more {
@@ -63,7 +64,7 @@ func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.
 // activate creates or renews an activation in one Update, and holds it for the
 // file that ask asks for, if any. If more is true, it has only ended a batch of
 // activations whose leases have ended; call it again.
-func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v VerdictWithFile, more bool, err error) {
+func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk) (v VerdictWithFile, more bool, err error) {
 	var refused error // after which the number of seats that was counted again is stored
 	err = s.write(ctx, func(tx *transaction) error {
 		v, more, refused = VerdictWithFile{}, false, nil
@@ -73,7 +74,7 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 		}
 		if p.Fingerprint != "" {
 			more, err = s.ensureSeat(ctx, tx, *p, ask, &f)
-			if f.recount && (errors.Is(err, ErrDenied) || errors.Is(err, ErrSeatHeld)) {
+			if f.recount && (errors.Is(err, api.ErrDenied) || errors.Is(err, api.ErrSeatHeld)) {
 				refused = err
 				return putSeats(ctx, tx, f.license.ID, f.count)
 			}
@@ -89,7 +90,7 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 			return err
 		}
 		if o.refused != nil && ask.issue {
-			return &NoFileError{*o.refused} // no seat without the file
+			return &api.NoFileError{Reason: *o.refused} // no seat without the file
 		}
 		return s.commit(ctx, tx, &f, &v, o)
 	})
@@ -97,7 +98,7 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 }
 
 // ensureSeat renews the seat of the fingerprint or, if it has none, takes one.
-func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p ActivateParams, ask *fileAsk, f *facts) (more bool, err error) {
+func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p api.ActivateKeyParams, ask *fileAsk, f *facts) (more bool, err error) {
 	if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
 		return false, err
 	}
@@ -110,19 +111,19 @@ func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p ActivatePar
 	return false, s.keepSeat(ctx, tx, p, f)
 }
 
-func checkActivate(p ActivateParams) []FieldError {
+func checkActivate(p api.ActivateKeyParams) []api.FieldError {
 	broken := checkTags(p)
 	_, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
-	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !record.IsID("act", p.TakeOver) {
-		broken = append(broken, FieldError{Field: "take_over", Code: CodeUnknown, Detail: `must be "oldest" or the id of an activation`})
+	if p.TakeOver != "" && p.TakeOver != api.TakeOverOldest && !record.IsID("act", p.TakeOver) {
+		broken = append(broken, api.FieldError{Field: "take_over", Code: api.FieldUnknown, Detail: `must be "oldest" or the id of an activation`})
 	}
 	return broken
 }
 
 // admit finds the license and checks everything an activation needs except a
 // free seat.
-func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (facts, error) {
+func (s *Service) admit(ctx context.Context, r store.Reader, p api.ActivateKeyParams, now time.Time) (facts, error) {
 	q := question{productID: p.ProductID, customerID: p.CustomerID, builtAt: timeOrZero(p.BuiltAt)}
 	f, err := s.findByKey(ctx, r, p.Key, q, now)
 	if err != nil {
@@ -131,20 +132,20 @@ func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, n
 	return admitted(q, f)
 }
 
-// admitted returns f if the license is valid, otherwise a [*DeniedError].
+// admitted returns f if the license is valid, otherwise a [*api.DeniedError].
 func admitted(q question, f facts) (facts, error) {
 	v, err := evaluate(q, f)
 	if err != nil {
 		return facts{}, err
 	}
 	if !v.Valid {
-		return facts{}, &DeniedError{Verdict: v}
+		return facts{}, &api.DeniedError{Verdict: v}
 	}
 	return f, nil
 }
 
 // keepSeat renews the active activation of the fingerprint.
-func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *facts) error {
+func (s *Service) keepSeat(ctx context.Context, tx *transaction, p api.ActivateKeyParams, f *facts) error {
 	changed := f.renewSeat()
 	kept := f.seat
 	if p.Name != "" && p.Name != kept.Name {
@@ -162,7 +163,7 @@ func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParam
 
 // takeSeat creates an activation for the fingerprint, freeing a seat first
 // if it must. If more is true, it has ended a batch of activations instead.
-func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *facts) (more bool, err error) {
+func (s *Service) takeSeat(ctx context.Context, tx *transaction, p api.ActivateKeyParams, f *facts) (more bool, err error) {
 	var counted bool
 	if f.count, counted, err = seatCount(ctx, tx, f.license.ID); err != nil {
 		return false, err
@@ -206,7 +207,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 	if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
 		return false, err
 	}
-	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, EventData{}); err != nil {
+	if err := s.appendSeat(ctx, tx, api.EventActivationCreated, f.license, f.seat, api.EventData{}); err != nil {
 		return false, err
 	}
 	swept, err := sweep(ctx, tx, f.license)
@@ -226,7 +227,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 		return denied
 	}
 	var victim record.Activation
-	if takeOver == TakeOverOldest {
+	if takeOver == api.TakeOverOldest {
 		oldest, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: f.at, Limit: 1})
 		if err != nil {
 			return err
@@ -237,15 +238,15 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 		if victim, err = record.ReadActivation(oldest[0]); err != nil {
 			return err
 		}
-	} else if victim, err = seat(ctx, tx, f.license.ID, takeOver); errors.Is(err, ErrNotFound) {
+	} else if victim, err = seat(ctx, tx, f.license.ID, takeOver); errors.Is(err, api.ErrNotFound) {
 		return denied
 	} else if err != nil {
 		return err
 	}
-	if activationStatusAt(victim, f.at) != ActivationLive {
+	if activationStatusAt(victim, f.at) != api.ActivationLive {
 		return denied
 	}
-	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false, f.fingerprint); err != nil {
+	if err := s.endSeat(ctx, tx, f.license, &victim, api.ActivationEvicted, "", false, f.fingerprint); err != nil {
 		return err
 	}
 	f.count--
@@ -254,7 +255,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 
 // deniedFull returns the error for a license that is valid but has no free
 // seat.
-func (f facts) deniedFull() (*DeniedError, error) {
+func (f facts) deniedFull() (*api.DeniedError, error) {
 	l, err := fromRecord(f.license, f.at)
 	if err != nil {
 		return nil, err
@@ -262,5 +263,5 @@ func (f facts) deniedFull() (*DeniedError, error) {
 	l.Key, l.Reference = "", ""
 	v := deny(fullReason(f.license))
 	v.License, v.RecheckAfter = &l, seconds(f.recheck)
-	return &DeniedError{Verdict: v}, nil
+	return &api.DeniedError{Verdict: v}, nil
 }

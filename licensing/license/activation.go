@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // activationStatusAt derives the status of a stored activation. The store's
 // LiveAt filter applies the same rule.
-func activationStatusAt(a record.Activation, at time.Time) ActivationStatus {
+func activationStatusAt(a record.Activation, at time.Time) api.ActivationStatus {
 	switch {
 	case !a.EndedAt.IsZero():
-		return ActivationStatus(a.EndReason)
+		return api.ActivationStatus(a.EndReason)
 	case !a.LeaseEndsAt.IsZero() && !at.Before(a.LeaseEndsAt):
-		return ActivationLeaseEnded
+		return api.ActivationLeaseEnded
 	}
-	return ActivationLive
+	return api.ActivationLive
 }
 
 // activationAt converts a stored activation to its state at an instant.
-func activationAt(a record.Activation, at time.Time) (Activation, error) {
-	out := Activation{
+func activationAt(a record.Activation, at time.Time) (api.Activation, error) {
+	out := api.Activation{
 		Object:      "activation",
 		ID:          a.ID,
 		LicenseID:   a.LicenseID,
@@ -39,27 +40,27 @@ func activationAt(a record.Activation, at time.Time) (Activation, error) {
 		CreatedAt:   a.CreatedAt,
 		LastSeenAt:  a.LastSeenAt,
 	}
-	if out.Status == ActivationLeaseEnded {
+	if out.Status == api.ActivationLeaseEnded {
 		out.EndedAt = nil // a later activation that took the seat may have set it
 	}
 	if out.EndedAt != nil && a.HeldUntil.After(at) {
 		out.OfflineUntil = out.HeldUntil
 	}
 	if err := decode(a.Metadata, &out.Metadata); err != nil {
-		return Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)
+		return api.Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)
 	}
 	return out, nil
 }
 
 // ListActivations returns a page of a license's activations, oldest first.
-// Ended activations are kept for at least 30 days. It returns [ErrNotFound],
-// an [*InvalidError] or [ErrForbidden]. Cursors work as in [Service.List].
-func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
+// Ended activations are kept for at least 30 days. It returns [api.ErrNotFound],
+// an [*api.InvalidError] or [api.ErrForbidden]. Cursors work as in [Service.List].
+func (s *Service) ListActivations(ctx context.Context, p api.ListActivationsParams) (api.Page[api.Activation], error) {
 	if err := check(p); err != nil {
-		return Page[Activation]{}, err
+		return api.Page[api.Activation]{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	var page Page[Activation]
+	var page api.Page[api.Activation]
 	err := s.read(ctx, func(r store.Reader) error {
 		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 		if err != nil {
 			return err
 		}
-		page = Page[Activation]{Data: make([]Activation, 0, len(rows))}
+		page = api.Page[api.Activation]{Data: make([]api.Activation, 0, len(rows))}
 		if len(rows) > p.Limit {
 			rows = rows[:p.Limit]
 			at.after.ID = rows[p.Limit-1].ID
@@ -100,7 +101,7 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 		return nil
 	})
 	if err != nil {
-		return Page[Activation]{}, fmt.Errorf("list activations: %w", err)
+		return api.Page[api.Activation]{}, fmt.Errorf("list activations: %w", err)
 	}
 	return page, nil
 }
@@ -110,22 +111,22 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
 	switch {
 	case (id == "") == (key == ""):
-		return record.License{}, Invalid("license_id", CodeRequired, "name the license by its id or its key")
+		return record.License{}, api.Invalid("license_id", api.FieldRequired, "name the license by its id or its key")
 	case id != "":
 		return s.find(ctx, r, id)
 	case !s.opts.KeyHolderSeats:
-		return record.License{}, ErrForbidden
+		return record.License{}, api.ErrForbidden
 	}
 	rec, ok, err := s.byKey(ctx, r, key)
 	if err == nil && !ok {
-		err = fmt.Errorf("license: %w", ErrNotFound)
+		err = fmt.Errorf("license: %w", api.ErrNotFound)
 	}
 	return rec, err
 }
 
-// seat returns the activation of a license with that id, or [ErrNotFound].
+// seat returns the activation of a license with that id, or [api.ErrNotFound].
 func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Activation, error) {
-	missing := fmt.Errorf("activation: %w", ErrNotFound)
+	missing := fmt.Errorf("activation: %w", api.ErrNotFound)
 	if !record.IsID("act", id) {
 		return record.Activation{}, missing
 	}

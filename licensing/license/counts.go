@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -15,7 +16,7 @@ type Counts struct {
 	At    time.Time
 	Total int64
 	// ByStatus counts licenses by status.
-	ByStatus map[Status]int64
+	ByStatus map[api.LicenseStatus]int64
 	// Expiring counts licenses that are neither suspended nor revoked and
 	// expire within [ExpiringSoon] after At.
 	Expiring int64
@@ -34,7 +35,7 @@ const ExpiringSoon = 30 * 24 * time.Hour
 // Exact counts are kept in memory for up to 20 times as long as counting took,
 // and until this process changes a license. Other processes' changes can be missing
 // for that long.
-func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
+func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (Counts, error) {
 	p.Limit, p.Cursor, p.NewestFirst = 0, "", false
 	if err := check(p); err != nil {
 		return Counts{}, err
@@ -54,8 +55,8 @@ func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
 }
 
 // countRead counts licenses by reading them.
-func (s *Service) countRead(ctx context.Context, p ListParams) (Counts, error) {
-	c := Counts{At: s.now(), ByStatus: map[Status]int64{}}
+func (s *Service) countRead(ctx context.Context, p api.ListLicensesParams) (Counts, error) {
+	c := Counts{At: s.now(), ByStatus: map[api.LicenseStatus]int64{}}
 	soon := store.TimeRange{From: c.At.Add(time.Millisecond), Before: c.At.Add(ExpiringSoon + time.Millisecond)}
 	add := func(row store.License) {
 		c.Total++
@@ -96,7 +97,7 @@ func (s *Service) countRead(ctx context.Context, p ListParams) (Counts, error) {
 }
 
 // countAll counts licenses by indexes, on one snapshot.
-func (s *Service) countAll(ctx context.Context, p ListParams) (c Counts, err error) {
+func (s *Service) countAll(ctx context.Context, p api.ListLicensesParams) (c Counts, err error) {
 	now := s.now()
 	products := []string{p.ProductID}
 	if p.ProductID != "" && !s.sees(p.ProductID) {
@@ -105,7 +106,7 @@ func (s *Service) countAll(ctx context.Context, p ListParams) (c Counts, err err
 		products = s.products()
 	}
 	err = s.read(ctx, func(r store.Reader) error {
-		c = Counts{At: now, ByStatus: map[Status]int64{}}
+		c = Counts{At: now, ByStatus: map[api.LicenseStatus]int64{}}
 		for _, p.ProductID = range products {
 			if err := c.add(ctx, r, p); err != nil {
 				return err
@@ -119,8 +120,8 @@ func (s *Service) countAll(ctx context.Context, p ListParams) (c Counts, err err
 // add adds the licenses that p selects. No index counts the active ones. They are
 // those with that state without the expired and the scheduled ones; a license
 // starts before it expires, so none is both.
-func (c *Counts) add(ctx context.Context, r store.Reader, p ListParams) (err error) {
-	count := func(p ListParams, state store.State) (n int64) {
+func (c *Counts) add(ctx context.Context, r store.Reader, p api.ListLicensesParams) (err error) {
+	count := func(p api.ListLicensesParams, state store.State) (n int64) {
 		if err != nil {
 			return 0
 		}
@@ -132,16 +133,16 @@ func (c *Counts) add(ctx context.Context, r store.Reader, p ListParams) (err err
 		}
 		return numbers[0]
 	}
-	of := map[Status]int64{}
+	of := map[api.LicenseStatus]int64{}
 	wanted := p.Status
-	for _, p.Status = range []Status{StatusSuspended, StatusRevoked, StatusExpired, StatusScheduled} {
-		if parts := p.Status == StatusExpired || p.Status == StatusScheduled; wanted == "" || wanted == p.Status || wanted == StatusActive && parts {
+	for _, p.Status = range []api.LicenseStatus{api.LicenseSuspended, api.LicenseRevoked, api.LicenseExpired, api.LicenseScheduled} {
+		if parts := p.Status == api.LicenseExpired || p.Status == api.LicenseScheduled; wanted == "" || wanted == p.Status || wanted == api.LicenseActive && parts {
 			of[p.Status] = count(p, "")
 		}
 	}
 	p.Status = ""
-	if wanted == "" || wanted == StatusActive {
-		of[StatusActive] = count(p, store.StateActive) - of[StatusExpired] - of[StatusScheduled]
+	if wanted == "" || wanted == api.LicenseActive {
+		of[api.LicenseActive] = count(p, store.StateActive) - of[api.LicenseExpired] - of[api.LicenseScheduled]
 	}
 	if wanted == "" {
 		past := c.At.Add(time.Millisecond)

@@ -6,34 +6,35 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Create adds a license and appends a license.created event. It returns an
-// [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or the error of
+// [*api.InvalidError], [api.ErrProductForbidden], [api.ErrKeyTaken], or the error of
 // Options.BeforeCreate.
-func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
+func (s *Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
 	if err := s.prepare(ctx, &p); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	return s.create(ctx, p)
 }
 
 // create is Create after Options.BeforeCreate.
-func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
+func (s *Service) create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
 	if err := s.checkFields(&p); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
-	var created License
+	var created api.License
 	err := s.write(ctx, func(tx *transaction) (err error) {
 		rec := newRecord(tx.now)
 		writeFields(p, &rec)
-		created, err = s.add(ctx, tx, rec, p, EventData{})
+		created, err = s.add(ctx, tx, rec, p, api.EventData{})
 		return err
 	})
 	if err != nil {
-		return License{}, fmt.Errorf("create license: %w", err)
+		return api.License{}, fmt.Errorf("create license: %w", err)
 	}
 	return s.shown(created), nil
 }
@@ -51,12 +52,12 @@ func newRecord(now time.Time) record.License {
 }
 
 // add writes a new record with the checked fields of p, and appends the event.
-func (s *Service) add(ctx context.Context, tx *transaction, rec record.License, p CreateParams, data EventData) (License, error) {
+func (s *Service) add(ctx context.Context, tx *transaction, rec record.License, p api.CreateLicenseParams, data api.EventData) (api.License, error) {
 	l := fromParts(rec, p.Entitlements, p.Metadata, tx.now)
 	if err := tx.CreateLicenses(ctx, rec.Row()); errors.Is(err, store.ErrExists) {
-		return License{}, ErrKeyTaken
+		return api.License{}, api.ErrKeyTaken
 	} else if err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
-	return l, s.append(ctx, tx, EventLicenseCreated, l, data)
+	return l, s.append(ctx, tx, api.EventLicenseCreated, l, data)
 }

@@ -12,14 +12,15 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // fields returns the fields that err complains about, with their codes.
 func fields(t *testing.T, err error) map[string]string {
 	t.Helper()
-	var invalid *license.InvalidError
-	if !errors.As(err, &invalid) || !errors.Is(err, license.ErrInvalid) {
+	var invalid *api.InvalidError
+	if !errors.As(err, &invalid) || !errors.Is(err, api.ErrInvalid) {
 		t.Fatalf("got error %v, want an InvalidError", err)
 	}
 	out := map[string]string{}
@@ -40,7 +41,7 @@ func TestCreateWithThreeFields(t *testing.T) {
 
 	is.Equal(l.Object, "license")
 	require.HasPrefix(t, l.ID, "lic_")
-	is.Equal(l.Status, license.StatusActive)
+	is.Equal(l.Status, api.LicenseActive)
 	_, ok := license.ParseKey(l.Key)
 	is.True(ok)                        // a key was made
 	is.Equal(l.ExpiresAt, nil)         // it never ends
@@ -57,7 +58,7 @@ func TestCreateWithThreeFields(t *testing.T) {
 	is.Equal(read, l)
 
 	e, data := f.lastEvent(t)
-	is.Equal(e.Type, license.EventLicenseCreated)
+	is.Equal(e.Type, api.EventLicenseCreated)
 	is.Equal(e.Subject, l.ID)
 	is.Equal(e.ProductID, l.ProductID)
 	is.Equal(e.CustomerID, l.CustomerID)
@@ -77,7 +78,7 @@ func TestCreateWithEveryField(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	zone := time.FixedZone("", 2*60*60)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Key = "LEGACY-0000-1111-abcd"
 		p.StartsAt = ptr(time.Date(2026, 1, 1, 2, 0, 0, 123_999_999, zone))
 		p.ExpiresAt = ptr(time.Date(2027, 1, 1, 2, 0, 0, 0, zone))
@@ -104,36 +105,36 @@ func TestCreateRefuses(t *testing.T) {
 		many[strings.Repeat("x", i+1)] = ""
 	}
 	for name, test := range map[string]struct {
-		edit func(*license.CreateParams)
+		edit func(*api.CreateLicenseParams)
 		want map[string]string
 	}{
-		"nothing":             {func(p *license.CreateParams) { *p = license.CreateParams{} }, map[string]string{"name": "required", "product_id": "required", "customer_id": "required"}},
-		"long name":           {func(p *license.CreateParams) { p.Name = long(256) }, map[string]string{"name": "too_long"}},
-		"bad UTF-8":           {func(p *license.CreateParams) { p.Name = "a\xff" }, map[string]string{"name": "invalid_characters"}},
-		"NUL":                 {func(p *license.CreateParams) { p.ProductID = "a\x00b" }, map[string]string{"product_id": "invalid_characters"}},
-		"C1 control":          {func(p *license.CreateParams) { p.Name = "a\u0085b" }, map[string]string{"name": "invalid_characters"}},
-		"DEL":                 {func(p *license.CreateParams) { p.Name = "a\x7f" }, map[string]string{"name": "invalid_characters"}},
-		"noncharacter":        {func(p *license.CreateParams) { p.Name = "a\U0001ffff" }, map[string]string{"name": "invalid_characters"}},
-		"outer space":         {func(p *license.CreateParams) { p.Name = "a\u00a0" }, map[string]string{"name": "invalid_format"}},
-		"customer like an id": {func(p *license.CreateParams) { p.CustomerID = "lic_1" }, map[string]string{"customer_id": "invalid_format"}},
-		"short key":           {func(p *license.CreateParams) { p.Key = "too-short" }, map[string]string{"key": "invalid_format"}},
-		"key with a space":    {func(p *license.CreateParams) { p.Key = "0123456789 0123456789" }, map[string]string{"key": "invalid_format"}},
-		"year 10000":          {func(p *license.CreateParams) { p.ExpiresAt = ptr(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, map[string]string{"expires_at": "out_of_range"}},
-		"zero time":           {func(p *license.CreateParams) { p.StartsAt = &time.Time{} }, map[string]string{"starts_at": "out_of_range"}},
-		"end before start":    {func(p *license.CreateParams) { p.StartsAt, p.ExpiresAt = &start, &start }, map[string]string{"expires_at": "out_of_range"}},
-		"negative grace":      {func(p *license.CreateParams) { p.GraceSeconds = -1 }, map[string]string{"grace_seconds": "out_of_range"}},
-		"huge grace":          {func(p *license.CreateParams) { p.GraceSeconds = math.MaxInt64 }, map[string]string{"grace_seconds": "out_of_range"}},
-		"negative seats":      {func(p *license.CreateParams) { p.MaxActivations = ptr(int64(-1)) }, map[string]string{"max_activations": "out_of_range"}},
-		"lease of nothing":    {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(0)) }, map[string]string{"lease_seconds": "out_of_range"}},
-		"51 entries":          {func(p *license.CreateParams) { p.Metadata = many }, map[string]string{"metadata": "too_many"}},
-		"long metadata":       {func(p *license.CreateParams) { p.Metadata = map[string]string{"a/b": long(501)} }, map[string]string{"metadata/a~1b": "too_long"}},
-		"nameless metadata":   {func(p *license.CreateParams) { p.Metadata = map[string]string{"": "x"} }, map[string]string{"metadata": "required"}},
-		"false":               {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": false} }, map[string]string{"entitlements/x": "unknown"}},
-		"null":                {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": nil} }, map[string]string{"entitlements/x": "out_of_range"}},
-		"a list":              {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": []int{1}} }, map[string]string{"entitlements/x": "out_of_range"}},
-		"NaN":                 {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": math.NaN()} }, map[string]string{"entitlements/x": "out_of_range"}},
-		"inexact number":      {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": int64(1)<<53 + 1} }, map[string]string{"entitlements/x": "out_of_range"}},
-		"inexact negative":    {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": -int64(1)<<53 - 1} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"nothing":             {func(p *api.CreateLicenseParams) { *p = api.CreateLicenseParams{} }, map[string]string{"name": "required", "product_id": "required", "customer_id": "required"}},
+		"long name":           {func(p *api.CreateLicenseParams) { p.Name = long(256) }, map[string]string{"name": "too_long"}},
+		"bad UTF-8":           {func(p *api.CreateLicenseParams) { p.Name = "a\xff" }, map[string]string{"name": "invalid_characters"}},
+		"NUL":                 {func(p *api.CreateLicenseParams) { p.ProductID = "a\x00b" }, map[string]string{"product_id": "invalid_characters"}},
+		"C1 control":          {func(p *api.CreateLicenseParams) { p.Name = "a\u0085b" }, map[string]string{"name": "invalid_characters"}},
+		"DEL":                 {func(p *api.CreateLicenseParams) { p.Name = "a\x7f" }, map[string]string{"name": "invalid_characters"}},
+		"noncharacter":        {func(p *api.CreateLicenseParams) { p.Name = "a\U0001ffff" }, map[string]string{"name": "invalid_characters"}},
+		"outer space":         {func(p *api.CreateLicenseParams) { p.Name = "a\u00a0" }, map[string]string{"name": "invalid_format"}},
+		"customer like an id": {func(p *api.CreateLicenseParams) { p.CustomerID = "lic_1" }, map[string]string{"customer_id": "invalid_format"}},
+		"short key":           {func(p *api.CreateLicenseParams) { p.Key = "too-short" }, map[string]string{"key": "invalid_format"}},
+		"key with a space":    {func(p *api.CreateLicenseParams) { p.Key = "0123456789 0123456789" }, map[string]string{"key": "invalid_format"}},
+		"year 10000":          {func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, map[string]string{"expires_at": "out_of_range"}},
+		"zero time":           {func(p *api.CreateLicenseParams) { p.StartsAt = &time.Time{} }, map[string]string{"starts_at": "out_of_range"}},
+		"end before start":    {func(p *api.CreateLicenseParams) { p.StartsAt, p.ExpiresAt = &start, &start }, map[string]string{"expires_at": "out_of_range"}},
+		"negative grace":      {func(p *api.CreateLicenseParams) { p.GraceSeconds = -1 }, map[string]string{"grace_seconds": "out_of_range"}},
+		"huge grace":          {func(p *api.CreateLicenseParams) { p.GraceSeconds = math.MaxInt64 }, map[string]string{"grace_seconds": "out_of_range"}},
+		"negative seats":      {func(p *api.CreateLicenseParams) { p.MaxActivations = ptr(int64(-1)) }, map[string]string{"max_activations": "out_of_range"}},
+		"lease of nothing":    {func(p *api.CreateLicenseParams) { p.LeaseSeconds = ptr(int64(0)) }, map[string]string{"lease_seconds": "out_of_range"}},
+		"51 entries":          {func(p *api.CreateLicenseParams) { p.Metadata = many }, map[string]string{"metadata": "too_many"}},
+		"long metadata":       {func(p *api.CreateLicenseParams) { p.Metadata = map[string]string{"a/b": long(501)} }, map[string]string{"metadata/a~1b": "too_long"}},
+		"nameless metadata":   {func(p *api.CreateLicenseParams) { p.Metadata = map[string]string{"": "x"} }, map[string]string{"metadata": "required"}},
+		"false":               {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": false} }, map[string]string{"entitlements/x": "unknown"}},
+		"null":                {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": nil} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"a list":              {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": []int{1}} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"NaN":                 {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": math.NaN()} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"inexact number":      {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": int64(1)<<53 + 1} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"inexact negative":    {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": -int64(1)<<53 - 1} }, map[string]string{"entitlements/x": "out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -145,7 +146,7 @@ func TestCreateRefuses(t *testing.T) {
 			is.Equal(f.tallies(t, "state"), map[string]int64{}) // nothing was created
 		})
 	}
-	newFixture(t).create(t, func(p *license.CreateParams) { // limits are in characters
+	newFixture(t).create(t, func(p *api.CreateLicenseParams) { // limits are in characters
 		p.Name, p.Metadata, p.Entitlements = long(255), map[string]string{long(64): long(500)}, map[string]any{long(64): long(255)}
 	})
 }
@@ -154,7 +155,7 @@ func TestCreateKeepsTextExactly(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	for _, text := range []string{strings.Repeat("ä", 255), "e\u0301", "İstanbul ß", "<script>", "a\u200db", "\ufffd", "🏴‍☠️ …"} {
-		l := f.create(t, func(p *license.CreateParams) { p.Name, p.CustomerID = text, text })
+		l := f.create(t, func(p *api.CreateLicenseParams) { p.Name, p.CustomerID = text, text })
 		read, err := f.Get(t.Context(), l.ID)
 		is.NoErr(err)
 		is.Equal(read.Name, text)
@@ -168,34 +169,34 @@ func TestCreateTakenKey(t *testing.T) {
 	p := plain()
 	p.Key = strings.ToLower(strings.ReplaceAll(l.Key, "-", ""))
 	_, err := f.Create(t.Context(), p)
-	require.ErrorIs(t, err, license.ErrKeyTaken) // the same key, written in another way
+	require.ErrorIs(t, err, api.ErrKeyTaken) // the same key, written in another way
 }
 
 func TestBeforeCreate(t *testing.T) {
 	fails := errors.New("no answer")
 	tests := map[string]struct {
-		hook func(p *license.CreateParams) error
-		want func(is *is.I, l license.License, err error)
+		hook func(p *api.CreateLicenseParams) error
+		want func(is *is.I, l api.License, err error)
 	}{
 		"fills in": {
-			func(p *license.CreateParams) error { p.MaxActivations = ptr(int64(3)); return nil },
-			func(is *is.I, l license.License, err error) { is.NoErr(err); is.Equal(*l.MaxActivations, int64(3)) },
+			func(p *api.CreateLicenseParams) error { p.MaxActivations = ptr(int64(3)); return nil },
+			func(is *is.I, l api.License, err error) { is.NoErr(err); is.Equal(*l.MaxActivations, int64(3)) },
 		},
 		"refuses": {
-			func(p *license.CreateParams) error {
-				return license.Invalid("product_id", license.CodeUnknown, "is not sold here")
+			func(p *api.CreateLicenseParams) error {
+				return api.Invalid("product_id", api.FieldUnknown, "is not sold here")
 			},
-			func(is *is.I, l license.License, err error) {
+			func(is *is.I, l api.License, err error) {
 				is.Equal(fields(t, err), map[string]string{"product_id": "unknown"})
 			},
 		},
 		"fails": {
-			func(p *license.CreateParams) error { return fails },
-			func(_ *is.I, _ license.License, err error) { require.ErrorIs(t, err, fails) },
+			func(p *api.CreateLicenseParams) error { return fails },
+			func(_ *is.I, _ api.License, err error) { require.ErrorIs(t, err, fails) },
 		},
 		"breaks a rule": {
-			func(p *license.CreateParams) error { p.Name = ""; return nil },
-			func(is *is.I, l license.License, err error) {
+			func(p *api.CreateLicenseParams) error { p.Name = ""; return nil },
+			func(is *is.I, l api.License, err error) {
 				is.Equal(fields(t, err), map[string]string{"name": "required"})
 			},
 		},
@@ -203,7 +204,7 @@ func TestBeforeCreate(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, func(o *license.Options) {
-				o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error { return test.hook(p) }
+				o.BeforeCreate = func(_ context.Context, p *api.CreateLicenseParams) error { return test.hook(p) }
 			})
 			l, err := f.Create(t.Context(), plain())
 			test.want(is.New(t), l, err)
@@ -216,9 +217,9 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 	var f *fixture
 	runs := 0
 	f = newFixture(t, func(o *license.Options) {
-		o.BeforeCreate = func(ctx context.Context, p *license.CreateParams) error {
+		o.BeforeCreate = func(ctx context.Context, p *api.CreateLicenseParams) error {
 			runs++
-			_, err := f.List(ctx, license.ListParams{}) // would not return inside an Update
+			_, err := f.List(ctx, api.ListLicensesParams{}) // would not return inside an Update
 			return err
 		}
 	})
@@ -232,7 +233,7 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 }
 
 // createOnce creates a license as a request with an Idempotency-Key does.
-func (f *fixture) createOnce(t *testing.T, p license.CreateParams) (l license.License, err error) {
+func (f *fixture) createOnce(t *testing.T, p api.CreateLicenseParams) (l api.License, err error) {
 	prepare, create := inner.Of(f.Service).CreateInParts(t.Context(), p)
 	_, _, err = inner.Of(f.Service).OncePrepared(t.Context(), "key", "print", prepare, func(in *license.Service) (_ []byte, err error) {
 		l, err = create(in)
@@ -247,7 +248,7 @@ func TestBeforeCreateInsideAtomically(t *testing.T) {
 	is := is.New(t)
 	runs := 0
 	f := newFixture(t, func(o *license.Options) {
-		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+		o.BeforeCreate = func(_ context.Context, p *api.CreateLicenseParams) error {
 			runs++
 			*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, runs)
 			return nil
@@ -276,14 +277,14 @@ func TestBeforeCreateInsideAtomically(t *testing.T) {
 func TestBeforeCreateGetsACopy(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options) {
-		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+		o.BeforeCreate = func(_ context.Context, p *api.CreateLicenseParams) error {
 			*p.StartsAt, *p.ExpiresAt = p.StartsAt.AddDate(1, 0, 0), p.ExpiresAt.AddDate(1, 0, 0)
 			*p.MaxActivations, *p.LeaseSeconds, *p.OfflineSeconds = 7, 7, 7
 			p.Entitlements["plan"], p.Metadata["order"] = "changed", "changed"
 			return nil
 		}
 	})
-	given := func() license.CreateParams {
+	given := func() api.CreateLicenseParams {
 		p := plain()
 		p.StartsAt, p.ExpiresAt = ptr(start), ptr(start.AddDate(1, 0, 0))
 		p.MaxActivations, p.LeaseSeconds, p.OfflineSeconds = ptr(int64(1)), ptr(int64(60)), ptr(int64(60))

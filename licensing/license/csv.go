@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // csvFields are the fields of a License that a CSV file has: all but Object.
-var csvFields = slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[License]()), func(f reflect.StructField) bool {
+var csvFields = slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[api.License]()), func(f reflect.StructField) bool {
 	return f.Anonymous || f.Name == "Object"
 })
 
@@ -33,7 +34,7 @@ var csvColumns = func() (names []string) {
 // [Service.All]. Cells that a spreadsheet would run as a formula begin with an
 // apostrophe. The output has the column "key" unless the Caller may not see keys.
 // Like [Service.Export], it appends an event.
-func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) error {
+func (s internals) ExportCSV(ctx context.Context, w io.Writer, p api.ListLicensesParams) error {
 	out := csvfile.NewWriter(bufio.NewWriterSize(w, 64<<10))
 	key := slices.Index(csvColumns, "key")
 	write := func(row []string) {
@@ -43,7 +44,7 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 		out.Write(row)
 	}
 	started := false
-	err := s.export(ctx, "csv", p, func(list []License) error {
+	err := s.export(ctx, "csv", p, func(list []api.License) error {
 		if !started {
 			started = true
 			write(slices.Clone(csvColumns))
@@ -60,7 +61,7 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 }
 
 // cellsOf returns the values of a license in the order of csvColumns.
-func cellsOf(l License) []string {
+func cellsOf(l api.License) []string {
 	cells := make([]string, len(csvColumns))
 	for i, f := range csvFields {
 		cells[i] = csvCell(reflect.ValueOf(l).FieldByIndex(f.Index))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,7 +22,7 @@ func (f *fixture) exports(t *testing.T) (list []string) {
 	events, err := f.store.Events(t.Context(), store.EventQuery{Limit: store.MaxLimit})
 	is.New(t).NoErr(err)
 	for _, e := range events {
-		if e.Type == license.EventLicensesExported {
+		if e.Type == api.EventLicensesExported {
 			list = append(list, e.Actor+" "+string(e.Data))
 		}
 	}
@@ -32,14 +33,14 @@ func TestExportWithKeysAppendsAnEvent(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	var out bytes.Buffer
-	is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+	is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
 	is.Equal(len(f.exports(t)), 0) // nothing was exported
 	l := f.create(t)
 	client := f.As(license.Caller{Actor: "client:cid_1"})
-	is.NoErr(client.Export(t.Context(), &out, license.ListParams{CustomerID: l.CustomerID}))
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
-	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(client.Export(t.Context(), &out, api.ListLicensesParams{CustomerID: l.CustomerID}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{Search: l.Key}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{IDs: []string{l.ID}}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	is.Equal(f.exports(t), []string{
 		`client:cid_1 {"export":{"format":"ndjson","rows":1,"filter":{"customer_id":"cus_ada"}}}`,
 		`go {"export":{"format":"csv","rows":1,"filter":{"search":true}}}`, // not the text, which is a key
@@ -71,7 +72,7 @@ func TestInterruptedExportAppendsAnEvent(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &failing{}
-	err := inner.Of(f.Service).ExportCSV(ctx, w, license.ListParams{})
+	err := inner.Of(f.Service).ExportCSV(ctx, w, api.ListLicensesParams{})
 	cancel()
 	require.ErrorIs(t, err, errBroken)
 	is.Equal(f.exports(t), []string{`go {"export":{"format":"csv","rows":400,"filter":{}}}`})
@@ -88,26 +89,26 @@ func TestNoExportWithoutItsEvent(t *testing.T) {
 	f.create(t)
 	var out bytes.Buffer
 	s := license.New(refusing{f.store}, license.Options{})
-	require.ErrorIs(t, inner.Of(s).ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
-	require.ErrorIs(t, s.Export(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
+	require.ErrorIs(t, inner.Of(s).ExportCSV(t.Context(), &out, api.ListLicensesParams{}), store.ErrUnavailable)
+	require.ErrorIs(t, s.Export(t.Context(), &out, api.ListLicensesParams{}), store.ErrUnavailable)
 	is.Equal(out.Len(), 0)
 }
 
 func TestExportCSV(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.Metadata = "=Zoë", map[string]string{"order": "7"}
 	})
 	var out bytes.Buffer
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	header, row, _ := strings.Cut(out.String(), "\r\n")
 	require.HasPrefix(t, header, "\ufeffid,name,product_id,customer_id,key,status,")
 	require.HasPrefix(t, row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,")
 	require.Contains(t, row, `{},"{""order"":""7""}",1,`)
 
 	out.Reset()
-	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	require.NotContains(t, out.String(), "key")
 	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }

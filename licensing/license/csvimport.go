@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -23,8 +24,8 @@ type csvPreview struct {
 	// Results has a result for each row, in order. Line is the number of the
 	// row in a spreadsheet: the header is row 1. The Field of an error begins
 	// with the name of the column.
-	Results []ImportResult
-	Rows    []ImportRow // the row of each result; incomplete if it is refused
+	Results []api.RowResult
+	Rows    []api.LicenseRow // the row of each result; incomplete if it is refused
 	// Refused has the refused rows as a CSV file, with the errors in the column
 	// "error", which an import ignores; nil: none.
 	Refused []byte
@@ -38,7 +39,7 @@ type csvPreview struct {
 // ExportCSV, in any order, and writes nothing. The columns name,
 // product_id and customer_id are required; revision, updated_at and error are ignored.
 // Fields are separated by commas or semicolons. Times may be dates, which begin at
-// midnight UTC. A fault of the whole file is an [*InvalidError].
+// midnight UTC. A fault of the whole file is an [*api.InvalidError].
 func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error) {
 	columns, records, err := readCSV(file)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 				return err
 			}
 			p.Results, p.Rows = append(p.Results, result), append(p.Rows, row)
-			if result.Result == ImportRefused {
+			if result.Result == api.ImportRefused {
 				if p.Refused == nil {
 					p.Refused = []byte{}
 					out.Write(append(slices.Clone(columns), errorColumn))
@@ -83,7 +84,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 		return csvPreview{}, fmt.Errorf("preview import: %w", err)
 	}
 	if len(p.Results) == 0 {
-		return csvPreview{}, Invalid("", CodeRequired, "the file has no rows below its header")
+		return csvPreview{}, api.Invalid("", api.FieldRequired, "the file has no rows below its header")
 	}
 	if p.Refused != nil {
 		p.Refused = refused.Bytes()
@@ -106,7 +107,7 @@ func refusedCells(cells []string, n int) []string {
 	return row
 }
 
-func errorCell(errs []FieldError) string {
+func errorCell(errs []api.RowError) string {
 	var all []string
 	for _, x := range errs {
 		all = append(all, x.Field+" "+x.Detail)
@@ -116,7 +117,7 @@ func errorCell(errs []FieldError) string {
 
 // previewRow checks a row without importing it. First has the IDs, keys and references of the
 // rows before it.
-func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row ImportRow, result ImportResult, err error) {
+func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row api.LicenseRow, result api.RowResult, err error) {
 	err = parseRow(line, &row)
 	if err == nil {
 		err = seen(first, row, number)
@@ -141,7 +142,7 @@ type csvRecord struct {
 func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 	text := strings.TrimPrefix(string(file), csvfile.ByteOrderMark)
 	if !utf8.ValidString(text) {
-		return nil, nil, Invalid("", CodeInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
+		return nil, nil, api.Invalid("", api.FieldInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
 	}
 	in := csv.NewReader(strings.NewReader(text))
 	header, _, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
@@ -156,7 +157,7 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 			break
 		}
 		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-			return nil, nil, Invalid("", CodeInvalidFormat, fmt.Sprintf("line %d, character %d: the quotation marks are not balanced", broken.Line, broken.Column))
+			return nil, nil, api.Invalid("", api.FieldInvalidFormat, fmt.Sprintf("line %d, character %d: the quotation marks are not balanced", broken.Line, broken.Column))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -166,35 +167,35 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 		records = append(records, csvRecord{number, cells})
 	}
 	if len(records) == 0 {
-		return nil, nil, Invalid("", CodeRequired, "the file is empty")
+		return nil, nil, api.Invalid("", api.FieldRequired, "the file is empty")
 	}
 	columns, records = records[0].cells, records[1:]
 	if len(records) > csvfile.MaxRows {
-		return nil, nil, Invalid("", CodeTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), csvfile.MaxRows))
+		return nil, nil, api.Invalid("", api.FieldTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), csvfile.MaxRows))
 	}
-	var broken []FieldError
+	var broken []api.FieldError
 	for i, name := range columns {
 		name = strings.ToLower(strings.TrimSpace(name))
 		columns[i] = name
 		switch {
 		case name != "" && name != errorColumn && !slices.Contains(csvColumns, name):
-			broken = append(broken, FieldError{Field: name, Code: CodeUnknown, Detail: "is not a column; the columns are " + strings.Join(csvColumns, ", ")})
+			broken = append(broken, api.FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a column; the columns are " + strings.Join(csvColumns, ", ")})
 		case name != "" && slices.Contains(columns[:i], name):
-			broken = append(broken, FieldError{Field: name, Code: CodeInvalidFormat, Detail: "appears more than once in the header"})
+			broken = append(broken, api.FieldError{Field: name, Code: api.FieldInvalidFormat, Detail: "appears more than once in the header"})
 		}
 	}
 	for _, name := range []string{"name", "product_id", "customer_id"} {
 		if !slices.Contains(columns, name) {
-			broken = append(broken, FieldError{Field: name, Code: CodeRequired, Detail: "is missing in the header"})
+			broken = append(broken, api.FieldError{Field: name, Code: api.FieldRequired, Detail: "is missing in the header"})
 		}
 	}
 	for _, record := range records {
 		if len(record.cells) > len(columns) && strings.Join(record.cells[len(columns):], "") != "" {
-			broken = append(broken, FieldError{Code: CodeInvalidFormat, Detail: fmt.Sprintf("row %d has more cells than the header", record.number)})
+			broken = append(broken, api.FieldError{Code: api.FieldInvalidFormat, Detail: fmt.Sprintf("row %d has more cells than the header", record.number)})
 		}
 	}
 	if broken != nil {
-		return nil, nil, &InvalidError{Fields: broken[:min(len(broken), maxRowErrors)]}
+		return nil, nil, &api.InvalidError{Fields: broken[:min(len(broken), maxRowErrors)]}
 	}
 	return columns, records, nil
 }
@@ -228,8 +229,8 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 		switch name {
 		case "", errorColumn, "revision", "updated_at":
 		case "status":
-			switch status := Status(strings.ToLower(cell)); status {
-			case StatusActive, StatusExpired, StatusScheduled: // follow from the times
+			switch status := api.LicenseStatus(strings.ToLower(cell)); status {
+			case api.LicenseActive, api.LicenseExpired, api.LicenseScheduled: // follow from the times
 			default:
 				row["state"] = status
 			}
@@ -250,14 +251,14 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 }
 
 // seen reports an ID, a key or a reference that an earlier row has, and adds those of row.
-func seen(first map[string]int, row ImportRow, number int) error {
+func seen(first map[string]int, row api.LicenseRow, number int) error {
 	for _, x := range [3][2]string{{"id", row.ID}, {"key", canonicalKey(row.Key)}, {"reference", row.Reference}} {
 		name, value := x[0], x[1]
 		if value == "" {
 			continue
 		}
 		if n, ok := first[name+value]; ok {
-			return Invalid(name, CodeTaken, fmt.Sprintf("is the same as in row %d", n))
+			return api.Invalid(name, api.FieldTaken, fmt.Sprintf("is the same as in row %d", n))
 		}
 		first[name+value] = number
 	}
@@ -265,13 +266,13 @@ func seen(first map[string]int, row ImportRow, number int) error {
 }
 
 // byColumn returns the errors of a row as those of its columns.
-func byColumn(fields []FieldError) []FieldError {
+func byColumn(fields []api.RowError) []api.RowError {
 	fields = slices.Clone(fields)
 	for i, x := range fields {
 		if rest, ok := strings.CutPrefix(x.Field, "state"); ok {
 			fields[i].Field = "status" + rest
 		}
-		if x.Code == CodeInvalidFormat && slices.Contains(csvTimeColumns, x.Field) {
+		if x.Code == api.FieldInvalidFormat && slices.Contains(csvTimeColumns, x.Field) {
 			fields[i].Detail = `must be a date such as 2030-01-31 or a time such as 2030-01-31T12:00:00Z`
 		}
 	}

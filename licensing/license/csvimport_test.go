@@ -15,13 +15,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // importLines imports the rows of a preview and returns the results.
 func (f *fixture) importLines(t *testing.T, ndjson []byte) (results []string) {
 	t.Helper()
-	is.New(t).NoErr(f.Import(t.Context(), bytes.NewReader(ndjson), func(r license.ImportResult) error {
+	is.New(t).NoErr(f.Import(t.Context(), bytes.NewReader(ndjson), func(r api.RowResult) error {
 		results = append(results, r.Result)
 		return nil
 	}))
@@ -33,27 +32,27 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	from, to := newFixture(t), newFixture(t)
 	from.now = start.Add(678 * time.Millisecond)
 	end, seats, day := from.now.AddDate(1, 0, 0), int64(5), int64(86400)
-	from.create(t, func(p *license.CreateParams) {
+	from.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.ExpiresAt, p.MaxActivations, p.GraceSeconds = "=Zoë; -1", &end, &seats, 60
 		p.Entitlements = map[string]any{"export": true, "projects": 3.5, "tier": "=gold"}
 		p.Metadata = map[string]string{"order": "+7, \"x\"", "empty": ""}
 	})
-	revoked := from.create(t, func(p *license.CreateParams) { p.Key = "OLD-SYSTEM-KEY-000001" })
-	_, err := from.Revoke(t.Context(), license.MoveParams{ID: revoked.ID, Reason: "Refund"})
+	revoked := from.create(t, func(p *api.CreateLicenseParams) { p.Key = "OLD-SYSTEM-KEY-000001" })
+	_, err := from.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID, Reason: "Refund"})
 	is.NoErr(err)
-	offline := from.create(t, func(p *license.CreateParams) { p.OfflineSeconds = &day })
-	_, err = from.VoidFiles(t.Context(), license.MoveParams{ID: offline.ID})
+	offline := from.create(t, func(p *api.CreateLicenseParams) { p.OfflineSeconds = &day })
+	_, err = from.VoidFiles(t.Context(), api.MoveLicenseParams{ID: offline.ID})
 	is.NoErr(err)
 	var out bytes.Buffer
-	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 
 	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
 	is.Equal(to.importLines(t, p.NDJSON), []string{"created", "created", "created"})
-	want, err := from.List(t.Context(), license.ListParams{})
+	want, err := from.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
-	got, err := to.List(t.Context(), license.ListParams{})
+	got, err := to.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	for i := range want.Data {
 		want.Data[i].Revision, want.Data[i].UpdatedAt = got.Data[i].Revision, got.Data[i].UpdatedAt
@@ -80,22 +79,22 @@ func TestEveryTextSurvivesCSV(t *testing.T) {
 		return cmp.Or(strings.TrimSpace(string(s)), "'=1")
 	}
 	for i := range 500 {
-		p := license.CreateParams{Name: text(), ProductID: text(), CustomerID: text(), Metadata: map[string]string{text(): text()}, Terms: api.Terms{Entitlements: map[string]any{"tier": text()}}}
+		p := api.CreateLicenseParams{Name: text(), ProductID: text(), CustomerID: text(), Metadata: map[string]string{text(): text()}, Terms: api.Terms{Entitlements: map[string]any{"tier": text()}}}
 		p.Key = []string{"=", "'=", "'-x;'", "A"}[i%4] + fmt.Sprintf("-1234567890123456-%d", i) // visible ASCII
 		l, err := from.Create(t.Context(), p)
 		is.NoErr(err)
 		if i%2 == 0 {
-			_, err = from.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: p.Name})
+			_, err = from.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Name})
 			is.NoErr(err)
 		}
 	}
 	var out bytes.Buffer
-	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	to.importLines(t, p.NDJSON)
 	n := 0
-	for want, err := range from.All(t.Context(), license.ListParams{}) {
+	for want, err := range from.All(t.Context(), api.ListLicensesParams{}) {
 		is.NoErr(err)
 		got, err := to.Get(t.Context(), want.ID)
 		is.NoErr(err)
@@ -117,14 +116,14 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	is.NoErr(err)
 	var refused []int
 	for _, r := range p.Results {
-		if r.Result == license.ImportRefused {
+		if r.Result == api.ImportRefused {
 			refused = append(refused, r.Line)
 		}
 	}
 	is.Equal(refused, []int{9, 11})
 	is.Equal(p.Results[3].Line, 13)
 	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	is.True(ok)
 	require.Contains(t, invalid.Fields[0].Detail, "row 16 has more cells")
 
@@ -132,7 +131,7 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	p, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(file))
 	is.NoErr(err)
 	var numbers []int
-	is.NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r license.ImportResult) error {
+	is.NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r api.RowResult) error {
 		numbers = append(numbers, r.Line)
 		return nil
 	}))
@@ -149,14 +148,14 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is.Equal(p.Results[1].Line, 4) // as in the spreadsheet
 	is.Equal(f.importLines(t, p.NDJSON), []string{"created", "created"})
 	is.Equal(f.importLines(t, p.NDJSON), []string{"exists", "exists"}) // the new IDs are in the lines
-	list, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_1"})
+	list, err := f.List(t.Context(), api.ListLicensesParams{CustomerID: "cus_1"})
 	is.NoErr(err)
 	l := list.Data[0]
 	is.Equal(l.Name, "Zoë")
 	is.Equal(*l.ExpiresAt, time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))
 	is.Equal(*l.MaxActivations, int64(3))
 	is.True(l.Key != "")
-	is.Equal(l.Status, license.StatusSuspended)
+	is.Equal(l.Status, api.LicenseSuspended)
 }
 
 func TestPreviewCSVReportsAllFaults(t *testing.T) {
@@ -182,8 +181,8 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	for _, want := range []string{"2 expires_at invalid_format must be a date such as", "2 max_activations", "2 metadata", "3 name", "3 status", "5 key taken"} {
 		require.Contains(t, strings.Join(got, "\n")+"\n", want) // want
 	}
-	is.Equal(p.Results[2].Result, license.ImportCreated)
-	is.Equal(p.Results[4].Result, license.ImportExists)
+	is.Equal(p.Results[2].Result, api.ImportCreated)
+	is.Equal(p.Results[4].Result, api.ImportExists)
 
 	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 25_000)))
 	is.NoErr(err) // as many as there may be
@@ -199,7 +198,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 25_001): "25001 rows",
 	} {
 		_, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte(text))
-		invalid, ok := errors.AsType[*license.InvalidError](err)
+		invalid, ok := errors.AsType[*api.InvalidError](err)
 		is.True(ok)
 		require.Contains(t, invalid.Fields[0].Detail, want) // want
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,11 +29,11 @@ type cursor struct {
 }
 
 // errCursor is returned for a malformed cursor or one of another list.
-var errCursor = Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
+var errCursor = api.Invalid("cursor", api.FieldInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
 
 // scope returns the digest of everything that positions in a list depend on.
 // The page size is not included and may change between pages.
-func (s *Service) scope(p ListParams) [16]byte {
+func (s *Service) scope(p api.ListLicensesParams) [16]byte {
 	if p.IDs != nil {
 		return scopeOf("licenses %q %q", p.IDs, s.products()) // filters apply on every page
 	}

@@ -3,18 +3,20 @@ package license
 import (
 	"context"
 	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A Customer gives one customer access to their own licenses, for pages on which
 // customers help themselves. A license or an activation of anyone else is
-// [ErrNotFound]. It is safe for concurrent use.
+// [api.ErrNotFound]. It is safe for concurrent use.
 type Customer struct {
 	s *Service
 }
 
 // Customer returns the licenses of one customer as that customer may use them.
 // Take the ID from a verified session. If the ID is empty or otherwise invalid,
-// each method returns an [*InvalidError]. Events have the actor "customer", unless
+// each method returns an [*api.InvalidError]. Events have the actor "customer", unless
 // the Caller has one.
 func (s *Service) Customer(id string) *Customer {
 	return &Customer{s.asCustomer(id)}
@@ -37,9 +39,9 @@ func (s *Service) owned(customerID string) bool { return s.owner == nil || *s.ow
 // check checks the ID of the customer.
 func (c *Customer) check() error {
 	if *c.s.owner == "" {
-		return Invalid("customer_id", CodeRequired, "is required")
+		return api.Invalid("customer_id", api.FieldRequired, "is required")
 	}
-	return check(ListParams{CustomerID: *c.s.owner})
+	return check(api.ListLicensesParams{CustomerID: *c.s.owner})
 }
 
 // checkWith is check for a call about a license.
@@ -47,13 +49,13 @@ func (c *Customer) checkWith(licenseID string) error {
 	if err := c.check(); err != nil || licenseID != "" {
 		return err
 	}
-	return fmt.Errorf("license: %w", ErrNotFound)
+	return fmt.Errorf("license: %w", api.ErrNotFound)
 }
 
-// Get returns a license, or [ErrNotFound].
-func (c *Customer) Get(ctx context.Context, licenseID string) (License, error) {
+// Get returns a license, or [api.ErrNotFound].
+func (c *Customer) Get(ctx context.Context, licenseID string) (api.License, error) {
 	if err := c.checkWith(licenseID); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	return c.s.Get(ctx, licenseID)
 }
@@ -65,36 +67,36 @@ func (c *Customer) List(ctx context.Context, limit int, cursor string) (ListPage
 	if err := c.check(); err != nil {
 		return ListPage{}, err
 	}
-	return c.s.List(ctx, ListParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
+	return c.s.List(ctx, api.ListLicensesParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
 }
 
 // Verdict says whether a license is valid now, and every reason why not, as
-// [Service.Explain] does. It returns [ErrNotFound].
-func (c *Customer) Verdict(ctx context.Context, licenseID string) (Verdict, error) {
+// [Service.Explain] does. It returns [api.ErrNotFound].
+func (c *Customer) Verdict(ctx context.Context, licenseID string) (api.Verdict, error) {
 	if err := c.checkWith(licenseID); err != nil {
-		return Verdict{}, err
+		return api.Verdict{}, err
 	}
-	return c.s.Explain(ctx, ExplainParams{ID: licenseID})
+	return c.s.Explain(ctx, api.ExplainLicenseParams{ID: licenseID})
 }
 
 // Activations returns a page of the activations of a license, as
-// [Service.ListActivations] does. It returns [ErrNotFound] or an [*InvalidError].
-func (c *Customer) Activations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
+// [Service.ListActivations] does. It returns [api.ErrNotFound] or an [*api.InvalidError].
+func (c *Customer) Activations(ctx context.Context, p api.ListActivationsParams) (api.Page[api.Activation], error) {
 	if err := c.checkWith(p.LicenseID); err != nil {
-		return Page[Activation]{}, err
+		return api.Page[api.Activation]{}, err
 	}
 	p.Key = ""
 	return c.s.ListActivations(ctx, p)
 }
 
 // Release releases an activation, so that its seat can be taken elsewhere. An
-// activation that has ended is returned unchanged. It returns [ErrNotFound] or a
-// [*SeatHeldError], which says when a seat becomes free that a license file holds.
-func (c *Customer) Release(ctx context.Context, licenseID, activationID string) (Activation, error) {
+// activation that has ended is returned unchanged. It returns [api.ErrNotFound] or a
+// [*api.SeatHeldError], which says when a seat becomes free that a license file holds.
+func (c *Customer) Release(ctx context.Context, licenseID, activationID string) (api.Activation, error) {
 	if err := c.checkWith(licenseID); err != nil {
-		return Activation{}, err
+		return api.Activation{}, err
 	}
-	return c.s.ReleaseActivation(ctx, ReleaseParams{LicenseID: licenseID, ActivationID: activationID})
+	return c.s.ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: licenseID, ActivationID: activationID})
 }
 
 // LicenseFile issues a license file for an activation or, with an empty
@@ -103,7 +105,7 @@ func (c *Customer) Release(ctx context.Context, licenseID, activationID string) 
 // License.OfflineSeconds. Sign FileClaims as for [Service.IssueFile], whose errors it
 // returns.
 func (c *Customer) LicenseFile(ctx context.Context, licenseID, activationID string) (File, error) {
-	return c.issue(ctx, IssueFileParams{LicenseID: licenseID, ActivationID: activationID})
+	return c.issue(ctx, api.IssueFileParams{LicenseID: licenseID, ActivationID: activationID})
 }
 
 // AnswerRequest issues the license file that answers the request text of a
@@ -114,12 +116,12 @@ func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string)
 		if _, err := c.Get(ctx, licenseID); err != nil {
 			return File{}, err
 		}
-		return File{}, Invalid("request", CodeRequired, "is required: the whole request text of the program")
+		return File{}, api.Invalid("request", api.FieldRequired, "is required: the whole request text of the program")
 	}
-	return c.issue(ctx, IssueFileParams{LicenseID: licenseID, Request: request})
+	return c.issue(ctx, api.IssueFileParams{LicenseID: licenseID, Request: request})
 }
 
-func (c *Customer) issue(ctx context.Context, p IssueFileParams) (File, error) {
+func (c *Customer) issue(ctx context.Context, p api.IssueFileParams) (File, error) {
 	if err := c.checkWith(p.LicenseID); err != nil {
 		return File{}, err
 	}

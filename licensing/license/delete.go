@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,8 +22,8 @@ const activationBatch = 100
 // license.deleted event that holds the license's last state. If the license
 // has more than a hundred activations, it removes the rest in batches
 // afterwards, so that other writes do not wait; if it is interrupted, Run
-// removes them. It returns [ErrNotFound] or a [*StaleError].
-func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
+// removes them. It returns [api.ErrNotFound] or a [*api.StaleError].
+func (s *Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
 	var left bool
 	err := s.write(ctx, func(tx *transaction) error {
 		rec, err := s.find(ctx, tx, p.ID)
@@ -52,7 +53,7 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 // remove deletes a license, whose record is rec, with a batch of its activations and
 // what else is stored about it, and appends the event. It returns how many activations
 // it deleted: a full batch may leave others, which an entry of deletedKind names.
-func (s *Service) remove(ctx context.Context, tx *transaction, rec record.License, l License) (n int, err error) {
+func (s *Service) remove(ctx context.Context, tx *transaction, rec record.License, l api.License) (n int, err error) {
 	if err := tx.DeleteLicense(ctx, l.ID); err != nil {
 		return 0, err
 	}
@@ -64,7 +65,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec record.Licens
 			return 0, err
 		}
 	}
-	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
+	return n, s.append(ctx, tx, api.EventLicenseDeleted, l, api.EventData{})
 }
 
 // deleteSeats deletes a batch of the activations of a license. If it is transferred

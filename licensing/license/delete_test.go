@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -93,12 +94,12 @@ func TestDeletingALicenseWithManyActivations(t *testing.T) {
 			bounded := &boundedStore{Store: f.store}
 			s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
 			if how == "Delete" {
-				err := s.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}})
-				require.ErrorIs(t, err, license.ErrStale)
+				err := s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID, IfMatch: []api.Version{}})
+				require.ErrorIs(t, err, api.ErrStale)
 				rows, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 				is.NoErr(err)
 				is.Equal(rows, n+1)
-				is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+				is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 			} else {
 				erased, err := s.EraseCustomer(t.Context(), l.CustomerID)
 				is.NoErr(err)
@@ -139,7 +140,7 @@ func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
 		return n
 	}
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-		return errors.Join(s.Delete(t.Context(), license.DeleteParams{ID: ids[0]}), s.Delete(t.Context(), license.DeleteParams{ID: ids[1]}))
+		return errors.Join(s.Delete(t.Context(), api.DeleteLicenseParams{ID: ids[0]}), s.Delete(t.Context(), api.DeleteLicenseParams{ID: ids[1]}))
 	}))
 	is.Equal(left(), 300)
 	for _, step := range inner.Of(f.Service).Background().Upkeep {

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // NamesParams select customers or products.
 type NamesParams struct {
 	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names contain each word of it, as in [ListParams]
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names contain each word of it, as in [api.ListLicensesParams]
 	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"`  // NextCursor of the previous page
 	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
 }
@@ -28,40 +29,40 @@ type NameCount struct {
 // Customers lists the customers that have licenses, sorted by ID in byte
 // order. With Search, it reads names for up to 250 ms, so a page can be short
 // although HasMore is true. The numbers are kept as those of [Service.Count] are. It
-// returns an [*InvalidError], or [ErrProductForbidden] to a caller limited to some
+// returns an [*api.InvalidError], or [api.ErrProductForbidden] to a caller limited to some
 // products.
-func (s *Service) Customers(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+func (s *Service) Customers(ctx context.Context, p NamesParams) (api.Page[NameCount], error) {
 	return s.names(ctx, "customer", store.ByCustomer, p)
 }
 
 // Products lists the products that have licenses, as [Service.Customers]
 // lists customers.
-func (s *Service) Products(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+func (s *Service) Products(ctx context.Context, p NamesParams) (api.Page[NameCount], error) {
 	return s.names(ctx, "product", store.ByProduct, p)
 }
 
-func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p NamesParams) (Page[NameCount], error) {
+func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p NamesParams) (api.Page[NameCount], error) {
 	if err := check(p); err != nil {
-		return Page[NameCount]{}, err
+		return api.Page[NameCount]{}, err
 	}
 	if s.caller.Products != nil {
-		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, ErrProductForbidden)
+		return api.Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, api.ErrProductForbidden)
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	alone := s.counts.counting
 	if p.Search != "" {
 		alone = s.counts.reading
 	}
-	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), alone, func() (Page[NameCount], error) { return s.readNames(ctx, by, p) })
+	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), alone, func() (api.Page[NameCount], error) { return s.readNames(ctx, by, p) })
 	if err != nil {
-		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
+		return api.Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
 	}
 	page.Data = slices.Clone(page.Data)
 	return page, nil
 }
 
 // readNames reads one name more than the page has.
-func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesParams) (page Page[NameCount], err error) {
+func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesParams) (page api.Page[NameCount], err error) {
 	page.Data = []NameCount{}
 	words := searchWords(p.Search)
 	if p.Search != "" && len(words) == 0 {

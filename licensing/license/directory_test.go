@@ -7,6 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -14,7 +15,7 @@ func TestDirectory(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	for _, customer := range []string{"a", "ab", "ab", "ab\U0010FFFD", "abc", "ac", "B"} {
-		f.create(t, func(p *license.CreateParams) { p.CustomerID = customer })
+		f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = customer })
 	}
 	names := func(p license.NamesParams) (list []license.NameCount) {
 		page, err := f.Customers(t.Context(), p)
@@ -37,18 +38,18 @@ func TestDirectory(t *testing.T) {
 	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
 
 	_, err = f.Customers(t.Context(), license.NamesParams{Prefix: "a\x00"})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Products(t.Context(), license.NamesParams{})
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
 // TestSearchDirectory: customers and products are found by the rule of licenses.
 func TestSearchDirectory(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	var last license.License
+	var last api.License
 	for _, customer := range []string{"Ada@Example.com", "ada/adam", "example ada", "bob", "bob", "東京都", "-"} {
-		last = f.create(t, func(p *license.CreateParams) { p.CustomerID = customer })
+		last = f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = customer })
 	}
 	names := func(text string, limit int) (list []string) {
 		p := license.NamesParams{Search: text, Limit: limit}
@@ -79,7 +80,7 @@ func TestSearchDirectory(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
 
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: last.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: last.ID}))
 	page, err := f.Customers(t.Context(), license.NamesParams{Search: "bob", Limit: 1})
 	is.NoErr(err)
 	is.Equal(page.Data, []license.NameCount{{"bob", 2}})
@@ -87,5 +88,5 @@ func TestSearchDirectory(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(names("bob", 50), nil)
 	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 }

@@ -5,11 +5,11 @@ depend on HTTP or SQL. The JSON API and the dashboard call the same [Service]
 that is available to Go code:
 
 	s := license.New(memory.New(), license.Options{})
-	l, err := s.Create(ctx, license.CreateParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
+	l, err := s.Create(ctx, api.CreateLicenseParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
 	if err != nil {
 		return err
 	}
-	v, err := s.Validate(ctx, license.ValidateParams{Key: l.Key})
+	v, err := s.Validate(ctx, api.ValidateKeyParams{Key: l.Key})
 	if err != nil {
 		return err // invalid parameters, or the store failed
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 )
 
@@ -24,9 +25,9 @@ const (
 
 // checkEntitlements returns the entitlements in stored form: each value is
 // true, a float64 or a string.
-func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldError) {
+func checkEntitlements(in map[string]any) (out map[string]any, broken []api.FieldError) {
 	if len(in) > maxEntitlements {
-		return nil, []FieldError{{Field: "entitlements", Code: CodeTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
+		return nil, []api.FieldError{{Field: "entitlements", Code: api.FieldTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
 	}
 	out = make(map[string]any, len(in))
 	for _, name := range names(in) {
@@ -38,7 +39,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		switch v := in[name].(type) {
 		case bool:
 			if !v {
-				broken = append(broken, FieldError{Field: field, Code: CodeUnknown, Detail: "must be true, a number or a string; omit entitlements that are not granted"})
+				broken = append(broken, api.FieldError{Field: field, Code: api.FieldUnknown, Detail: "must be true, a number or a string; omit entitlements that are not granted"})
 				continue
 			}
 			out[name] = true
@@ -51,7 +52,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		default:
 			n, ok := number(v)
 			if !ok {
-				broken = append(broken, FieldError{Field: field, Code: CodeOutOfRange, Detail: "must be true, a string, or a number that a float64 can hold"})
+				broken = append(broken, api.FieldError{Field: field, Code: api.FieldOutOfRange, Detail: "must be true, a string, or a number that a float64 can hold"})
 				continue
 			}
 			out[name] = n
@@ -61,9 +62,9 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 }
 
 // checkMetadata returns a copy of the metadata.
-func checkMetadata(in map[string]string) (out map[string]string, broken []FieldError) {
+func checkMetadata(in map[string]string) (out map[string]string, broken []api.FieldError) {
 	if len(in) > maxMetadata {
-		return nil, []FieldError{{Field: "metadata", Code: CodeTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxMetadata)}}
+		return nil, []api.FieldError{{Field: "metadata", Code: api.FieldTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxMetadata)}}
 	}
 	out = make(map[string]string, len(in))
 	for _, name := range names(in) {
@@ -82,7 +83,7 @@ func checkMetadata(in map[string]string) (out map[string]string, broken []FieldE
 
 // checkName checks the name of an entry. The error refers to the whole map,
 // because the invalid name must not be repeated in it.
-func checkName(field, name string) *FieldError {
+func checkName(field, name string) *api.FieldError {
 	if wrong := checkValue(field, name, 1, maxNameLength); wrong != nil {
 		wrong.Detail = "each name " + wrong.Detail
 		return wrong
@@ -90,16 +91,16 @@ func checkName(field, name string) *FieldError {
 	return nil
 }
 
-func checkValue(field, value string, least, most int) *FieldError {
+func checkValue(field, value string, least, most int) *api.FieldError {
 	switch {
 	case len(value) < least:
-		return &FieldError{Field: field, Code: CodeRequired, Detail: "must not be empty"}
+		return &api.FieldError{Field: field, Code: api.FieldRequired, Detail: "must not be empty"}
 	case !valid.IsText(value):
-		return &FieldError{Field: field, Code: CodeInvalidCharacters, Detail: "must be valid UTF-8 without control characters"}
+		return &api.FieldError{Field: field, Code: api.FieldInvalidCharacters, Detail: "must be valid UTF-8 without control characters"}
 	case !valid.IsTrimmed(value):
-		return &FieldError{Field: field, Code: CodeInvalidFormat, Detail: "must not begin or end with white space"}
+		return &api.FieldError{Field: field, Code: api.FieldInvalidFormat, Detail: "must not begin or end with white space"}
 	case utf8.RuneCountInString(value) > most:
-		return &FieldError{Field: field, Code: CodeTooLong, Detail: fmt.Sprintf("must be at most %d characters", most)}
+		return &api.FieldError{Field: field, Code: api.FieldTooLong, Detail: fmt.Sprintf("must be at most %d characters", most)}
 	}
 	return nil
 }

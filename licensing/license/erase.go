@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -42,13 +43,13 @@ const eraseScan = 500
 // that is under way at that time is not stored.
 //
 // Replies stored by [Service.Once] may hold the customer's data until they
-// expire. A caller limited to some products gets [ErrProductForbidden].
+// expire. A caller limited to some products gets [api.ErrProductForbidden].
 func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased, error) {
 	if customerID == "" {
-		return Erased{}, Invalid("customer_id", CodeRequired, "is required")
+		return Erased{}, api.Invalid("customer_id", api.FieldRequired, "is required")
 	}
 	if s.caller.Products != nil {
-		return Erased{}, ErrProductForbidden
+		return Erased{}, api.ErrProductForbidden
 	}
 	e := erasure{Service: s, customerID: customerID}
 	for done := false; !done; {
@@ -95,7 +96,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 				return err
 			}
 		}
-		return e.appendOther(ctx, tx, store.Event{Type: EventCustomerErased, Data: record.Encode(e.total)})
+		return e.appendOther(ctx, tx, store.Event{Type: api.EventCustomerErased, Data: record.Encode(e.total)})
 	})
 	if err == nil {
 		err = e.eraseAnswersTo(ctx, e.blanked)
@@ -111,7 +112,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 }
 
 // erased is the data of a blanked event.
-var erased = record.Encode(EventData{Erased: true})
+var erased = record.Encode(api.EventData{Erased: true})
 
 // deleteLicenses deletes a batch of the licenses of the customer.
 func (e *erasure) deleteLicenses(ctx context.Context, tx *transaction) error {
@@ -175,7 +176,7 @@ func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event
 	for _, e := range events {
 		from := movedFrom(e)
 		q := store.EventQuery{Subject: e.Subject, CustomerID: from, Limit: eraseBatch}
-		if e.Type != EventLicenseUpdated || from == "" || from == e.CustomerID || seen[q] {
+		if e.Type != api.EventLicenseUpdated || from == "" || from == e.CustomerID || seen[q] {
 			continue
 		}
 		seen[q] = true
@@ -193,8 +194,8 @@ func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event
 // movedFrom returns the ID of the customer that an event says a license had before;
 // empty: it says nothing about that.
 func movedFrom(e store.Event) string {
-	var data EventData
-	if e.Type != EventLicenseUpdated && e.Type != EventLicenseTransferred || decode(e.Data, &data) != nil {
+	var data api.EventData
+	if e.Type != api.EventLicenseUpdated && e.Type != api.EventLicenseTransferred || decode(e.Data, &data) != nil {
 		return ""
 	}
 	from, _ := data.Changes["customer_id"].From.(string)
@@ -208,7 +209,7 @@ func (e *erasure) blankMoves(ctx context.Context, tx *transaction) (err error) {
 		return err
 	}
 	for _, event := range e.blanked {
-		var data EventData
+		var data api.EventData
 		if err := decode(event.Data, &data); err != nil {
 			return err
 		}

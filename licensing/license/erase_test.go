@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -48,7 +49,7 @@ func TestEraseOfALongHistory(t *testing.T) {
 	l, err := s.Create(t.Context(), plain())
 	is.NoErr(err)
 	for i := range 500 {
-		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
+		_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
 		is.NoErr(err)
 	}
 	done, err := s.EraseCustomer(t.Context(), "cus_ada")
@@ -66,18 +67,18 @@ func TestEraseAfterRetention(t *testing.T) {
 	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 24 * time.Hour })
 	l := f.create(t)
 	f.now = f.now.Add(48 * time.Hour)
-	moved, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, CustomerID: ptr("cus_bob")})
+	moved, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, CustomerID: ptr("cus_bob")})
 	is.NoErr(err)
 	for range 600 { // more than one batch of the feed
-		f.create(t, func(p *license.CreateParams) { p.CustomerID = "cus_eve" })
+		f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = "cus_eve" })
 	}
-	second := f.create(t, func(p *license.CreateParams) { p.CustomerID = "cus_eve" })
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: second.ID, CustomerID: ptr("cus_ada")})
+	second := f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = "cus_eve" })
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: second.ID, CustomerID: ptr("cus_ada")})
 	is.NoErr(err)
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: second.ID, CustomerID: ptr("cus_bob")})
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: second.ID, CustomerID: ptr("cus_bob")})
 	is.NoErr(err)
 	f.purgeEvents(t)
-	is.Equal(f.events(t, l.ID), []string{license.EventLicenseUpdated})
+	is.Equal(f.events(t, l.ID), []string{api.EventLicenseUpdated})
 
 	_, err = f.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
@@ -104,15 +105,15 @@ func TestEraseAfterRetention(t *testing.T) {
 func TestEraseLeavesNothing(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.CustomerID, p.Metadata = "Zaphod Beeblebrox", "zaphod@example.com", map[string]string{"seat": "zaphod"}
 	})
 	f.activate(t, l.Key, "zaphod-laptop")
-	other := f.create(t, func(p *license.CreateParams) { p.CustomerID = "zaphod@example.com" })
+	other := f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = "zaphod@example.com" })
 	moved := f.create(t)
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: ptr("zaphod@example.com")})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: moved.ID, CustomerID: ptr("zaphod@example.com")})
 	is.NoErr(err)
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: ptr("cus_bob")})
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: moved.ID, CustomerID: ptr("cus_bob")})
 	is.NoErr(err)
 	dump := func() string {
 		var all strings.Builder
@@ -138,11 +139,11 @@ func TestEraseLeavesNothing(t *testing.T) {
 		}
 	}
 	_, err = f.Get(t.Context(), other.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
-	is.Equal(search(t, f.Service, license.ListParams{Search: "bob"}), []string{moved.ID})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	is.Equal(search(t, f.Service, api.ListLicensesParams{Search: "bob"}), []string{moved.ID})
 }
 
-func withoutKey(l license.License) license.License {
+func withoutKey(l api.License) api.License {
 	l.Key = ""
 	return l
 }

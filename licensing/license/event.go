@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // append adds an event about l to the feed.
-func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
+func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l api.License, data api.EventData) error {
 	_, err := tx.AppendEvents(ctx, s.event(tx.now, eventType, l, data))
 	return err
 }
@@ -23,7 +24,7 @@ func (s *Service) appendOther(ctx context.Context, tx *transaction, e store.Even
 }
 
 // event returns an event about l.
-func (s *Service) event(now time.Time, eventType string, l License, data EventData) store.Event {
+func (s *Service) event(now time.Time, eventType string, l api.License, data api.EventData) store.Event {
 	l.Key = ""
 	data.License = &l
 	return store.Event{
@@ -49,7 +50,7 @@ func (s *Service) actor() string {
 
 // actorOn returns the actor for events about l; a license key holder appears
 // as "license:" and the license ID.
-func (s *Service) actorOn(l License) string {
+func (s *Service) actorOn(l api.License) string {
 	if s.holder && s.caller.Actor == "" {
 		return "license:" + l.ID
 	}

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // followFeed calls handle for each event after the cursor and returns the cursor
 // to continue at, which the caller stores. An empty cursor starts at the oldest
 // event.
-func followFeed(ctx context.Context, s *license.Service, after string, handle func(license.Event) error) (string, error) {
+func followFeed(ctx context.Context, s *license.Service, after string, handle func(api.Event) error) (string, error) {
 	for {
-		page, err := s.Events(ctx, license.EventsParams{After: after, Type: "license.*", Limit: 2}) // at most 200
-		if errors.Is(err, license.ErrCursorGone) {
+		page, err := s.Events(ctx, api.ListEventsParams{After: after, Type: "license.*", Limit: 2}) // at most 200
+		if errors.Is(err, api.ErrCursorGone) {
 			return "", err // start over with an empty cursor, and skip the ids that are known
 		}
 		if err != nil {
@@ -37,12 +38,12 @@ func followFeed(ctx context.Context, s *license.Service, after string, handle fu
 func ExampleService_Events() {
 	ctx := context.Background()
 	s := exampleService()
-	show := func(e license.Event) error {
+	show := func(e api.Event) error {
 		fmt.Println(e.Type, e.CustomerID)
 		return nil
 	}
 	create := func(customerID string) {
-		if _, err := s.Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: customerID}); err != nil {
+		if _, err := s.Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: customerID}); err != nil {
 			panic(err)
 		}
 	}

@@ -15,14 +15,14 @@ func ExampleService_Fulfill() {
 	ctx := context.Background()
 	licenses := license.New(memory.New(), license.Options{})
 	seats := int64(5)
-	if _, err := licenses.PutPlan(ctx, license.PutPlanParams{ID: "price_pro", ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
+	if _, err := licenses.PutPlan(ctx, api.PutPlanParams{ID: "price_pro", ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 		fmt.Println(err)
 	}
 	paid, canceled := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	for _, p := range []license.FulfillParams{
-		{At: canceled, State: license.PurchaseEnded},
-		{At: paid, State: license.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
-		{At: paid, State: license.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
+	for _, p := range []api.FulfillParams{
+		{At: canceled, State: api.PurchaseEnded},
+		{At: paid, State: api.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
+		{At: paid, State: api.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
 	} {
 		p.Reference = "stripe:si_1"
 		f, err := licenses.Fulfill(ctx, p)

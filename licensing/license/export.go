@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -17,13 +18,13 @@ import (
 // error. It ignores p.Limit and p.Cursor. Each page is a separate read:
 // licenses created, changed or deleted during the iteration may or may not
 // be included.
-func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, error] {
-	return func(yield func(License, error) bool) {
+func (s *Service) All(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
+	return func(yield func(api.License, error) bool) {
 		p.Limit, p.Cursor = maxLimit, ""
 		for {
 			page, err := s.List(ctx, p)
 			if err != nil {
-				yield(License{}, err)
+				yield(api.License{}, err)
 				return
 			}
 			for _, l := range page.Data {
@@ -39,22 +40,22 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 }
 
 // rowOf converts a license for export.
-func rowOf(l License) ImportRow {
-	row := ImportRow{ID: l.ID, CreateLicenseParams: paramsOf(l), State: StatusActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference}
-	if l.Status == StatusSuspended || l.Status == StatusRevoked {
+func rowOf(l api.License) api.LicenseRow {
+	row := api.LicenseRow{ID: l.ID, CreateLicenseParams: paramsOf(l), State: api.LicenseActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference}
+	if l.Status == api.LicenseSuspended || l.Status == api.LicenseRevoked {
 		row.State = l.Status
 	}
 	return row
 }
 
-// Export writes the licenses that p selects to w, one [ImportRow] per line,
+// Export writes the licenses that p selects to w, one [api.LicenseRow] per line,
 // in the order of [Service.All]. The output contains license keys unless the
 // Caller may not see them; store it accordingly. An export with keys appends a
 // license_export.created event before it writes its last page, or after it fails.
-func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
+func (s *Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesParams) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	err := s.export(ctx, "ndjson", p, func(list []License) error {
+	err := s.export(ctx, "ndjson", p, func(list []api.License) error {
 		for _, l := range list {
 			row := rowOf(l)
 			if s.caller.MaskKeys {
@@ -75,7 +76,7 @@ func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 // export calls write for each page of the licenses that p selects. It appends an
 // event if any key was written. The last page is written only after the event is
 // stored, so an export that returned nil has its event.
-func (s *Service) export(ctx context.Context, format string, p ListParams, write func([]License) error) error {
+func (s *Service) export(ctx context.Context, format string, p api.ListLicensesParams, write func([]api.License) error) error {
 	p.Limit, p.Cursor = maxLimit, ""
 	rows := 0
 	for {
@@ -113,17 +114,17 @@ type exportEvent struct {
 // exportFilter has the filters of an export. It does not have the search text or
 // the part of a key: a search text can be a license key.
 type exportFilter struct {
-	CustomerID    string     `json:"customer_id,omitempty"`
-	ProductID     string     `json:"product_id,omitempty"`
-	Status        Status     `json:"status,omitempty"`
-	ExpiresBefore *time.Time `json:"expires_before,omitempty"`
-	ExpiresAfter  *time.Time `json:"expires_after,omitempty"`
-	Search        bool       `json:"search,omitempty"`
-	IDs           []string   `json:"ids,omitempty"`
+	CustomerID    string            `json:"customer_id,omitempty"`
+	ProductID     string            `json:"product_id,omitempty"`
+	Status        api.LicenseStatus `json:"status,omitempty"`
+	ExpiresBefore *time.Time        `json:"expires_before,omitempty"`
+	ExpiresAfter  *time.Time        `json:"expires_after,omitempty"`
+	Search        bool              `json:"search,omitempty"`
+	IDs           []string          `json:"ids,omitempty"`
 }
 
 // exported appends the event of an export that has keys.
-func (s *Service) exported(ctx context.Context, format string, p ListParams, rows int) error {
+func (s *Service) exported(ctx context.Context, format string, p api.ListLicensesParams, rows int) error {
 	if s.caller.MaskKeys || rows == 0 {
 		return nil
 	}
@@ -134,6 +135,6 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
 	}
 	return s.write(ctx, func(tx *transaction) error {
-		return s.appendOther(ctx, tx, store.Event{Type: EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
+		return s.appendOther(ctx, tx, store.Event{Type: api.EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
 	})
 }

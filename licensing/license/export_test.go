@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
@@ -20,7 +21,7 @@ func (s *Service) StoreUsage(ctx context.Context) error {
 
 // Matches reports whether a search for a text finds a license by its words. Tests
 // compare what is stored with it.
-func Matches(l License, text string) bool {
+func Matches(l api.License, text string) bool {
 	words := searchWords(text)
 	rec := record.License{Name: l.Name}
 	rec.CustomerID, rec.ProductID = l.CustomerID, l.ProductID

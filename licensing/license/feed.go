@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -29,43 +30,43 @@ const (
 // The last page has a NextCursor too, for the events to come, except with
 // NewestFirst.
 //
-// Events returns an [*InvalidError], or [ErrCursorGone] if the feed does not
+// Events returns an [*api.InvalidError], or [api.ErrCursorGone] if the feed does not
 // continue at the cursor. With NewestFirst it never returns ErrCursorGone.
-func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
+func (s *Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[api.Event], error) {
 	broken := checkTags(p)
-	if p.Type != "" && !feed.IsPattern(p.Type, EventTypes()) {
-		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
+	if p.Type != "" && !feed.IsPattern(p.Type, api.EventTypes()) {
+		broken = append(broken, api.FieldError{Field: "type", Code: api.FieldUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 	}
 	after, ok := feed.ParsePlace(p.After)
 	if !ok {
-		broken = append(broken, FieldError{Field: "after", Code: CodeInvalidFormat, Detail: "must be the next_cursor of a page of events; omit it to start over"})
+		broken = append(broken, api.FieldError{Field: "after", Code: api.FieldInvalidFormat, Detail: "must be the next_cursor of a page of events; omit it to start over"})
 	}
 	if len(broken) > 0 {
-		return Page[Event]{}, &InvalidError{Fields: broken}
+		return api.Page[api.Event]{}, &api.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	var page Page[Event]
+	var page api.Page[api.Event]
 	err := s.read(ctx, func(r store.Reader) (err error) {
 		page, err = s.readEvents(ctx, r, p, after)
 		return err
 	})
 	if err != nil {
-		return Page[Event]{}, fmt.Errorf("events: %w", err)
+		return api.Page[api.Event]{}, fmt.Errorf("events: %w", err)
 	}
 	return page, nil
 }
 
 // readEvents reads one page from a snapshot.
-func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at feed.Place) (Page[Event], error) {
+func (s *Service) readEvents(ctx context.Context, r store.Reader, p api.ListEventsParams, at feed.Place) (api.Page[api.Event], error) {
 	if !p.NewestFirst { // a backward list cannot miss new events
 		purged, err := feed.ReadPurged(ctx, r)
 		if err != nil {
-			return Page[Event]{}, err
+			return api.Page[api.Event]{}, err
 		}
 		if p.After == "" {
 			at = purged
 		} else if err := at.Check(ctx, r, purged); err != nil {
-			return Page[Event]{}, err
+			return api.Page[api.Event]{}, err
 		}
 	}
 	q := store.EventQuery{
@@ -75,11 +76,11 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 	if p.Type != "" || len(s.caller.Products) > 1 {
 		q.Limit = feedBatch
 	}
-	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, valid.DefaultLimit))}
+	page := api.Page[api.Event]{Data: make([]api.Event, 0, min(p.Limit, valid.DefaultLimit))}
 	for examined := 0; ; {
 		rows, more, err := s.listEvents(ctx, r, q)
 		if err != nil {
-			return Page[Event]{}, err
+			return api.Page[api.Event]{}, err
 		}
 		for _, row := range rows {
 			if p.Type == "" || feed.MatchType(p.Type, row.Type) {
@@ -99,7 +100,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 			// would be gone as soon as retention removes that event.
 			newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 			if err != nil {
-				return Page[Event]{}, err
+				return api.Page[api.Event]{}, err
 			}
 			if len(newest) > 0 {
 				at = feed.PlaceOf(newest[0])

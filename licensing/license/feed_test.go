@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -20,7 +21,7 @@ import (
 
 // readFeed reads page after page, and returns the subjects, and how many calls
 // it took.
-func readFeed(t *testing.T, s *license.Service, p license.EventsParams) (subjects []string, calls int) {
+func readFeed(t *testing.T, s *license.Service, p api.ListEventsParams) (subjects []string, calls int) {
 	t.Helper()
 	for {
 		page, err := s.Events(t.Context(), p)
@@ -44,16 +45,16 @@ func TestTheFeedIsInOrderAndResumable(t *testing.T) {
 	for range 7 {
 		ids = append(ids, f.create(t).ID)
 	}
-	got, calls := readFeed(t, f.Service, license.EventsParams{Limit: 3})
+	got, calls := readFeed(t, f.Service, api.ListEventsParams{Limit: 3})
 	is.Equal(got, ids)
 	is.Equal(calls, 3)
 
 	// At the end the cursor continues with later events.
-	page, err := f.Events(t.Context(), license.EventsParams{Limit: 7})
+	page, err := f.Events(t.Context(), api.ListEventsParams{Limit: 7})
 	is.NoErr(err)
 	is.Equal(page.HasMore, false)
 	next := f.create(t).ID
-	page, err = f.Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	page, err = f.Events(t.Context(), api.ListEventsParams{After: page.NextCursor})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 	is.Equal(page.Data[0].Subject, next)
@@ -62,14 +63,14 @@ func TestTheFeedIsInOrderAndResumable(t *testing.T) {
 
 	ids = append(ids, next)
 	slices.Reverse(ids)
-	got, _ = readFeed(t, f.Service, license.EventsParams{Limit: 3, NewestFirst: true})
+	got, _ = readFeed(t, f.Service, api.ListEventsParams{Limit: 3, NewestFirst: true})
 	is.Equal(got, ids)
-	got, _ = readFeed(t, f.Service, license.EventsParams{Subject: next})
+	got, _ = readFeed(t, f.Service, api.ListEventsParams{Subject: next})
 	is.Equal(got, []string{next})
-	page, err = newFixture(t).Events(t.Context(), license.EventsParams{})
+	page, err = newFixture(t).Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	is.True(page.NextCursor != "") // to begin at an empty feed
-	is.Equal(page.Data, []license.Event{})
+	is.Equal(page.Data, []api.Event{})
 }
 
 // TestAFilterLooksThroughABoundedPartOfTheFeed finds two events that lie far
@@ -83,11 +84,11 @@ func TestTheEventsOfALicense(t *testing.T) {
 	f.create(t) // an event about another license
 	for i := range 4 {
 		name := fmt.Sprintf("Name %d", i)
-		_, err := f.As(license.Caller{Actor: "client:cid_1", RequestID: "req_1"}).Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+		_, err := f.As(license.Caller{Actor: "client:cid_1", RequestID: "req_1"}).Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: &name})
 		is.NoErr(err)
 	}
 	var types []string
-	p := license.EventsParams{Subject: l.ID, NewestFirst: true, Limit: 2}
+	p := api.ListEventsParams{Subject: l.ID, NewestFirst: true, Limit: 2}
 	for more := true; more; {
 		page, err := f.Events(t.Context(), p)
 		is.NoErr(err)
@@ -99,23 +100,23 @@ func TestTheEventsOfALicense(t *testing.T) {
 	}
 	is.Equal(types, []string{"license.updated", "license.updated", "license.updated", "license.updated", "license.created"}) // each once
 
-	page, err := f.Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+	page, err := f.Events(t.Context(), api.ListEventsParams{Subject: l.ID, NewestFirst: true})
 	is.NoErr(err)
 	is.Equal(page.Data[0].Actor, "client:cid_1")
 	is.Equal(page.Data[0].RequestID, "req_1")
-	var data license.EventData
+	var data api.EventData
 	is.NoErr(json.Unmarshal(page.Data[0].Data, &data))
-	is.Equal(data.Changes["name"], license.FieldChange{From: "Name 2", To: "Name 3"})
+	is.Equal(data.Changes["name"], api.FieldChange{From: "Name 2", To: "Name 3"})
 	is.Equal(data.License.Key, "")
 
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { // includes uncommitted events
 		l, err := s.Create(t.Context(), plain())
 		is.NoErr(err)
-		page, err := s.Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+		page, err := s.Events(t.Context(), api.ListEventsParams{Subject: l.ID, NewestFirst: true})
 		is.Equal(len(page.Data), 1)
 		return err
 	}))
-	page, err = f.As(license.Caller{Products: []string{"another"}}).Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+	page, err = f.As(license.Caller{Products: []string{"another"}}).Events(t.Context(), api.ListEventsParams{Subject: l.ID, NewestFirst: true})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0) // of a product that does not exist for the caller
 }
@@ -138,14 +139,14 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		products []string
-		p        license.EventsParams
+		p        api.ListEventsParams
 		calls    int
 		examined int // by one call, at most
 	}{
-		{"by type", nil, license.EventsParams{Type: "license.deleted"}, 6, 1000},
-		{"by product", []string{"q", "r"}, license.EventsParams{}, 1, 5},
-		{"by product and type", []string{"q", "r"}, license.EventsParams{Type: "license.deleted"}, 1, 5},
-		{"by type in a product", []string{"p", "q"}, license.EventsParams{Type: "license.deleted"}, 5, 1500},
+		{"by type", nil, api.ListEventsParams{Type: "license.deleted"}, 6, 1000},
+		{"by product", []string{"q", "r"}, api.ListEventsParams{}, 1, 5},
+		{"by product and type", []string{"q", "r"}, api.ListEventsParams{Type: "license.deleted"}, 1, 5},
+		{"by type in a product", []string{"p", "q"}, api.ListEventsParams{Type: "license.deleted"}, 5, 1500},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			is := is.New(t)
@@ -178,12 +179,12 @@ func TestAPageOfOneProductReadsNoMore(t *testing.T) {
 	}))
 	bounded := &boundedStore{Store: f.store}
 	s := license.New(bounded, license.Options{}).As(license.Caller{Products: []string{"p"}})
-	page, err := s.Events(t.Context(), license.EventsParams{Limit: 10, NewestFirst: true})
+	page, err := s.Events(t.Context(), api.ListEventsParams{Limit: 10, NewestFirst: true})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 10)
 	is.True(page.HasMore)
 	require.AtMost(t, bounded.events, 12)
-	page, err = s.Events(t.Context(), license.EventsParams{Limit: 10, NewestFirst: true, After: page.NextCursor})
+	page, err = s.Events(t.Context(), api.ListEventsParams{Limit: 10, NewestFirst: true, After: page.NextCursor})
 	is.NoErr(err)
 	is.Equal(page.Data[0].Subject, "278")
 }
@@ -218,25 +219,25 @@ func TestTheFeedOfSeveralProducts(t *testing.T) {
 	s := f.As(license.Caller{Products: []string{"rare", "often", "late", "none"}})
 	for _, newest := range []bool{false, true} {
 		for _, limit := range []int{1, 2, 7, 100} {
-			got, _ := readFeed(t, s, license.EventsParams{Limit: limit, NewestFirst: newest})
+			got, _ := readFeed(t, s, api.ListEventsParams{Limit: limit, NewestFirst: newest})
 			is.Equal(got, want)
-			got, _ = readFeed(t, s, license.EventsParams{Limit: limit, NewestFirst: newest, Type: "license.*"})
+			got, _ = readFeed(t, s, api.ListEventsParams{Limit: limit, NewestFirst: newest, Type: "license.*"})
 			is.Equal(got, want)
 		}
 		slices.Reverse(want)
 	}
-	page, err := f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), license.EventsParams{})
+	page, err := f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
-	newest, err := f.Events(t.Context(), license.EventsParams{NewestFirst: true, Limit: 1})
+	newest, err := f.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Limit: 1})
 	is.NoErr(err)
 	is.Equal(newest.Data[0].Subject, "399")
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { // the cursor is not behind a purge of what it examined
 		_, err := tx.DeleteEvents(t.Context(), 399, 399)
 		return err
 	}))
-	_, err = f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	_, err = f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), api.ListEventsParams{After: page.NextCursor})
 	is.NoErr(err)
-	page, err = f.As(license.Caller{Products: []string{}}).Events(t.Context(), license.EventsParams{})
+	page, err = f.As(license.Caller{Products: []string{}}).Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 }
@@ -244,11 +245,11 @@ func TestTheFeedOfSeveralProducts(t *testing.T) {
 func TestTheFeedRefuses(t *testing.T) {
 	f := newFixture(t)
 	f.create(t)
-	page, err := f.Events(t.Context(), license.EventsParams{})
+	page, err := f.Events(t.Context(), api.ListEventsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for field, p := range map[string]license.EventsParams{
+	for field, p := range map[string]api.ListEventsParams{
 		"after": {After: page.NextCursor + "A"},
 		"type":  {Type: "license"},
 		"limit": {Limit: 201},
@@ -256,7 +257,7 @@ func TestTheFeedRefuses(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			is := is.New(t)
 			_, err := f.Events(t.Context(), p)
-			invalid, ok := errors.AsType[*license.InvalidError](err)
+			invalid, ok := errors.AsType[*api.InvalidError](err)
 			is.True(ok)
 			is.Equal(invalid.Fields[0].Field, field)
 		})
@@ -268,34 +269,34 @@ func TestTheFeedRefuses(t *testing.T) {
 func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
-	read := func(p license.EventsParams) license.Page[license.Event] {
+	read := func(p api.ListEventsParams) api.Page[api.Event] {
 		page, err := f.Events(t.Context(), p)
 		is.NoErr(err)
 		return page
 	}
-	empty := read(license.EventsParams{}).NextCursor
+	empty := read(api.ListEventsParams{}).NextCursor
 	first := f.create(t).ID
 	f.create(t)
 	f.create(t)
-	early, end := read(license.EventsParams{Limit: 1}).NextCursor, read(license.EventsParams{}).NextCursor
+	early, end := read(api.ListEventsParams{Limit: 1}).NextCursor, read(api.ListEventsParams{}).NextCursor
 	f.now = f.now.Add(49 * time.Hour)
 	f.purgeEvents(t)
 
 	for name, cursor := range map[string]string{"of the empty feed": empty, "before events that are gone": early} {
-		_, err := f.Events(t.Context(), license.EventsParams{After: cursor})
-		if !errors.Is(err, license.ErrCursorGone) {
+		_, err := f.Events(t.Context(), api.ListEventsParams{After: cursor})
+		if !errors.Is(err, api.ErrCursorGone) {
 			t.Errorf("a cursor %s: %v", name, err)
 		}
 	}
-	is.Equal(len(read(license.EventsParams{After: end}).Data), 0) // nothing after it is gone
-	again := read(license.EventsParams{}).NextCursor              // of a feed with one event left
+	is.Equal(len(read(api.ListEventsParams{After: end}).Data), 0) // nothing after it is gone
+	again := read(api.ListEventsParams{}).NextCursor              // of a feed with one event left
 	next := f.create(t).ID
-	is.Equal(read(license.EventsParams{After: end}).Data[0].Subject, next)
-	is.Equal(read(license.EventsParams{After: again}).Data[0].Subject, next)
-	is.Equal(read(license.EventsParams{After: end, NewestFirst: true}).Data, []license.Event{})
+	is.Equal(read(api.ListEventsParams{After: end}).Data[0].Subject, next)
+	is.Equal(read(api.ListEventsParams{After: again}).Data[0].Subject, next)
+	is.Equal(read(api.ListEventsParams{After: end, NewestFirst: true}).Data, []api.Event{})
 
 	// A filter that finds nothing moves its cursor along.
-	filters := []license.EventsParams{{Subject: first}, {CustomerID: "cus_none"}}
+	filters := []api.ListEventsParams{{Subject: first}, {CustomerID: "cus_none"}}
 	for i, p := range filters {
 		filters[i].After = read(p).NextCursor
 	}
@@ -325,7 +326,7 @@ func TestTheNewestEventIsKept(t *testing.T) {
 	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
 	f.create(t)
 	newest := f.create(t).ID
-	page, err := f.Events(t.Context(), license.EventsParams{})
+	page, err := f.Events(t.Context(), api.ListEventsParams{})
 	is.NoErr(err)
 	f.now = f.now.Add(49 * time.Hour)
 	f.purgeEvents(t)
@@ -341,7 +342,7 @@ func TestTheNewestEventIsKept(t *testing.T) {
 	s := license.New(moved, license.Options{Now: func() time.Time { return f.now }})
 	l, err := s.Create(t.Context(), plain())
 	is.NoErr(err)
-	after, err := s.Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	after, err := s.Events(t.Context(), api.ListEventsParams{After: page.NextCursor})
 	is.NoErr(err)
 	is.Equal(len(after.Data), 1)
 	is.Equal(after.Data[0].Subject, l.ID)

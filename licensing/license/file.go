@@ -13,7 +13,7 @@ import (
 
 // maxFileLifetime is the longest lifetime of a license file that operators and
 // API clients can ask for: ten calendar years, whatever their leap years.
-var maxFileLifetime = Duration{Years: 10}
+var maxFileLifetime = api.Duration{Years: 10}
 
 // minFileLifetime is the shortest lifetime of a license file that a request can
 // ask for. Programs do not ask more often, and each file may write the hold of its
@@ -39,9 +39,9 @@ func (f File) FileClaims() *licensefile.Claims { return f.claims }
 // Sign the FileClaims of the result with Handler.Files().Sign: they must be
 // signed after the Update has been committed, never inside Atomically or Once.
 //
-// It returns [ErrNotFound], a [*DeniedError] if the license is not valid or has
-// no free seat, a [*NoFileError], or an [*InvalidError].
-func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error) {
+// It returns [api.ErrNotFound], a [*api.DeniedError] if the license is not valid or has
+// no free seat, a [*api.NoFileError], or an [*api.InvalidError].
+func (s *Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, error) {
 	if err := invalidFields(checkIssueFile(p)); err != nil {
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
@@ -50,17 +50,17 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 	if p.Key != "" {
 		as = s.asHolder()
 	}
-	a := ActivateParams{Fingerprint: p.Fingerprint}
+	a := api.ActivateKeyParams{Fingerprint: p.Fingerprint}
 	find := func(r store.Reader, now time.Time) (facts, error) { return as.findForFile(ctx, r, p, &a, ask, now) }
 	v, err := as.offerActive(ctx, find, &a, ask)
 	if err == nil && v.claims == nil && v.FileReason == nil {
 		v, err = as.activateAll(ctx, find, &a, ask)
 	}
 	if err == nil && v.FileReason != nil {
-		err = &NoFileError{*v.FileReason}
+		err = &api.NoFileError{Reason: *v.FileReason}
 	}
-	if refused, ok := errors.AsType[*NoFileError](err); ok && refused.Reason.Code == FileTooLarge {
-		err = Invalid("entitlements", CodeTooMany, refused.Reason.Detail)
+	if refused, ok := errors.AsType[*api.NoFileError](err); ok && refused.Reason.Code == api.FileTooLarge {
+		err = api.Invalid("entitlements", api.FieldTooMany, refused.Reason.Detail)
 	}
 	if err != nil {
 		return File{}, fmt.Errorf("issue file: %w", err)
@@ -73,13 +73,13 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 }
 
 // checkIssueFile checks what does not depend on the license.
-func checkIssueFile(p IssueFileParams) []FieldError {
+func checkIssueFile(p api.IssueFileParams) []api.FieldError {
 	broken := checkTags(p)
 	fail := func(field, code, detail string) {
-		broken = append(broken, FieldError{Field: field, Code: code, Detail: detail})
+		broken = append(broken, api.FieldError{Field: field, Code: code, Detail: detail})
 	}
 	if (p.LicenseID == "") == (p.Key == "") {
-		fail("license_id", CodeRequired, "name the license by its id or its key")
+		fail("license_id", api.FieldRequired, "name the license by its id or its key")
 	}
 	bound := 0
 	for _, value := range []string{p.Fingerprint, p.ActivationID, p.Request} {
@@ -88,23 +88,23 @@ func checkIssueFile(p IssueFileParams) []FieldError {
 		}
 	}
 	if bound > 1 {
-		fail("fingerprint", CodeImmutable, "give only one of fingerprint, activation_id and request")
+		fail("fingerprint", api.FieldImmutable, "give only one of fingerprint, activation_id and request")
 	}
 	if p.Request != "" && p.Nonce != "" {
-		fail("nonce", CodeImmutable, "cannot be combined with request, which has a nonce")
+		fail("nonce", api.FieldImmutable, "cannot be combined with request, which has a nonce")
 	}
 	switch epoch := time.Unix(0, 0); {
 	case !inBounds(p.Lifetime) || p.Key == "" && lifetimeOf(p.Lifetime, epoch) > lifetimeOf(maxFileLifetime, epoch):
-		fail("lifetime", CodeOutOfRange, "must be at most 10 years")
+		fail("lifetime", api.FieldOutOfRange, "must be at most 10 years")
 	case tooShort(p.Lifetime):
-		fail("lifetime", CodeOutOfRange, "must be at least a minute")
+		fail("lifetime", api.FieldOutOfRange, "must be at least a minute")
 	}
 	return broken
 }
 
 // findForFile finds the license and the fingerprint that a file is for, and
 // checks that the license is valid.
-func (s *Service) findForFile(ctx context.Context, r store.Reader, p IssueFileParams, a *ActivateParams, ask *fileAsk, now time.Time) (f facts, err error) {
+func (s *Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFileParams, a *api.ActivateKeyParams, ask *fileAsk, now time.Time) (f facts, err error) {
 	a.Key, a.ProductID = p.Key, p.ProductID
 	if p.Key != "" {
 		f, err = s.admit(ctx, r, *a, now)
@@ -126,14 +126,14 @@ func (s *Service) findForFile(ctx context.Context, r store.Reader, p IssueFilePa
 	case p.Request != "":
 		request, err := licensefile.ParseRequest(p.Request)
 		if err != nil {
-			return facts{}, Invalid("request", CodeInvalidFormat, "must be the whole request text of the program")
+			return facts{}, api.Invalid("request", api.FieldInvalidFormat, "must be the whole request text of the program")
 		}
 		if request.KeyHash != "" && request.KeyHash != licensefile.KeyHash(f.license.Key) {
-			return facts{}, Invalid("request", CodeUnknown, "is of a program with another license key")
+			return facts{}, api.Invalid("request", api.FieldUnknown, "is of a program with another license key")
 		}
 		if wrong := checkValue("request", request.Fingerprint, 1, maxFingerprint); wrong != nil {
 			wrong.Detail = "has a fingerprint that " + wrong.Detail
-			return facts{}, &InvalidError{Fields: []FieldError{*wrong}}
+			return facts{}, &api.InvalidError{Fields: []api.FieldError{*wrong}}
 		}
 		a.Fingerprint, ask.nonce = request.Fingerprint, request.Nonce
 	}
@@ -147,10 +147,10 @@ const maxFingerprint = 255 // characters
 
 // errFileUnbound is the error of a file without a fingerprint for a license
 // that limits activations.
-var errFileUnbound = Invalid("fingerprint", CodeRequired, "is required: a file of a license with max_activations is for one activation")
+var errFileUnbound = api.Invalid("fingerprint", api.FieldRequired, "is required: a file of a license with max_activations is for one activation")
 
 // admitByID is admit for a license that is named by its ID.
-func (s *Service) admitByID(ctx context.Context, r store.Reader, id string, p ActivateParams, now time.Time) (facts, error) {
+func (s *Service) admitByID(ctx context.Context, r store.Reader, id string, p api.ActivateKeyParams, now time.Time) (facts, error) {
 	rec, err := s.find(ctx, r, id)
 	if err != nil {
 		return facts{}, err

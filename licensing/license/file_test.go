@@ -11,18 +11,19 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-var days14 = license.Duration{Days: 14}
+var days14 = api.Duration{Days: 14}
 
 // limited gives a license two seats.
-func limited(p *license.CreateParams) { p.MaxActivations = ptr(int64(2)) }
+func limited(p *api.CreateLicenseParams) { p.MaxActivations = ptr(int64(2)) }
 
 func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.VerdictWithFile {
 	t.Helper()
-	v, err := f.Activate(t.Context(), license.ActivateParams{Key: key, Fingerprint: fingerprint, File: days14})
+	v, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: key, Fingerprint: fingerprint, File: days14})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,34 +32,34 @@ func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.Ve
 
 func TestFileLifetimes(t *testing.T) {
 	for name, c := range map[string]struct {
-		edit     func(*license.CreateParams)
-		lifetime license.Duration
+		edit     func(*api.CreateLicenseParams)
+		lifetime api.Duration
 		key      bool
 		want     time.Duration
 	}{
-		"a key gets 14 days":         {nil, license.Duration{Years: 1}, true, 14 * day},
-		"by default":                 {nil, license.Duration{}, true, 14 * day},
-		"a client gets what it asks": {nil, license.Duration{Days: 400}, false, 400 * day},
-		"ten years":                  {nil, license.Duration{Years: 10}, false, start.AddDate(10, 0, 0).Sub(start)},
-		"a minute":                   {nil, license.Duration{Minutes: 1}, true, time.Minute},
-		"offline_seconds":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(3600)) }, days14, true, time.Hour},
-		"no time offline":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, true, 2 * time.Hour},
-		"two leases":                 {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(900)) }, days14, true, 30 * time.Minute},
-		"a short lease":              {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(5)) }, days14, true, time.Minute},
-		"a long lease":               {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(1e9)) }, license.Duration{}, true, 14 * day},
-		"a lease and offline":        {func(p *license.CreateParams) { p.LeaseSeconds, p.OfflineSeconds = ptr(int64(5)), ptr(int64(7200)) }, days14, true, 2 * time.Hour},
-		"not for a client":           {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, false, 14 * day},
-		"the end of the license":     {func(p *license.CreateParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 3600 }, days14, false, 25 * time.Hour},
+		"a key gets 14 days":         {nil, api.Duration{Years: 1}, true, 14 * day},
+		"by default":                 {nil, api.Duration{}, true, 14 * day},
+		"a client gets what it asks": {nil, api.Duration{Days: 400}, false, 400 * day},
+		"ten years":                  {nil, api.Duration{Years: 10}, false, start.AddDate(10, 0, 0).Sub(start)},
+		"a minute":                   {nil, api.Duration{Minutes: 1}, true, time.Minute},
+		"offline_seconds":            {func(p *api.CreateLicenseParams) { p.OfflineSeconds = ptr(int64(3600)) }, days14, true, time.Hour},
+		"no time offline":            {func(p *api.CreateLicenseParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, true, 2 * time.Hour},
+		"two leases":                 {func(p *api.CreateLicenseParams) { p.LeaseSeconds = ptr(int64(900)) }, days14, true, 30 * time.Minute},
+		"a short lease":              {func(p *api.CreateLicenseParams) { p.LeaseSeconds = ptr(int64(5)) }, days14, true, time.Minute},
+		"a long lease":               {func(p *api.CreateLicenseParams) { p.LeaseSeconds = ptr(int64(1e9)) }, api.Duration{}, true, 14 * day},
+		"a lease and offline":        {func(p *api.CreateLicenseParams) { p.LeaseSeconds, p.OfflineSeconds = ptr(int64(5)), ptr(int64(7200)) }, days14, true, 2 * time.Hour},
+		"not for a client":           {func(p *api.CreateLicenseParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, false, 14 * day},
+		"the end of the license":     {func(p *api.CreateLicenseParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 3600 }, days14, false, 25 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
-			edits := []func(*license.CreateParams){limited}
+			edits := []func(*api.CreateLicenseParams){limited}
 			if c.edit != nil {
 				edits = append(edits, c.edit)
 			}
 			l := f.create(t, edits...)
-			p := license.IssueFileParams{LicenseID: l.ID, Lifetime: c.lifetime, Fingerprint: "a"}
+			p := api.IssueFileParams{LicenseID: l.ID, Lifetime: c.lifetime, Fingerprint: "a"}
 			if c.key {
 				p.LicenseID, p.Key = "", l.Key
 			}
@@ -76,58 +77,58 @@ func TestIssueFileRefusals(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, limited)
 	revoked := f.create(t)
-	_, err := f.Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
 	is.NoErr(err)
 	other, err := licensefile.NewRequest("another key", "a").Text()
 	is.NoErr(err)
 
-	issue := func(p license.IssueFileParams) error {
+	issue := func(p api.IssueFileParams) error {
 		_, err := f.IssueFile(t.Context(), p)
 		return err
 	}
 	field := func(err error) string {
-		var invalid *license.InvalidError
+		var invalid *api.InvalidError
 		if !errors.As(err, &invalid) {
 			t.Fatal(err)
 		}
 		return invalid.Fields[0].Field
 	}
-	is.Equal(field(issue(license.IssueFileParams{})), "license_id")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Key: l.Key})), "license_id")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID})), "fingerprint") // its seats are limited
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Request: other})), "fingerprint")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Years: 11}})), "lifetime")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Seconds: 59}})), "lifetime")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: "no spaces"})), "nonce")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: strings.Repeat("n", 65)})), "nonce")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
-	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), license.ErrNotFound)
-	require.ErrorIs(t, issue(license.IssueFileParams{Key: license.NewKey()}), license.ErrNotFound)
-	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: revoked.ID}), license.ErrDenied)
-	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), license.ErrNotFound)
-	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: days14})
+	is.Equal(field(issue(api.IssueFileParams{})), "license_id")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Key: l.Key})), "license_id")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID})), "fingerprint") // its seats are limited
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Request: other})), "fingerprint")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: api.Duration{Years: 11}})), "lifetime")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: api.Duration{Seconds: 59}})), "lifetime")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: "no spaces"})), "nonce")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: strings.Repeat("n", 65)})), "nonce")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
+	require.ErrorIs(t, issue(api.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), api.ErrNotFound)
+	require.ErrorIs(t, issue(api.IssueFileParams{Key: license.NewKey()}), api.ErrNotFound)
+	require.ErrorIs(t, issue(api.IssueFileParams{LicenseID: revoked.ID}), api.ErrDenied)
+	require.ErrorIs(t, issue(api.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), api.ErrNotFound)
+	_, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, File: days14})
 	is.Equal(field(err), "fingerprint")
-	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Nonce: "n"})
+	_, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Nonce: "n"})
 	is.Equal(field(err), "nonce")
-	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Seconds: 1}})
+	_, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: api.Duration{Seconds: 1}})
 	is.Equal(field(err), "file")
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictNotActivated)
+	is.Equal(v.Code, api.VerdictNotActivated)
 	is.Equal(v.FileClaims(), nil)
 
 	// Only entitlements can make a file too large.
-	large := f.create(t, func(p *license.CreateParams) {
+	large := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Entitlements = map[string]any{}
 		for i := range 100 {
 			p.Entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
 		}
 	})
-	is.Equal(field(issue(license.IssueFileParams{LicenseID: large.ID})), "entitlements")
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: large.Key, File: days14})
+	is.Equal(field(issue(api.IssueFileParams{LicenseID: large.ID})), "entitlements")
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: large.Key, File: days14})
 	is.NoErr(err)
-	is.Equal(v.FileReason.Code, license.FileTooLarge)
+	is.Equal(v.FileReason.Code, api.FileTooLarge)
 }
 
 // TestNoFileWritesNothing: a call for a file that is refused takes no seat, so a
@@ -138,11 +139,11 @@ func TestNoFileWritesNothing(t *testing.T) {
 		entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
 	}
 	for name, c := range map[string]struct {
-		edit func(*license.CreateParams)
+		edit func(*api.CreateLicenseParams)
 		want error
 	}{
-		"file_too_large": {func(p *license.CreateParams) { p.Entitlements = entitlements }, license.ErrInvalid},
-		"ends now":       {func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(500 * time.Millisecond)) }, license.ErrNoFile},
+		"file_too_large": {func(p *api.CreateLicenseParams) { p.Entitlements = entitlements }, api.ErrInvalid},
+		"ends now":       {func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(500 * time.Millisecond)) }, api.ErrNoFile},
 	} {
 		for _, seated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, seated %t", name, seated), func(t *testing.T) {
@@ -154,7 +155,7 @@ func TestNoFileWritesNothing(t *testing.T) {
 				}
 				before := f.events(t, l.ID)
 				is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-					_, err := s.IssueFile(t.Context(), license.IssueFileParams{Key: l.Key, Fingerprint: "a"})
+					_, err := s.IssueFile(t.Context(), api.IssueFileParams{Key: l.Key, Fingerprint: "a"})
 					require.ErrorIs(t, err, c.want)
 					return nil
 				}))
@@ -168,16 +169,16 @@ func TestFilesOfAnUnlimitedLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
+	file, err := f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
 	is.NoErr(err)
 	is.Equal(file.Activation, nil)
 	is.Equal(file.FileClaims().FingerprintHash, "")
 	issued, data := f.lastEvent(t)
-	is.Equal(issued.Type, license.EventFileIssued)
+	is.Equal(issued.Type, api.EventFileIssued)
 	is.Equal(issued.Actor, "go")
 	is.Equal(data.File.ID, file.ID)
 	f.now = f.now.Add(day)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: license.Duration{Days: 13}})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, File: api.Duration{Days: 13}})
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(13*day))
 	last, _ := f.lastEvent(t)
@@ -191,59 +192,59 @@ func TestRequestText(t *testing.T) {
 	request := licensefile.NewRequest(l.Key, "machine")
 	text, err := request.Text()
 	is.NoErr(err)
-	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Request: text})
+	file, err := f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Request: text})
 	is.NoErr(err)
 	is.Equal(file.FileClaims().Nonce, request.Nonce)
 	is.Equal(file.Activation.Fingerprint, "machine")
 	seen := file.Activation.LastSeenAt
 	f.now = f.now.Add(5 * day)
-	file, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	file, err = f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
 	is.Equal(file.Activation.LastSeenAt, seen) // an operator is not the program
 	is.Equal(file.ExpiresAt, f.now.Add(14*day))
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	_, err = f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
-	_, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
-	require.ErrorIs(t, err, license.ErrDenied)
+	_, err = f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	require.ErrorIs(t, err, api.ErrDenied)
 }
 
 func TestGeneration(t *testing.T) {
 	ctx := t.Context()
-	update := func(p license.UpdateParams) func(*fixture, string) (license.License, error) {
-		return func(f *fixture, id string) (license.License, error) {
+	update := func(p api.UpdateLicenseParams) func(*fixture, string) (api.License, error) {
+		return func(f *fixture, id string) (api.License, error) {
 			p.ID = id
 			return f.Update(ctx, p)
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*fixture, string) (license.License, error)
+		change func(*fixture, string) (api.License, error)
 		rises  bool
 	}{
-		"rekey": {func(f *fixture, id string) (license.License, error) { return f.Rekey(ctx, license.RekeyParams{ID: id}) }, true},
-		"void files": {func(f *fixture, id string) (license.License, error) {
-			return f.VoidFiles(ctx, license.MoveParams{ID: id})
+		"rekey": {func(f *fixture, id string) (api.License, error) { return f.Rekey(ctx, api.RekeyLicenseParams{ID: id}) }, true},
+		"void files": {func(f *fixture, id string) (api.License, error) {
+			return f.VoidFiles(ctx, api.MoveLicenseParams{ID: id})
 		}, true},
-		"another product":     {update(license.UpdateParams{ProductID: ptr("p2")}), true},
-		"earlier end":         {update(license.UpdateParams{ExpiresAt: license.To(start.Add(day))}), true},
-		"shorter grace":       {update(license.UpdateParams{GraceSeconds: ptr(int64(0))}), true},
-		"earlier updates":     {update(license.UpdateParams{UpdatesUntil: license.To(start.Add(day))}), true},
-		"later updates":       {update(license.UpdateParams{UpdatesUntil: license.To(start.Add(900 * day))}), false},
-		"later start":         {update(license.UpdateParams{StartsAt: license.To(start.Add(day))}), true},
-		"entitlement removed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": nil})}), true},
-		"entitlement changed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": 4})}), true},
-		"limited":             {update(license.UpdateParams{MaxActivations: license.To(int64(9))}), true},
-		"entitlement added":   {update(license.UpdateParams{Entitlements: license.To(map[string]any{"export": true})}), false},
-		"later end":           {update(license.UpdateParams{ExpiresAt: license.To(start.Add(900 * day))}), false},
-		"no end":              {update(license.UpdateParams{ExpiresAt: license.ToNull[time.Time]()}), false},
-		"another name":        {update(license.UpdateParams{Name: ptr("x")}), false},
-		"suspended": {func(f *fixture, id string) (license.License, error) {
-			return f.Suspend(ctx, license.MoveParams{ID: id})
+		"another product":     {update(api.UpdateLicenseParams{ProductID: ptr("p2")}), true},
+		"earlier end":         {update(api.UpdateLicenseParams{ExpiresAt: api.To(start.Add(day))}), true},
+		"shorter grace":       {update(api.UpdateLicenseParams{GraceSeconds: ptr(int64(0))}), true},
+		"earlier updates":     {update(api.UpdateLicenseParams{UpdatesUntil: api.To(start.Add(day))}), true},
+		"later updates":       {update(api.UpdateLicenseParams{UpdatesUntil: api.To(start.Add(900 * day))}), false},
+		"later start":         {update(api.UpdateLicenseParams{StartsAt: api.To(start.Add(day))}), true},
+		"entitlement removed": {update(api.UpdateLicenseParams{Entitlements: api.To(map[string]any{"users": nil})}), true},
+		"entitlement changed": {update(api.UpdateLicenseParams{Entitlements: api.To(map[string]any{"users": 4})}), true},
+		"limited":             {update(api.UpdateLicenseParams{MaxActivations: api.To(int64(9))}), true},
+		"entitlement added":   {update(api.UpdateLicenseParams{Entitlements: api.To(map[string]any{"export": true})}), false},
+		"later end":           {update(api.UpdateLicenseParams{ExpiresAt: api.To(start.Add(900 * day))}), false},
+		"no end":              {update(api.UpdateLicenseParams{ExpiresAt: api.ToNull[time.Time]()}), false},
+		"another name":        {update(api.UpdateLicenseParams{Name: ptr("x")}), false},
+		"suspended": {func(f *fixture, id string) (api.License, error) {
+			return f.Suspend(ctx, api.MoveLicenseParams{ID: id})
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
-			l := f.create(t, func(p *license.CreateParams) {
+			l := f.create(t, func(p *api.CreateLicenseParams) {
 				p.ExpiresAt, p.GraceSeconds, p.Entitlements = ptr(start.Add(365*day)), 60, map[string]any{"users": 5}
 				p.UpdatesUntil = p.ExpiresAt
 			})
@@ -280,17 +281,17 @@ func TestRevokedFiles(t *testing.T) {
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
 	_, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", "")
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	_, _, err = inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", l.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: other.ID}) // it has no files
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: other.ID}) // it has no files
 	is.NoErr(err)
-	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
+	file, err := f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
 	is.NoErr(err)
 	is.Equal(len(refused(l.ProductID)), 0)
 
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	all := refused(l.ProductID)
 	is.Equal(len(all), 1)
@@ -298,19 +299,19 @@ func TestRevokedFiles(t *testing.T) {
 	is.Equal(all[0].MinGeneration, int64(licensefile.AllGenerations))
 	is.True(!all[0].Until.Before(file.ExpiresAt))
 
-	_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(licensefile.AllGenerations))
-	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(2))
 
 	// The files for the former product are on its list.
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, ProductID: ptr("p2")})
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, ProductID: ptr("p2")})
 	is.NoErr(err)
 	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(3))
 	is.Equal(len(refused("p2")), 0)
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	is.Equal(refused("p2")[0].MinGeneration, int64(licensefile.AllGenerations))
 
 	// Entries last as long as the longest file.
@@ -332,14 +333,14 @@ func TestFilesUntil(t *testing.T) {
 	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(!until.Before(v.FileClaims().ExpiresAt) && until.Before(f.now.Add(16*day)))
-	_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	voided, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(voided, until) // a program may not have seen the list
 
 	_, err = inner.Of(f.As(license.Caller{Products: []string{"other"}})).FilesUntil(t.Context(), l.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	f.now = until
 	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
@@ -356,14 +357,14 @@ func TestARefusedTakeOverKeepsTheCount(t *testing.T) {
 	f.activateFile(t, l.Key, "b")
 	f.activate(t, l.Key, "c")
 	limit := func(n int64) {
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(n)})
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(n)})
 		is.NoErr(err)
 	}
 	limit(2)
 	f.now = f.now.Add(2 * time.Hour) // the lease of c has ended
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "d", TakeOver: license.TakeOverOldest})
-		require.ErrorIs(t, err, license.ErrSeatHeld)
+		_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "d", TakeOver: api.TakeOverOldest})
+		require.ErrorIs(t, err, api.ErrSeatHeld)
 		return nil
 	}))
 	limit(3)
@@ -373,15 +374,15 @@ func TestARefusedTakeOverKeepsTheCount(t *testing.T) {
 // TestRepeatedFilesAppendNoEvent: a program that asks for short files again and
 // again writes the hold of its seat, and one event.
 func TestRepeatedFilesAppendNoEvent(t *testing.T) {
-	for name, edit := range map[string]func(*license.CreateParams){
+	for name, edit := range map[string]func(*api.CreateLicenseParams){
 		"of an activation":      limited,
-		"without an activation": func(*license.CreateParams) {},
+		"without an activation": func(*api.CreateLicenseParams) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
 			l := f.create(t, edit)
-			ask := license.IssueFileParams{Key: l.Key, Lifetime: license.Duration{Minutes: 1}}
+			ask := api.IssueFileParams{Key: l.Key, Lifetime: api.Duration{Minutes: 1}}
 			if l.MaxActivations != nil {
 				ask.Fingerprint = "a"
 			}
@@ -393,7 +394,7 @@ func TestRepeatedFilesAppendNoEvent(t *testing.T) {
 				is.NoErr(err)
 				is.Equal(file.ExpiresAt, f.now.Add(time.Minute))
 				for _, e := range f.events(t, l.ID) {
-					if e == license.EventFileIssued {
+					if e == api.EventFileIssued {
 						n++
 					}
 				}
@@ -406,11 +407,11 @@ func TestRepeatedFilesAppendNoEvent(t *testing.T) {
 				is.NoErr(err)
 				is.True(until.After(f.now.Add(time.Minute))) // the hold was written nevertheless
 			}
-			_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Entitlements: license.To(map[string]any{"export": true})})
+			_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Entitlements: api.To(map[string]any{"export": true})})
 			is.NoErr(err)
 			is.Equal(issued(), 2)
 			is.Equal(issued(), 2)
-			_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+			_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
 			is.NoErr(err)
 			is.Equal(issued(), 3)
 			is.Equal(issued(), 3)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -22,8 +23,8 @@ type fingerprintParams struct {
 
 // A foundActivation is an activation and its license.
 type foundActivation struct {
-	Activation Activation
-	License    License
+	Activation api.Activation
+	License    api.License
 }
 
 // maxFingerprints is how many activations one page examines.
@@ -35,7 +36,7 @@ const maxFingerprints = 1000
 // out. A page examines 1,000 activations; it can be short although HasMore is
 // true. The cursor is the NextCursor of the previous page, and the limit its size, from
 // 1 to 200; zero: 50.
-func (s internals) FindActivations(ctx context.Context, prefix, cursor string, limit int) (page Page[foundActivation], err error) {
+func (s internals) FindActivations(ctx context.Context, prefix, cursor string, limit int) (page api.Page[foundActivation], err error) {
 	p := fingerprintParams{prefix, limit, cursor}
 	if err := check(p); err != nil {
 		return page, err
@@ -51,7 +52,7 @@ func (s internals) FindActivations(ctx context.Context, prefix, cursor string, l
 	}
 	err = s.read(ctx, func(r store.Reader) error {
 		now := s.now()
-		page = Page[foundActivation]{Data: []foundActivation{}}
+		page = api.Page[foundActivation]{Data: []foundActivation{}}
 		rows, err := r.Activations(ctx, q)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (s internals) FindActivations(ctx context.Context, prefix, cursor string, l
 		return nil
 	})
 	if err != nil {
-		return Page[foundActivation]{}, fmt.Errorf("find activations: %w", err)
+		return api.Page[foundActivation]{}, fmt.Errorf("find activations: %w", err)
 	}
 	return page, nil
 }

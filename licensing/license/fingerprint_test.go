@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -20,10 +21,10 @@ import (
 func TestFindActivations(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	var all []license.License
+	var all []api.License
 	for i := range 5 {
 		f.now = f.now.Add(time.Millisecond)
-		l := f.create(t, func(p *license.CreateParams) { p.ProductID = fmt.Sprint("p", i%2) })
+		l := f.create(t, func(p *api.CreateLicenseParams) { p.ProductID = fmt.Sprint("p", i%2) })
 		all = append(all, l)
 		for _, print := range []string{"pc-1", "pc-10", "pd", "PC-1"} {
 			f.activate(t, l.Key, print)
@@ -37,7 +38,7 @@ func TestFindActivations(t *testing.T) {
 		}
 		return err
 	}))
-	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { return s.Delete(t.Context(), license.DeleteParams{ID: gone.ID}) }))
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { return s.Delete(t.Context(), api.DeleteLicenseParams{ID: gone.ID}) }))
 	left, err := f.store.Activations(t.Context(), store.ActivationQuery{FingerprintPrefix: "pc-1"})
 	is.NoErr(err)
 	is.Equal(len(left), 10+50) // which Run removes
@@ -48,7 +49,7 @@ func TestFindActivations(t *testing.T) {
 			is.NoErr(err)
 			for _, x := range page.Data {
 				is.Equal(x.Activation.LicenseID, x.License.ID)
-				list = append(list, fmt.Sprint(x.Activation.Fingerprint, " ", slices.IndexFunc(all, func(l license.License) bool { return l.ID == x.License.ID }), " ", x.Activation.Status))
+				list = append(list, fmt.Sprint(x.Activation.Fingerprint, " ", slices.IndexFunc(all, func(l api.License) bool { return l.ID == x.License.ID }), " ", x.Activation.Status))
 			}
 			is.True(len(page.Data) == limit || !page.HasMore)
 			if cursor = page.NextCursor; !page.HasMore {
@@ -70,7 +71,7 @@ func TestFindActivations(t *testing.T) {
 	is.Equal(page.Data[0].License.Key[:3], "…")
 	for _, p := range [][2]string{{}, {"a\x00"}, {"pc", page.NextCursor}, {"pd", "x"}} {
 		_, err := inner.Of(f.Service).FindActivations(t.Context(), p[0], p[1], 0)
-		require.ErrorIs(t, err, license.ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 	}
 }
 
@@ -79,7 +80,7 @@ func TestFindActivations(t *testing.T) {
 func TestFindRefused(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	a := f.create(t, noSeats, func(p *license.CreateParams) { p.ProductID = "p0" })
+	a := f.create(t, noSeats, func(p *api.CreateLicenseParams) { p.ProductID = "p0" })
 	b := f.create(t, noSeats)
 	find := func(s *license.Service, prefix string) (list []string) {
 		got, more, err := inner.Of(s).FindRefused(t.Context(), prefix, 30)
@@ -124,7 +125,7 @@ func TestFindRefused(t *testing.T) {
 	is.Equal(find(f.Service, "NODE-24"), nil)
 	is.Equal(len(entries(t, f.store, "refused")), 20+2)
 
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: a.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: a.ID}))
 	is.Equal(len(entries(t, f.store, "refused")), 2)
 	f.now = f.now.Add(90 * 24 * time.Hour)
 	is.Equal(find(f.Service, "LAPTOP-"), nil)
@@ -144,7 +145,7 @@ func TestFindRefused(t *testing.T) {
 func TestMatch(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.CustomerID, p.Metadata = "Söhne", "ada@example.com", map[string]string{"contact": "Elif@example.org", "order": "7"}
 	})
 	for text, want := range map[string]string{
@@ -154,8 +155,8 @@ func TestMatch(t *testing.T) {
 		field, value := inner.Of(f.Service).Match(l, text)
 		is.Equal(field+" "+value, want) // text
 	}
-	other := f.create(t, func(p *license.CreateParams) { p.Name = "Elif" })
-	list := []license.License{l, other}
+	other := f.create(t, func(p *api.CreateLicenseParams) { p.Name = "Elif" })
+	list := []api.License{l, other}
 	inner.Of(f.Service).NameFirst(list, "elif")
 	is.Equal(list[0].ID, other.ID)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,13 +30,13 @@ import (
 //
 // If the license changed, Fulfill appends a license.created, license.renewed,
 // license.suspended, license.reinstated or license.updated event. It returns an
-// [*InvalidError], or [ErrReferenceTaken] if the purchase, or the license of
+// [*api.InvalidError], or [api.ErrReferenceTaken] if the purchase, or the license of
 // LicenseID, is one of another customer or if LicenseID is not the license of the
 // purchase. A caller limited to products must set PlanID in each call and gets
-// [ErrProductForbidden] for other plans. Options.BeforeCreate runs as for Create.
-func (s *Service) Fulfill(ctx context.Context, p FulfillParams) (Fulfillment, error) {
+// [api.ErrProductForbidden] for other plans. Options.BeforeCreate runs as for Create.
+func (s *Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
 	if err := invalidFields(checkFulfill(&p, s.now())); err != nil {
-		return Fulfillment{}, err
+		return api.Fulfillment{}, err
 	}
 	return s.fulfill(ctx, "fulfill "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
 		return s.decide(ctx, r, p)
@@ -43,12 +44,12 @@ func (s *Service) Fulfill(ctx context.Context, p FulfillParams) (Fulfillment, er
 }
 
 // checkFulfill checks p and normalizes it as stored.
-func checkFulfill(p *FulfillParams, now time.Time) []FieldError {
+func checkFulfill(p *api.FulfillParams, now time.Time) []api.FieldError {
 	broken := checkTags(p)
 	if !isIdentifier(p.Reference) {
-		broken = append(broken, FieldError{Field: "reference", Code: CodeInvalidFormat, Detail: identifierRule})
+		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: identifierRule})
 	} else if isTrial(p.Reference) {
-		broken = append(broken, FieldError{Field: "reference", Code: CodeInvalidFormat, Detail: `must not begin with "trial:", which marks a trial`})
+		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "trial:", which marks a trial`})
 	}
 	if p.At.IsZero() {
 		p.At = now
@@ -58,7 +59,7 @@ func checkFulfill(p *FulfillParams, now time.Time) []FieldError {
 	}
 	p.Until.Value = toMillis(p.Until.Value)
 	if p.Until.Set && !p.Until.Null && !valid.IsInstant(p.Until.Value) {
-		broken = append(broken, FieldError{Field: "until", Code: CodeOutOfRange, Detail: "must be a time between the years 1970 and 9999"})
+		broken = append(broken, api.FieldError{Field: "until", Code: api.FieldOutOfRange, Detail: "must be a time between the years 1970 and 9999"})
 	}
 	values := map[string]string{}
 	for name, v := range p.Metadata {
@@ -70,10 +71,10 @@ func checkFulfill(p *FulfillParams, now time.Time) []FieldError {
 	return append(broken, wrong...)
 }
 
-var errAhead = FieldError{Field: "at", Code: CodeOutOfRange, Detail: "must be at most 24 hours ahead"}
+var errAhead = api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "must be at most 24 hours ahead"}
 
 // purchaseOf returns the purchase of which nothing but p is known.
-func purchaseOf(p FulfillParams) purchase {
+func purchaseOf(p api.FulfillParams) purchase {
 	e := purchase{Reference: p.Reference, CustomerID: p.CustomerID, LicenseID: p.LicenseID}
 	say(&e.Plan, p.PlanID, p.At, p.PlanID != "")
 	say(&e.Name, p.Name, p.At, p.Name != "")
@@ -86,7 +87,7 @@ func purchaseOf(p FulfillParams) purchase {
 		end = time.Time{}
 	}
 	say(&e.Until, end, p.At, p.Until.Set)
-	say(&e.State, p.State, p.At, p.State == PurchaseActive || p.State == PurchasePaused)
+	say(&e.State, p.State, p.At, p.State == api.PurchaseActive || p.State == api.PurchasePaused)
 	for name, v := range p.Metadata {
 		if e.Metadata == nil {
 			e.Metadata = map[string]said[*string]{}
@@ -94,9 +95,9 @@ func purchaseOf(p FulfillParams) purchase {
 		e.Metadata[name] = said[*string]{v, p.At}
 	}
 	switch p.State {
-	case PurchaseActive:
+	case api.PurchaseActive:
 		e.FirstActive = p.At
-	case PurchaseEnded:
+	case api.PurchaseEnded:
 		e.FirstEnded, e.LastEnded = p.At, p.At
 	}
 	return e

@@ -21,7 +21,7 @@ import (
 )
 
 // An event is what a payment provider reports about a purchase.
-type event = license.FulfillParams
+type event = api.FulfillParams
 
 // onDay returns an instant n days after start.
 func onDay(n float64) time.Time { return start.Add(time.Duration(n * float64(24*time.Hour))) }
@@ -41,13 +41,13 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 		opt(&o)
 	}
 	s.Service = license.New(st, o)
-	for _, p := range []license.PutPlanParams{
-		{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}}},
-		{ID: "pro", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)}},
+	for _, p := range []api.PutPlanParams{
+		{ID: "basic", ProductID: "prod_editor", Duration: api.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}}},
+		{ID: "pro", ProductID: "prod_editor", Duration: api.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)}},
 		{ID: "forever", ProductID: "prod_editor"},
-		{ID: "maintained", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, UntilEnds: license.UntilEndsUpdates, Terms: api.Terms{GraceSeconds: 7, MaxActivations: ptr[int64](3)}},
+		{ID: "maintained", ProductID: "prod_editor", Duration: api.Duration{Years: 1}, UntilEnds: api.UntilEndsUpdates, Terms: api.Terms{GraceSeconds: 7, MaxActivations: ptr[int64](3)}},
 		{ID: "other", ProductID: "prod_other", Terms: api.Terms{MaxActivations: ptr[int64](1)}},
-		{ID: "trial", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](1)}},
+		{ID: "trial", ProductID: "prod_editor", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](1)}},
 	} {
 		if _, err := s.PutPlan(t.Context(), p); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 }
 
 // tell reports an event about a purchase.
-func (s *seller) tell(t *testing.T, reference string, e event) license.Fulfillment {
+func (s *seller) tell(t *testing.T, reference string, e event) api.Fulfillment {
 	t.Helper()
 	e.Reference = reference
 	f, err := s.Fulfill(t.Context(), e)
@@ -91,19 +91,19 @@ func (s *seller) outcome(t *testing.T, reference string) string {
 // the same instant.
 var histories = map[string][]event{
 	"renewed, upgraded and canceled": {
-		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active", Until: license.To(onDay(30))},
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active", Until: api.To(onDay(30))},
 		{At: onDay(1), Quantity: ptr[int64](3), Name: "Ada"},
-		{At: onDay(30), State: "active", Until: license.To(onDay(60))},
+		{At: onDay(30), State: "active", Until: api.To(onDay(60))},
 		{At: onDay(31), PlanID: "pro", Quantity: ptr[int64](2), Metadata: map[string]*string{"order": ptr("7"), "old": nil}},
 		{At: onDay(32), State: "ended", Reason: "canceled"},
-		{At: onDay(33), State: "active", Until: license.To(onDay(90))},
+		{At: onDay(33), State: "active", Until: api.To(onDay(90))},
 	},
 	"paused and paid, with ties": {
 		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active"},
 		{At: onDay(1), State: "paused", Reason: "card declined", Quantity: ptr[int64](4)},
 		{At: onDay(1), State: "active", Quantity: ptr[int64](2), PlanID: "pro"},
-		{At: onDay(1), PlanID: "basic", Until: license.To(onDay(50)), Name: "Ada"},
-		{At: onDay(1), Until: license.ToNull[time.Time](), Name: "Bob", Metadata: map[string]*string{"a": ptr("1")}},
+		{At: onDay(1), PlanID: "basic", Until: api.To(onDay(50)), Name: "Ada"},
+		{At: onDay(1), Until: api.ToNull[time.Time](), Name: "Bob", Metadata: map[string]*string{"a": ptr("1")}},
 		{At: onDay(2), State: "paused", Reason: "fraud", Metadata: map[string]*string{"a": nil}},
 	},
 	"said piece by piece": {
@@ -123,19 +123,19 @@ var histories = map[string][]event{
 	"never paid": {
 		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "paused"},
 		{At: onDay(1), State: "ended"},
-		{At: onDay(2), Until: license.To(onDay(9))},
+		{At: onDay(2), Until: api.To(onDay(9))},
 	},
 	"without end": {
 		{At: onDay(0), CustomerID: "cus_ada", PlanID: "forever", State: "active"},
 		{At: onDay(5), State: "ended"},
 		{At: onDay(6), PlanID: "basic", State: "active"},
-		{At: onDay(4), Until: license.To(onDay(5))},
+		{At: onDay(4), Until: api.To(onDay(5))},
 	},
 	"maintained, or not": {
-		{At: onDay(0), CustomerID: "cus_ada", PlanID: "maintained", State: "active", Until: license.To(onDay(30))},
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "maintained", State: "active", Until: api.To(onDay(30))},
 		{At: onDay(10), PlanID: "basic", Quantity: ptr[int64](2)},
-		{At: onDay(10), PlanID: "maintained", Until: license.ToNull[time.Time]()},
-		{At: onDay(20), PlanID: "pro", Until: license.To(onDay(60))},
+		{At: onDay(10), PlanID: "maintained", Until: api.ToNull[time.Time]()},
+		{At: onDay(20), PlanID: "pro", Until: api.To(onDay(60))},
 		{At: onDay(25), State: "ended"},
 		{At: onDay(26), PlanID: "maintained", State: "active"},
 	},
@@ -232,11 +232,11 @@ func randomEvent(random *rand.Rand) event {
 	}
 	switch random.IntN(5) {
 	case 0:
-		e.Until = license.ToNull[time.Time]()
+		e.Until = api.ToNull[time.Time]()
 	case 1, 2:
-		e.Until = license.To(onDay(float64(30 + random.IntN(3))))
+		e.Until = api.To(onDay(float64(30 + random.IntN(3))))
 	}
-	e.State = []license.PurchaseState{"", "active", "active", "paused", "ended"}[random.IntN(5)]
+	e.State = []api.PurchaseState{"", "active", "active", "paused", "ended"}[random.IntN(5)]
 	if e.State == "ended" && maybe(2) {
 		e.State = ""
 	}
@@ -361,17 +361,17 @@ func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
 	var err error
 	switch random.IntN(6) {
 	case 0:
-		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, MaxActivations: license.To(random.Int64N(9)), Name: ptr("Hand")})
+		_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, MaxActivations: api.To(random.Int64N(9)), Name: ptr("Hand")})
 	case 1:
-		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, ExpiresAt: license.To(onDay(100)), Metadata: license.To(map[string]*string{"hand": ptr("1")})})
+		_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, ExpiresAt: api.To(onDay(100)), Metadata: api.To(map[string]*string{"hand": ptr("1")})})
 	case 2:
-		if _, err = s.Suspend(t.Context(), license.MoveParams{ID: id}); err != nil {
-			_, err = s.Reinstate(t.Context(), license.MoveParams{ID: id})
+		if _, err = s.Suspend(t.Context(), api.MoveLicenseParams{ID: id}); err != nil {
+			_, err = s.Reinstate(t.Context(), api.MoveLicenseParams{ID: id})
 		}
 	case 3:
-		_, err = s.ApplyPlan(t.Context(), license.ApplyPlanParams{ID: id, PlanID: "forever"})
+		_, err = s.ApplyPlan(t.Context(), api.ApplyPlanParams{ID: id, PlanID: "forever"})
 	case 4:
-		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, UpdatesUntil: license.To(onDay(100))})
+		_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, UpdatesUntil: api.To(onDay(100))})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -386,7 +386,7 @@ type subscription struct {
 	plan     string
 	quantity int64
 	until    time.Time
-	state    license.PurchaseState
+	state    api.PurchaseState
 }
 
 // A delivery is a call of a handler, which takes the instant at and then, maybe
@@ -410,7 +410,7 @@ func TestSimulatedProvider(t *testing.T) {
 				}
 			}
 			s.tell(t, reference, event{
-				At: d.at, CustomerID: "cus_ada", PlanID: sub.plan, Quantity: &sub.quantity, Until: license.To(sub.until), State: sub.state,
+				At: d.at, CustomerID: "cus_ada", PlanID: sub.plan, Quantity: &sub.quantity, Until: api.To(sub.until), State: sub.state,
 			})
 		}
 		last := changes[len(changes)-1]
@@ -428,11 +428,11 @@ func TestSimulatedProvider(t *testing.T) {
 			end, never = never, end
 		}
 		ends := never == nil && end != nil && end.Equal(last.until)
-		if last.state == license.PurchaseEnded {
+		if last.state == api.PurchaseEnded {
 			ends = never == nil && f.EndedAt != nil && end != nil && !end.After(*f.EndedAt) && !f.EndedAt.Before(last.since.Add(-3*time.Second)) // taken before the read
 		}
-		paused := l.Status == license.StatusSuspended
-		if l.PlanID != last.plan || *l.MaxActivations != seats || !ends || last.state != license.PurchaseEnded && paused != (last.state == license.PurchasePaused) {
+		paused := l.Status == api.LicenseSuspended
+		if l.PlanID != last.plan || *l.MaxActivations != seats || !ends || last.state != api.PurchaseEnded && paused != (last.state == api.PurchasePaused) {
 			t.Fatalf("%s is %+v\nand has the license %+v", reference, last, l)
 		}
 	}
@@ -445,7 +445,7 @@ func simulate(random *rand.Rand) (changes []subscription, deliveries []delivery)
 		return time.Duration(random.Int64N(int64(most))).Truncate(time.Millisecond)
 	}
 	now := onDay(0)
-	sub := subscription{now, "basic", 1, onDay(30), license.PurchaseActive}
+	sub := subscription{now, "basic", 1, onDay(30), api.PurchaseActive}
 	changes = append(changes, sub)
 	for range 2 + random.IntN(8) {
 		if now = now.Add(between(5 * time.Second)); random.IntN(3) == 0 { // the end of a burst
@@ -460,14 +460,14 @@ func simulate(random *rand.Rand) (changes []subscription, deliveries []delivery)
 		case 2, 3:
 			sub.until = sub.until.Add(between(60 * 24 * time.Hour))
 		case 4:
-			sub.state = []license.PurchaseState{license.PurchaseActive, license.PurchasePaused}[random.IntN(2)]
+			sub.state = []api.PurchaseState{api.PurchaseActive, api.PurchasePaused}[random.IntN(2)]
 		case 5:
 			if random.IntN(3) == 0 {
-				sub.state = license.PurchaseEnded
+				sub.state = api.PurchaseEnded
 			}
 		}
 		changes = append(changes, sub)
-		if sub.state == license.PurchaseEnded {
+		if sub.state == api.PurchaseEnded {
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -14,28 +15,28 @@ import (
 // A decision is what a call makes of a purchase and its license. Making it writes
 // nothing.
 type decision struct {
-	result        FulfillResult // what is certain before the license is written
-	waits         Waiting
+	result        api.FulfillResult // what is certain before the license is written
+	waits         api.Waiting
 	before, after purchase
-	license       *record.License // the stored license; nil: there is none
-	was, is       grant           // of the license, before and after the call
-	params        *CreateParams   // of the license to create; nil: none
-	id            string          // of the license to create; empty: any
-	reason        string          // recorded in the event
-	hidden        bool            // the answer says nothing about the license; see [purchase.hear]
+	license       *record.License          // the stored license; nil: there is none
+	was, is       grant                    // of the license, before and after the call
+	params        *api.CreateLicenseParams // of the license to create; nil: none
+	id            string                   // of the license to create; empty: any
+	reason        string                   // recorded in the event
+	hidden        bool                     // the answer says nothing about the license; see [purchase.hear]
 }
 
 // decide decides what Fulfill does.
-func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (decision, error) {
+func (s *Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams) (decision, error) {
 	limited := s.caller.Products != nil
 	if limited && p.PlanID == "" {
-		return decision{}, Invalid("plan_id", CodeRequired, "is required from a caller that is limited to products")
+		return decision{}, api.Invalid("plan_id", api.FieldRequired, "is required from a caller that is limited to products")
 	}
 	if limited {
 		if _, ok, err := s.findPlan(ctx, r, p.PlanID); err != nil {
 			return decision{}, err
 		} else if !ok {
-			return decision{}, ErrProductForbidden
+			return decision{}, api.ErrProductForbidden
 		}
 	}
 	before, ok, err := readPurchase(ctx, r, p.Reference, s.now())
@@ -44,11 +45,11 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 	}
 	hidden := before.hear(&p)
 	if ok && limited && !s.sees(before.productID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
-		return decision{}, ErrReferenceTaken
+		return decision{}, api.ErrReferenceTaken
 	}
 	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
 	if len(d.after.Metadata) > maxMetadata {
-		return decision{}, Invalid("metadata", CodeTooMany, "a purchase must have at most 50 names of metadata, including removed names")
+		return decision{}, api.Invalid("metadata", api.FieldTooMany, "a purchase must have at most 50 names of metadata, including removed names")
 	}
 	return s.settle(ctx, r, d, purchaseOf(p).Plan)
 }
@@ -57,7 +58,7 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (
 // has changed. An event that names an earlier customer is one of the purchase. If that
 // is somebody else, or if after a transfer the event names no customer, hidden is true:
 // what the event says about a person is dropped, since it is not about the customer.
-func (p purchase) hear(event *FulfillParams) (hidden bool) {
+func (p purchase) hear(event *api.FulfillParams) (hidden bool) {
 	if event.LicenseID == p.NotFor {
 		event.LicenseID = ""
 	}
@@ -81,14 +82,14 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan said[string]) (decision, error) {
 	p := &d.after
 	if p.Erased {
-		d.result = FulfillDeleted
+		d.result = api.FulfillDeleted
 		return d, nil
 	}
 	product := ""
 	if p.LicenseID != "" {
 		row, err := r.License(ctx, p.LicenseID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
-			d.result = FulfillDeleted
+			d.result = api.FulfillDeleted
 			return d, nil
 		}
 		if err != nil {
@@ -101,11 +102,11 @@ func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan s
 		switch {
 		case p.Granted || !differ(rec.CustomerID, p.CustomerID):
 			if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
-				d.result = FulfillRevoked
+				d.result = api.FulfillRevoked
 				return d, nil
 			}
 		case d.before.LicenseID == "":
-			return d, ErrReferenceTaken
+			return d, api.ErrReferenceTaken
 		default: // the license was transferred while the purchase waited, so it gets another
 			p.LicenseID, p.NotFor = "", p.LicenseID
 		}
@@ -117,15 +118,15 @@ func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan s
 	if !p.Granted {
 		switch {
 		case p.CustomerID == "":
-			d.waits = WaitingCustomer
+			d.waits = api.WaitingCustomer
 		case p.Plan.Value == "":
-			d.waits = WaitingPlan
+			d.waits = api.WaitingPlan
 		case p.FirstActive.IsZero():
-			d.waits = WaitingActive
+			d.waits = api.WaitingActive
 		case p.Terms.Value.ID != "":
 			return s.decideGrant(ctx, r, d)
 		}
-		d.result = FulfillWaiting
+		d.result = api.FulfillWaiting
 		return d, nil
 	}
 	return s.decideGrant(ctx, r, d)
@@ -137,7 +138,7 @@ func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (
 	if d.license == nil {
 		d.is = grantOf(d.after)
 		params := d.is.params()
-		d.result, d.params = FulfillCreated, &params
+		d.result, d.params = api.FulfillCreated, &params
 		return d, nil
 	}
 	others, err := purchasesOf(ctx, r, d.license.ID)
@@ -150,7 +151,7 @@ func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (
 	}
 	d.after.Granted = true
 	d.is = grantOf(append(others, d.after)...)
-	d.result = FulfillUnchanged
+	d.result = api.FulfillUnchanged
 	return d, nil
 }
 
@@ -158,7 +159,7 @@ func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (
 // and is one of a product; empty: any. While its plan stays the same, a purchase
 // that has been granted keeps the terms that it has. It returns what the latest
 // plan waits for.
-func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[string], product string) (waits Waiting, err error) {
+func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[string], product string) (waits api.Waiting, err error) {
 	terms := said[string]{p.Terms.Value.ID, p.Terms.At}
 	named := []said[string]{event, p.Plan}
 	if terms.Value != "" && p.Granted {
@@ -166,7 +167,7 @@ func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[s
 	} else if !p.Granted { // the terms as they are now
 		named = append(named, terms)
 		slices.SortFunc(named, func(a, b said[string]) int { return a.At.Compare(b.At) })
-		p.Terms, terms = said[Plan]{}, said[string]{}
+		p.Terms, terms = said[api.Plan]{}, said[string]{}
 	}
 	for _, plan := range named {
 		switch {
@@ -181,30 +182,30 @@ func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[s
 		case err != nil:
 			return "", err
 		case !ok:
-			waits = WaitingUnknownPlan
+			waits = api.WaitingUnknownPlan
 		case product != "" && found.ProductID != product:
-			waits = WaitingOtherProduct
+			waits = api.WaitingOtherProduct
 		default:
 			waits, terms = "", plan
-			p.Terms = said[Plan]{found, plan.At}
+			p.Terms = said[api.Plan]{found, plan.At}
 		}
 	}
 	return waits, nil
 }
 
 // fulfillment returns what the API shows of a decision about l.
-func (d decision) fulfillment(l *License) Fulfillment {
+func (d decision) fulfillment(l *api.License) api.Fulfillment {
 	p := d.after
-	f := Fulfillment{
+	f := api.Fulfillment{
 		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
 		Governs: l != nil && d.is.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.productID(),
-		Fields: map[string]FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
+		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
 		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	_, f.Clamped = seatsOfPlan(p.Terms.Value, p.units())
 	show := func(name string, value any, at time.Time) {
 		if !at.IsZero() {
-			f.Fields[name] = FulfilledField{Value: value, At: at}
+			f.Fields[name] = api.FulfilledField{Value: value, At: at}
 		}
 	}
 	show("plan_id", p.Plan.Value, p.Plan.At)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A said is what the latest event says about a field of a purchase, and the At of
@@ -86,7 +88,7 @@ func compareEnds(a, b time.Time) int {
 }
 
 // compareStates compares two states: active is greater than paused.
-func compareStates(a, b PurchaseState) int { return strings.Compare(string(b), string(a)) }
+func compareStates(a, b api.PurchaseState) int { return strings.Compare(string(b), string(a)) }
 
 // compareValues compares two values of metadata: to have one is greater.
 func compareValues(a, b *string) int {

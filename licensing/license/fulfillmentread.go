@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // GetFulfillment returns what a purchase was last known to be. It returns
-// [ErrNotFound] if there is none with that reference, or an [*InvalidError].
-func (s *Service) GetFulfillment(ctx context.Context, reference string) (f Fulfillment, err error) {
+// [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
+func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
 		p, ok, err := readPurchase(ctx, r, reference, s.now())
 		if err == nil && (!ok || s.caller.Products != nil && !s.sees(p.productID())) {
-			err = ErrNotFound
+			err = api.ErrNotFound
 		}
 		if err == nil {
 			p.Reference = reference
@@ -22,22 +23,22 @@ func (s *Service) GetFulfillment(ctx context.Context, reference string) (f Fulfi
 		return err
 	})
 	if err != nil {
-		return Fulfillment{}, fmt.Errorf("fulfillment %s: %w", reference, err)
+		return api.Fulfillment{}, fmt.Errorf("fulfillment %s: %w", reference, err)
 	}
 	return f, nil
 }
 
 // ListFulfillmentsParams are the parameters of [Service.ListFulfillments].
 type ListFulfillmentsParams struct {
-	LicenseID string  // the purchases of this license; empty: waiting purchases
-	Waiting   Waiting // without LicenseID: only purchases that wait for this
+	LicenseID string      // the purchases of this license; empty: waiting purchases
+	Waiting   api.Waiting // without LicenseID: only purchases that wait for this
 }
 
 // ListFulfillments returns the purchases of a license, the governing one first, or
 // the purchases without a license that expire first; at most 1,000.
-func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams) (list []Fulfillment, err error) {
+func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams) (list []api.Fulfillment, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
-		list = []Fulfillment{}
+		list = []api.Fulfillment{}
 		var all []purchase
 		var err error
 		if p.LicenseID != "" {
@@ -53,7 +54,7 @@ func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams
 			if s.caller.Products != nil && !s.sees(p.productID()) {
 				continue
 			}
-			var f Fulfillment
+			var f api.Fulfillment
 			f, err = s.showPurchase(ctx, r, p)
 			list = append(list, f)
 		}
@@ -66,15 +67,15 @@ func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams
 }
 
 // showPurchase returns the Fulfillment of a call that says nothing new.
-func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) (Fulfillment, error) {
+func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) (api.Fulfillment, error) {
 	d, err := s.settle(ctx, r, decision{before: p, after: p}, said[string]{})
 	if err != nil {
-		return Fulfillment{}, err
+		return api.Fulfillment{}, err
 	}
-	if d.after = p; !p.Granted && d.result != FulfillDeleted && d.result != FulfillRevoked {
-		d.result = FulfillWaiting
+	if d.after = p; !p.Granted && d.result != api.FulfillDeleted && d.result != api.FulfillRevoked {
+		d.result = api.FulfillWaiting
 	}
-	var l License
+	var l api.License
 	if d.license != nil {
 		l, err = fromRecord(*d.license, s.now())
 	}
@@ -94,7 +95,7 @@ func (s internals) HasPurchases(ctx context.Context, customerID string) (bool, e
 // WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
 // does not exist or that is one of another product.
 func (s internals) WaitingPurchases(ctx context.Context) (n int, err error) {
-	for _, waits := range []Waiting{WaitingUnknownPlan, WaitingOtherProduct} {
+	for _, waits := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct} {
 		all, err := waitingPurchases(ctx, s.reader(), waits, s.now())
 		if err != nil {
 			return 0, err

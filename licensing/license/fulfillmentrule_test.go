@@ -28,7 +28,7 @@ func newTwice(t *testing.T, opts ...func(*license.Options)) *seller {
 	return newSeller(t, storetest.Twice(memory.New()), opts...)
 }
 
-func (s *seller) mustGet(t *testing.T, id string) license.License {
+func (s *seller) mustGet(t *testing.T, id string) api.License {
 	t.Helper()
 	l, err := s.Get(t.Context(), id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *seller) mustGet(t *testing.T, id string) license.License {
 func TestFulfillRefuses(t *testing.T) {
 	s := newTwice(t)
 	ada := s.tell(t, "shop:1", paid())
-	bob, err := s.Create(t.Context(), license.CreateParams{Name: "Bob", ProductID: "prod_editor", CustomerID: "cus_bob"})
+	bob, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Bob", ProductID: "prod_editor", CustomerID: "cus_bob"})
 	is.New(t).NoErr(err)
 	for field, change := range map[string]func(e *event){
 		"reference":           func(e *event) { e.Reference = "-" },
@@ -53,7 +53,7 @@ func TestFulfillRefuses(t *testing.T) {
 		"at ":                 func(e *event) { e.At = time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"state":               func(e *event) { e.State = "past_due" },
 		"quantity":            func(e *event) { e.Quantity = ptr[int64](0) },
-		"until":               func(e *event) { e.Until = license.To(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
+		"until":               func(e *event) { e.Until = api.To(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
 		"plan_id":             func(e *event) { e.PlanID = "a b" },
 		"customer_id":         func(e *event) { e.CustomerID = "lic_1" },
 		"license_id":          func(e *event) { e.LicenseID = "lic_1" },
@@ -73,9 +73,9 @@ func TestFulfillRefuses(t *testing.T) {
 			change(&e)
 			_, err := s.Fulfill(t.Context(), e)
 			if strings.HasPrefix(field, "409") {
-				require.ErrorIs(t, err, license.ErrReferenceTaken)
+				require.ErrorIs(t, err, api.ErrReferenceTaken)
 			} else {
-				invalid, _ := errors.AsType[*license.InvalidError](err)
+				invalid, _ := errors.AsType[*api.InvalidError](err)
 				is.True(invalid != nil)
 				is.Equal(invalid.Fields[0].Field, strings.TrimSpace(field))
 			}
@@ -83,10 +83,10 @@ func TestFulfillRefuses(t *testing.T) {
 		})
 	}
 	is := is.New(t)
-	is.Equal(s.tell(t, "shop:1", paid()).Result, license.FulfillUnchanged)
-	is.Equal(s.tell(t, "shop:1", event{LicenseID: ada.License.ID}).Result, license.FulfillUnchanged) // its own
+	is.Equal(s.tell(t, "shop:1", paid()).Result, api.FulfillUnchanged)
+	is.Equal(s.tell(t, "shop:1", event{LicenseID: ada.License.ID}).Result, api.FulfillUnchanged) // its own
 	_, err = s.GetFulfillment(t.Context(), "shop:3")
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 // TestFulfillWaits: rules 5 and 6.
@@ -94,37 +94,37 @@ func TestFulfillWaits(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	f := s.tell(t, "shop:1", event{At: onDay(1), State: "active"})
-	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{license.FulfillWaiting, license.WaitingCustomer, (*license.License)(nil)})
-	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, license.WaitingPlan)
-	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, license.WaitingUnknownPlan)
-	waiting, err := s.ListFulfillments(t.Context(), license.ListFulfillmentsParams{Waiting: license.WaitingUnknownPlan})
+	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.FulfillWaiting, api.WaitingCustomer, (*api.License)(nil)})
+	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, api.WaitingPlan)
+	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, api.WaitingUnknownPlan)
+	waiting, err := s.ListFulfillments(t.Context(), license.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
 	is.NoErr(err)
 	is.Equal(len(waiting), 1)
 	is.Equal(waiting[0].Reference, "shop:1")
 
-	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: license.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
+	_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
 	is.NoErr(err)
 	f = s.tell(t, "shop:1", event{At: onDay(3), Quantity: ptr[int64](2)})
-	is.Equal(f.Result, license.FulfillCreated)
+	is.Equal(f.Result, api.FulfillCreated)
 	is.True(f.Clamped)
 	is.Equal(*f.License.MaxActivations, int64(1_000_000))
 	is.Equal(*f.License.ExpiresAt, onDay(11)) // late delivery costs nothing
 	is.Equal([]string{f.License.Name, f.License.PlanID, f.License.Reference}, []string{"cus_ada", "price_9", "shop:1"})
 
-	f = s.tell(t, "shop:1", event{At: onDay(4), PlanID: "other", Until: license.To(onDay(60))}) // of another product
-	is.Equal([]any{f.Result, f.Waiting, f.ProductID}, []any{license.FulfillChanged, license.WaitingOtherProduct, "prod_editor"})
+	f = s.tell(t, "shop:1", event{At: onDay(4), PlanID: "other", Until: api.To(onDay(60))}) // of another product
+	is.Equal([]any{f.Result, f.Waiting, f.ProductID}, []any{api.FulfillChanged, api.WaitingOtherProduct, "prod_editor"})
 	is.Equal([]any{f.License.PlanID, *f.License.ExpiresAt}, []any{"price_9", onDay(60)})
-	is.NoErr(s.DeletePlan(t.Context(), license.DeletePlanParams{ID: "price_9"}))
+	is.NoErr(s.DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_9"}))
 	f = s.tell(t, "shop:1", event{At: onDay(5), PlanID: "price_9", Quantity: ptr[int64](1)})
-	is.Equal([]any{f.Waiting, *f.License.MaxActivations}, []any{license.Waiting(""), int64(700_000)})
+	is.Equal([]any{f.Waiting, *f.License.MaxActivations}, []any{api.Waiting(""), int64(700_000)})
 
 	s.tell(t, "shop:2", event{CustomerID: "cus_ada", PlanID: "basic"})
 	s.now = s.now.Add(90*24*time.Hour - 1)
-	is.Equal(s.tell(t, "shop:2", event{State: "paused"}).Waiting, license.WaitingActive)
+	is.Equal(s.tell(t, "shop:2", event{State: "paused"}).Waiting, api.WaitingActive)
 	s.now = s.now.Add(90 * 24 * time.Hour)
 	_, err = s.GetFulfillment(t.Context(), "shop:2")
-	require.ErrorIs(t, err, license.ErrNotFound)
-	is.Equal(s.tell(t, "shop:1", event{}).Result, license.FulfillUnchanged) // never expires
+	require.ErrorIs(t, err, api.ErrNotFound)
+	is.Equal(s.tell(t, "shop:1", event{}).Result, api.FulfillUnchanged) // never expires
 }
 
 // TestHandEditsSurvive: rule 7.
@@ -133,30 +133,30 @@ func TestHandEditsSurvive(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	id := s.tell(t, "shop:1", paid()).LicenseID
-	_, err := s.Update(ctx, license.UpdateParams{ID: id, MaxActivations: license.To[int64](9), ExpiresAt: license.To(onDay(500)), Name: ptr("Hand")})
+	_, err := s.Update(ctx, api.UpdateLicenseParams{ID: id, MaxActivations: api.To[int64](9), ExpiresAt: api.To(onDay(500)), Name: ptr("Hand")})
 	is.NoErr(err)
 	l := *s.tell(t, "shop:1", event{At: onDay(2), PlanID: "basic", Quantity: ptr[int64](1), State: "active"}).License
 	is.Equal([]any{*l.MaxActivations, *l.ExpiresAt, l.Name}, []any{int64(9), onDay(500), "Hand"})
 	l = *s.tell(t, "shop:1", event{At: onDay(3), Quantity: ptr[int64](3)}).License
 	is.Equal([]any{*l.MaxActivations, *l.ExpiresAt}, []any{int64(6), onDay(500)})
-	l = *s.tell(t, "shop:1", event{At: onDay(4), Until: license.To(onDay(90))}).License
+	l = *s.tell(t, "shop:1", event{At: onDay(4), Until: api.To(onDay(90))}).License
 	is.Equal(*l.ExpiresAt, onDay(90))
 
-	_, err = s.Suspend(ctx, license.MoveParams{ID: id, Reason: "fraud"}) // by hand
+	_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: id, Reason: "fraud"}) // by hand
 	is.NoErr(err)
 	s.tell(t, "shop:1", event{At: onDay(5), State: "paused"})
 	l = *s.tell(t, "shop:1", event{At: onDay(6), State: "active"}).License
-	is.Equal([]any{l.Status, l.StatusReason}, []any{license.StatusSuspended, "fraud"})
-	_, err = s.Reinstate(ctx, license.MoveParams{ID: id})
+	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseSuspended, "fraud"})
+	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: id})
 	is.NoErr(err)
 	l = *s.tell(t, "shop:1", event{At: onDay(7), State: "paused", Reason: "declined"}).License
-	is.Equal([]any{l.Status, l.StatusReason}, []any{license.StatusSuspended, "declined"})
+	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseSuspended, "declined"})
 	l = *s.tell(t, "shop:1", event{At: onDay(8), State: "active"}).License
-	is.Equal([]any{l.Status, l.StatusReason}, []any{license.StatusActive, ""})
+	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseActive, ""})
 	s.tell(t, "shop:1", event{At: onDay(9), State: "paused"})
-	_, err = s.Reinstate(ctx, license.MoveParams{ID: id})
+	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: id})
 	is.NoErr(err)
-	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "paused"}).Result, license.FulfillUnchanged) // by hand again
+	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "paused"}).Result, api.FulfillUnchanged) // by hand again
 }
 
 // TestPlansAreCopied: a change of a plan changes no license, and ApplyPlan does.
@@ -167,23 +167,23 @@ func TestPlansAreCopied(t *testing.T) {
 	e := paid()
 	e.Quantity = ptr[int64](3)
 	was := *s.tell(t, "shop:1", e).License
-	plan, err := s.PutPlan(ctx, license.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Days: 1}, Terms: api.Terms{MaxActivations: ptr[int64](7)}})
+	plan, err := s.PutPlan(ctx, api.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: api.Duration{Days: 1}, Terms: api.Terms{MaxActivations: ptr[int64](7)}})
 	is.NoErr(err)
 	is.Equal(plan.Revision, int64(2))
 	s.tell(t, "shop:1", event{At: onDay(1), PlanID: "basic", State: "active"})
 	is.Equal(s.mustGet(t, was.ID), was)
-	l, err := s.ApplyPlan(ctx, license.ApplyPlanParams{ID: was.ID, PlanID: "basic", IfMatch: []license.Version{was.Version()}})
+	l, err := s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "basic", IfMatch: []api.Version{was.Version()}})
 	is.NoErr(err)
 	is.Equal([]any{*l.MaxActivations, l.GraceSeconds, len(l.Entitlements), l.PlanID}, []any{int64(21), int64(0), 0, "basic"})
 	is.Equal([]any{l.ExpiresAt, l.Key, l.Name}, []any{was.ExpiresAt, was.Key, was.Name})
 	for id, field := range map[string]string{"other": "plan_id", "nothing": "plan_id", "": "plan_id"} {
-		_, err = s.ApplyPlan(ctx, license.ApplyPlanParams{ID: was.ID, PlanID: id})
-		invalid, _ := errors.AsType[*license.InvalidError](err)
+		_, err = s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: id})
+		invalid, _ := errors.AsType[*api.InvalidError](err)
 		is.True(invalid != nil)
 		is.Equal(invalid.Fields[0].Field, field)
 	}
-	_, err = s.ApplyPlan(ctx, license.ApplyPlanParams{ID: was.ID, PlanID: "pro", IfMatch: []license.Version{was.Version()}})
-	require.ErrorIs(t, err, license.ErrStale)
+	_, err = s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "pro", IfMatch: []api.Version{was.Version()}})
+	require.ErrorIs(t, err, api.ErrStale)
 }
 
 // TestEndedIsFinal: rule 4, and what an operator can do about it.
@@ -193,34 +193,34 @@ func TestEndedIsFinal(t *testing.T) {
 	ctx := t.Context()
 	id := s.tell(t, "shop:1", paid()).LicenseID
 	_, err := s.Reopen(ctx, license.ReopenParams{Reference: "shop:1"})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 	l := *s.tell(t, "shop:1", event{At: onDay(10), State: "ended"}).License
-	is.Equal([]any{*l.ExpiresAt, l.GraceSeconds, l.Status}, []any{onDay(10), int64(0), license.StatusExpired})
+	is.Equal([]any{*l.ExpiresAt, l.GraceSeconds, l.Status}, []any{onDay(10), int64(0), api.LicenseExpired})
 	s.tell(t, "shop:1", event{At: onDay(12), State: "ended"})
-	l = *s.tell(t, "shop:1", event{At: onDay(20), State: "active", Until: license.To(onDay(99))}).License
+	l = *s.tell(t, "shop:1", event{At: onDay(20), State: "active", Until: api.To(onDay(99))}).License
 	is.Equal(*l.ExpiresAt, onDay(10))
 
 	_, err = s.Reopen(ctx, license.ReopenParams{Reference: "shop:1", At: onDay(11)})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 	f, err := s.Reopen(ctx, license.ReopenParams{Reference: "shop:1", At: onDay(12)})
 	is.NoErr(err)
-	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{license.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
+	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{api.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
 	for _, day := range []float64{10, 12} {
-		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, license.FulfillUnchanged)
+		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, api.FulfillUnchanged)
 	}
 	is.Equal(*s.tell(t, "shop:1", event{At: onDay(13), State: "ended"}).License.ExpiresAt, onDay(13))
 
 	again := paid() // a later subscription revives the key
 	again.At, again.LicenseID, again.PlanID = onDay(35), id, "pro"
 	f = s.tell(t, "shop:2", again)
-	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", license.StatusActive})
+	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", api.LicenseActive})
 	f = s.tell(t, "shop:1", event{At: onDay(36), Quantity: ptr[int64](9)})
-	is.Equal([]any{f.Result, f.Governs}, []any{license.FulfillUnchanged, false})
+	is.Equal([]any{f.Result, f.Governs}, []any{api.FulfillUnchanged, false})
 	list, err := s.ListFulfillments(ctx, license.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
 	is.Equal([]string{list[0].Reference, list[1].Reference}, []string{"shop:2", "shop:1"})
 	for _, search := range []string{"shop:1", "shop:2", "pro"} {
-		page, err := s.List(ctx, license.ListParams{Search: search})
+		page, err := s.List(ctx, api.ListLicensesParams{Search: search})
 		is.NoErr(err)
 		is.Equal(len(page.Data), 1)
 	}
@@ -253,21 +253,21 @@ func TestNothingRevivesAGoneLicense(t *testing.T) {
 	revoked, deleted, erased := s.tell(t, "shop:1", paid()), s.tell(t, "shop:2", paid()), event{At: onDay(0), CustomerID: "cus_bob", PlanID: "basic", State: "active", Name: "Robert"}
 	s.tell(t, "shop:3", erased)
 	s.tell(t, "shop:4", event{CustomerID: "cus_bob", Name: "Robert"})
-	_, err := s.Revoke(ctx, license.MoveParams{ID: revoked.LicenseID})
+	_, err := s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.LicenseID})
 	is.NoErr(err)
-	is.NoErr(s.Delete(ctx, license.DeleteParams{ID: deleted.LicenseID}))
+	is.NoErr(s.Delete(ctx, api.DeleteLicenseParams{ID: deleted.LicenseID}))
 	done, err := s.EraseCustomer(ctx, "cus_bob")
 	is.NoErr(err)
 	is.Equal([]int{done.Licenses, done.Purchases}, []int{1, 2})
 	before := s.events(t)
 	later := paid()
-	later.At, later.Until = onDay(20), license.To(onDay(300))
-	is.Equal(s.tell(t, "shop:1", later).Result, license.FulfillRevoked)
-	is.Equal(s.tell(t, "shop:2", later).Result, license.FulfillDeleted)
-	is.Equal(s.tell(t, "shop:3", erased).Result, license.FulfillDeleted)
-	is.Equal(s.tell(t, "shop:4", erased).Result, license.FulfillDeleted)
+	later.At, later.Until = onDay(20), api.To(onDay(300))
+	is.Equal(s.tell(t, "shop:1", later).Result, api.FulfillRevoked)
+	is.Equal(s.tell(t, "shop:2", later).Result, api.FulfillDeleted)
+	is.Equal(s.tell(t, "shop:3", erased).Result, api.FulfillDeleted)
+	is.Equal(s.tell(t, "shop:4", erased).Result, api.FulfillDeleted)
 	later.LicenseID = deleted.LicenseID
-	is.Equal(s.tell(t, "shop:5", later).Result, license.FulfillDeleted)
+	is.Equal(s.tell(t, "shop:5", later).Result, api.FulfillDeleted)
 	is.Equal(s.events(t), before)
 	var archive strings.Builder
 	is.NoErr(s.store.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, &archive) }))
@@ -276,7 +276,7 @@ func TestNothingRevivesAGoneLicense(t *testing.T) {
 	}
 	f, err := s.GetFulfillment(ctx, "shop:3")
 	is.NoErr(err)
-	is.Equal([]any{f.Result, f.CustomerID, len(f.Fields)}, []any{license.FulfillDeleted, "", 0})
+	is.Equal([]any{f.Result, f.CustomerID, len(f.Fields)}, []any{api.FulfillDeleted, "", 0})
 }
 
 // TestFulfillOfALimitedCaller: rule 10.
@@ -291,21 +291,21 @@ func TestFulfillOfALimitedCaller(t *testing.T) {
 	is.NoErr(err)
 	e.PlanID = ""
 	_, err = editor.Fulfill(ctx, e)
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 	for _, plan := range []string{"basic", "nothing"} {
 		e.PlanID = plan
 		_, err = other.Fulfill(ctx, e)
-		require.ErrorIs(t, err, license.ErrProductForbidden)
+		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 	e.PlanID = "other"
 	_, err = other.Fulfill(ctx, e)
-	require.ErrorIs(t, err, license.ErrReferenceTaken)
+	require.ErrorIs(t, err, api.ErrReferenceTaken)
 	e.Reference, e.LicenseID = "shop:2", f.LicenseID
 	f, err = other.Fulfill(ctx, e)
 	is.NoErr(err)
-	is.Equal(f.Result, license.FulfillDeleted) // as if it did not exist
+	is.Equal(f.Result, api.FulfillDeleted) // as if it did not exist
 	_, err = other.GetFulfillment(ctx, "shop:1")
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 // TestFulfillAppendsEvents: rule 10.
@@ -313,7 +313,7 @@ func TestFulfillAppendsEvents(t *testing.T) {
 	is := is.New(t)
 	asked := 0
 	s := newTwice(t, func(o *license.Options) {
-		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+		o.BeforeCreate = func(_ context.Context, p *api.CreateLicenseParams) error {
 			asked++
 			p.Metadata["asked"] = "yes"
 			return nil
@@ -322,7 +322,7 @@ func TestFulfillAppendsEvents(t *testing.T) {
 	var id string
 	for i, e := range []event{
 		paid(),
-		{At: onDay(1), State: "active", Until: license.To(onDay(90))},
+		{At: onDay(1), State: "active", Until: api.To(onDay(90))},
 		{At: onDay(2), State: "paused"},
 		{At: onDay(2), State: "paused"},
 		{At: onDay(3), State: "active"},
@@ -331,11 +331,11 @@ func TestFulfillAppendsEvents(t *testing.T) {
 	} {
 		f := s.tell(t, "shop:1", e)
 		id = f.LicenseID
-		is.Equal(f.Result == license.FulfillUnchanged, i == 3 || i == 6)
+		is.Equal(f.Result == api.FulfillUnchanged, i == 3 || i == 6)
 	}
 	is.Equal(asked, 1)
 	is.Equal(s.mustGet(t, id).Metadata["asked"], "yes")
-	page, err := s.Events(t.Context(), license.EventsParams{Subject: id})
+	page, err := s.Events(t.Context(), api.ListEventsParams{Subject: id})
 	is.NoErr(err)
 	var types []string
 	for _, e := range page.Data {
@@ -351,7 +351,7 @@ func TestFulfillAppendsEvents(t *testing.T) {
 func TestFulfillInParallel(t *testing.T) {
 	for name, history := range histories {
 		t.Run(name, func(t *testing.T) {
-			for _, before := range []func(context.Context, *license.CreateParams) error{nil, func(context.Context, *license.CreateParams) error { return nil }} {
+			for _, before := range []func(context.Context, *api.CreateLicenseParams) error{nil, func(context.Context, *api.CreateLicenseParams) error { return nil }} {
 				s := newTwice(t, func(o *license.Options) { o.BeforeCreate = before })
 				for _, e := range history {
 					s.tell(t, "shop:1", e)
@@ -485,17 +485,17 @@ func TestPurchasesMove(t *testing.T) {
 	s := newTwice(t)
 	id := s.tell(t, "shop:1", paid()).LicenseID
 	s.tell(t, "shop:2", event{CustomerID: "cus_ada", PlanID: "basic"})
-	trial, err := s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob", Subjects: []string{"device:1"}})
+	trial, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob", Subjects: []string{"device:1"}})
 	is.NoErr(err)
 	var rows strings.Builder
-	is.NoErr(s.Export(ctx, &rows, license.ListParams{}))
+	is.NoErr(s.Export(ctx, &rows, api.ListLicensesParams{}))
 
 	moved := memory.New()
 	is.NoErr(store.Import(ctx, moved, strings.NewReader(archiveOf(t, s.store))))
 	imported := newTwice(t)
 	imported.tell(t, "shop:1", event{At: onDay(50 - 10), Quantity: ptr[int64](3)}) // before the license
-	is.NoErr(imported.Import(ctx, strings.NewReader(rows.String()), func(r license.ImportResult) error {
-		is.Equal(r.Result, license.ImportCreated)
+	is.NoErr(imported.Import(ctx, strings.NewReader(rows.String()), func(r api.RowResult) error {
+		is.Equal(r.Result, api.ImportCreated)
 		return nil
 	}))
 	is.Equal(*imported.mustGet(t, id).MaxActivations, int64(6))
@@ -503,18 +503,18 @@ func TestPurchasesMove(t *testing.T) {
 		e := paid()
 		e.At = onDay(5)
 		is.Equal(s.tell(t, "shop:1", e).LicenseID, id)
-		again, err := s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob"})
+		again, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob"})
 		is.NoErr(err)
 		is.Equal([]any{again.Started, again.License.ID}, []any{false, trial.License.ID})
 		if s != imported {
-			is.Equal(s.tell(t, "shop:2", event{At: onDay(1), State: "active"}).Result, license.FulfillCreated)
-			_, err = s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}})
-			require.ErrorIs(t, err, license.ErrTrialTaken)
+			is.Equal(s.tell(t, "shop:2", event{At: onDay(1), State: "active"}).Result, api.FulfillCreated)
+			_, err = s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}})
+			require.ErrorIs(t, err, api.ErrTrialTaken)
 		}
 	}
 	row := fmt.Sprintf(`{"id":%q,"name":"n","product_id":"p","customer_id":"cus_ada","reference":"shop:1"}`, store.NewID("lic", s.now))
-	is.NoErr(imported.Import(ctx, strings.NewReader(row), func(r license.ImportResult) error {
-		is.Equal([]string{r.Result, r.Errors[0].Field, r.Errors[0].Code}, []string{license.ImportRefused, "reference", license.CodeTaken})
+	is.NoErr(imported.Import(ctx, strings.NewReader(row), func(r api.RowResult) error {
+		is.Equal([]string{r.Result, r.Errors[0].Field, r.Errors[0].Code}, []string{api.ImportRefused, "reference", api.FieldTaken})
 		return nil
 	}))
 }

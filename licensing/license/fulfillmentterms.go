@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -52,9 +53,9 @@ func rank(all []purchase) {
 func (g grant) ended() bool { return !g.FirstEnded.IsZero() }
 
 // expired reports whether the license has expired because the purchase has ended.
-func (g grant) expired() bool { return g.ended() && g.Terms.Value.UntilEnds != UntilEndsUpdates }
+func (g grant) expired() bool { return g.ended() && g.Terms.Value.UntilEnds != api.UntilEndsUpdates }
 
-func (g grant) paused() bool { return g.State.Value == PurchasePaused }
+func (g grant) paused() bool { return g.State.Value == api.PurchasePaused }
 
 // grace returns the grace period.
 func (g grant) grace() int64 {
@@ -65,8 +66,8 @@ func (g grant) grace() int64 {
 }
 
 // params returns the fields of a new license.
-func (g grant) params() CreateParams {
-	p := CreateParams{Name: cmp.Or(g.name, g.CustomerID), ProductID: g.productID(), CustomerID: g.CustomerID, Metadata: map[string]string{}}
+func (g grant) params() api.CreateLicenseParams {
+	p := api.CreateLicenseParams{Name: cmp.Or(g.name, g.CustomerID), ProductID: g.productID(), CustomerID: g.CustomerID, Metadata: map[string]string{}}
 	takeTerms(&p, g.Terms.Value, g.units())
 	p.GraceSeconds = g.grace()
 	expires, updates, _ := g.ends()
@@ -77,7 +78,7 @@ func (g grant) params() CreateParams {
 
 // change changes the fields of a license, whose record is next, in which the
 // grant differs from the one before.
-func (g grant) change(before grant, l License, next *record.License, now time.Time) {
+func (g grant) change(before grant, l api.License, next *record.License, now time.Time) {
 	fields := paramsOf(l)
 	fields.Metadata = maps.Clone(fields.Metadata)
 	other := g.Reference != before.Reference
@@ -134,7 +135,7 @@ func (g grant) suspend(next *record.License, now time.Time) {
 
 // setMetadata sets the entries that differ from those of the grant before, as many
 // as a license may have.
-func (g grant) setMetadata(before grant, p *CreateParams) {
+func (g grant) setMetadata(before grant, p *api.CreateLicenseParams) {
 	for _, name := range names(g.metadata) {
 		v := g.metadata[name]
 		if was, ok := before.metadata[name]; ok && compareValues(v, was) == 0 {
@@ -149,18 +150,18 @@ func (g grant) setMetadata(before grant, p *CreateParams) {
 }
 
 // eventOf returns the type of the event of a change by a purchase.
-func eventOf(before License, next record.License) string {
+func eventOf(before api.License, next record.License) string {
 	moved := compareEnds(next.ExpiresAt, timeOrZero(before.ExpiresAt))
 	if moved == 0 {
 		moved = compareEnds(next.UpdatesUntil, timeOrZero(before.UpdatesUntil))
 	}
 	switch {
-	case next.State == store.StateSuspended && before.Status != StatusSuspended:
-		return EventLicenseSuspended
-	case next.State == store.StateActive && before.Status == StatusSuspended:
-		return EventLicenseReinstated
+	case next.State == store.StateSuspended && before.Status != api.LicenseSuspended:
+		return api.EventLicenseSuspended
+	case next.State == store.StateActive && before.Status == api.LicenseSuspended:
+		return api.EventLicenseReinstated
 	case moved > 0:
-		return EventLicenseRenewed
+		return api.EventLicenseRenewed
 	}
-	return EventLicenseUpdated
+	return api.EventLicenseUpdated
 }

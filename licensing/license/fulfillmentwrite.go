@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -15,7 +16,7 @@ type decide func(context.Context, store.Reader) (decision, error)
 
 // fulfill carries out a decision in one Update. Options.BeforeCreate runs before it,
 // but inside Atomically and Once.
-func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (f Fulfillment, err error) {
+func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (f api.Fulfillment, err error) {
 	for {
 		var p *preparedCreate
 		if s.opts.BeforeCreate != nil && s.tx == nil {
@@ -28,7 +29,7 @@ func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (f Fu
 			continue
 		}
 		if err != nil {
-			return Fulfillment{}, fmt.Errorf("%s: %w", verb, err)
+			return api.Fulfillment{}, fmt.Errorf("%s: %w", verb, err)
 		}
 		return f, nil
 	}
@@ -38,7 +39,7 @@ func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (f Fu
 // creates.
 type preparedCreate struct {
 	asked  []byte // the license that it was given; nil: the decision creates none
-	params CreateParams
+	params api.CreateLicenseParams
 }
 
 // prepareFulfill runs Options.BeforeCreate, if a decision creates a license now.
@@ -59,7 +60,7 @@ func (s *Service) prepareFulfill(ctx context.Context, decide decide) (*preparedC
 // fulfillPrepared carries out a decision in one Update. It returns errUnprepared if the
 // license to create is not the one of p. With a nil p, Options.BeforeCreate runs in the
 // Update.
-func (s *Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f Fulfillment, err error) {
+func (s *Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f api.Fulfillment, err error) {
 	err = s.write(ctx, func(tx *transaction) error {
 		d, err := decide(ctx, tx)
 		switch {
@@ -83,33 +84,33 @@ func (s *Service) fulfillPrepared(ctx context.Context, decide decide, p *prepare
 }
 
 // carryOut writes the purchase and the license of a decision.
-func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f Fulfillment, err error) {
-	var l License
+func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f api.Fulfillment, err error) {
+	var l api.License
 	switch {
 	case d.params != nil:
 		l, err = s.createFor(ctx, tx, &d)
-	case d.result == FulfillUnchanged:
+	case d.result == api.FulfillUnchanged:
 		l, err = s.changeFor(ctx, tx, &d)
 	case d.license != nil:
 		l, err = fromRecord(*d.license, tx.now)
 	}
 	if err != nil {
-		return Fulfillment{}, err
+		return api.Fulfillment{}, err
 	}
-	if d.result == FulfillRevoked || d.result == FulfillDeleted {
+	if d.result == api.FulfillRevoked || d.result == api.FulfillDeleted {
 		d.before.Reference = d.after.Reference
 		d.after = d.before
 	} else if d.after, err = putPurchase(ctx, tx, d.before, d.after, d.waits); err != nil {
-		return Fulfillment{}, err
+		return api.Fulfillment{}, err
 	}
 	return s.shownFulfillment(d, l), nil
 }
 
 // shownFulfillment returns what the caller sees of a decision about l.
-func (s *Service) shownFulfillment(d decision, l License) Fulfillment {
+func (s *Service) shownFulfillment(d decision, l api.License) api.Fulfillment {
 	if d.hidden {
 		f := d.fulfillment(nil)
-		f.Result, f.CustomerID, f.Fields = FulfillTransferred, "", map[string]FulfilledField{}
+		f.Result, f.CustomerID, f.Fields = api.FulfillTransferred, "", map[string]api.FulfilledField{}
 		return f
 	}
 	if l.ID == "" || !d.after.Granted {
@@ -120,10 +121,10 @@ func (s *Service) shownFulfillment(d decision, l License) Fulfillment {
 }
 
 // createFor creates the license of a purchase.
-func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (License, error) {
+func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (api.License, error) {
 	p := *d.params
 	if err := s.checkFields(&p); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	rec := newRecord(tx.now)
 	if d.id != "" {
@@ -133,24 +134,24 @@ func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (
 	d.is.suspend(&rec, tx.now)
 	writeFields(p, &rec)
 	d.after.LicenseID, d.after.Granted = rec.ID, true
-	l, err := s.add(ctx, tx, rec, p, EventData{Reference: d.after.Reference, Reason: d.reason})
+	l, err := s.add(ctx, tx, rec, p, api.EventData{Reference: d.after.Reference, Reason: d.reason})
 	if err != nil { // nothing is written if it is a rule error
-		return License{}, err
+		return api.License{}, err
 	}
 	return l, putTrial(ctx, tx, rec.ID, d.after.Subjects)
 }
 
 // changeFor changes the license of a purchase.
-func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (License, error) {
+func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (api.License, error) {
 	before, err := fromRecord(*d.license, tx.now)
 	if err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	next := *d.license
 	d.is.change(d.was, before, &next, tx.now)
-	after, changed, err := s.replace(ctx, tx, *d.license, before, next, eventOf(before, next), EventData{Reference: d.after.Reference, Reason: d.reason})
+	after, changed, err := s.replace(ctx, tx, *d.license, before, next, eventOf(before, next), api.EventData{Reference: d.after.Reference, Reason: d.reason})
 	if changed {
-		d.result = FulfillChanged
+		d.result = api.FulfillChanged
 	}
 	return after, err
 }

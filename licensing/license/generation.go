@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -19,7 +20,7 @@ func generation(rec record.License) int64 { return max(1, rec.Generation) }
 // promise too much: another key or product, an earlier end or end of updates, a later start, an
 // entitlement that was removed or changed, or a limit on activations where
 // there was none.
-func outdates(before, after License) bool {
+func outdates(before, after api.License) bool {
 	if before.Key != after.Key || before.ProductID != after.ProductID {
 		return true
 	}
@@ -39,7 +40,7 @@ func outdates(before, after License) bool {
 }
 
 // endOf returns when a license stops being valid; zero: never.
-func endOf(l License) time.Time {
+func endOf(l api.License) time.Time {
 	if l.ExpiresAt == nil {
 		return time.Time{}
 	}
@@ -50,18 +51,18 @@ func endOf(l License) time.Time {
 // refused once programs see the next revocation list, and appends a
 // license_file.voided event with the reason. Seats stay held until the files
 // expire. Programs that reach the service get new files.
-// Errors are those of [Service.Suspend], except for [*MoveError].
-func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) {
+// Errors are those of [Service.Suspend], except for [*api.MoveError].
+func (s *Service) VoidFiles(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
 	if err := check(p); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	return s.edit(ctx, edit{
 		verb:    "void files of",
-		event:   EventFilesVoided,
+		event:   api.EventFilesVoided,
 		reason:  p.Reason,
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
-		apply: func(_ License, next *record.License, _ time.Time) error {
+		apply: func(_ api.License, next *record.License, _ time.Time) error {
 			next.Generation = generation(*next) + 1
 			return nil
 		},
@@ -99,7 +100,7 @@ func putFiles(ctx context.Context, tx *transaction, id string, known licenseFile
 
 // FilesUntil returns until when the license files of a license may run: no file
 // that was issued expires later, voided files included. The zero time means that
-// the license has no files. It returns [ErrNotFound].
+// the license has no files. It returns [api.ErrNotFound].
 func (s internals) FilesUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
 		if _, err := s.find(ctx, r, licenseID); err != nil {
@@ -197,11 +198,11 @@ func revokedKey(licenseID, productID string) string { return licenseID + "/" + p
 // RevokedFiles returns the licenses of a product some files of which are
 // refused, for the revocation list of the product, in the order in which they
 // leave it, or one of them and when that was last changed; a licenseID of "" means
-// all. It returns [ErrNotFound] if the product has no license and there is nothing to
+// all. It returns [api.ErrNotFound] if the product has no license and there is nothing to
 // return, and [licensefile.ErrTooLarge] for more than [licensefile.MaxListed].
 func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string) (all []licensefile.RevokedLicense, changed time.Time, err error) {
 	if productID == "" {
-		return nil, changed, Invalid("product_id", CodeRequired, "is required")
+		return nil, changed, api.Invalid("product_id", api.FieldRequired, "is required")
 	}
 	err = s.read(ctx, func(r store.Reader) (err error) {
 		if licenseID != "" {
@@ -214,7 +215,7 @@ func (s internals) RevokedFiles(ctx context.Context, productID, licenseID string
 		}
 		licenses, err := r.Licenses(ctx, store.LicenseQuery{ProductID: productID, Limit: 1})
 		if err == nil && len(licenses) == 0 {
-			err = fmt.Errorf("product: %w", ErrNotFound)
+			err = fmt.Errorf("product: %w", api.ErrNotFound)
 		}
 		return err
 	})

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Get returns the license with the given ID, or [ErrNotFound].
-func (s *Service) Get(ctx context.Context, id string) (License, error) {
+// Get returns the license with the given ID, or [api.ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (api.License, error) {
 	rec, err := s.find(ctx, s.reader(), id)
 	if err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	l, err := fromRecord(rec, s.now())
 	return s.shown(l), err
@@ -24,11 +25,11 @@ func (s *Service) Get(ctx context.Context, id string) (License, error) {
 // find returns the record with the given ID if it exists for the caller.
 func (s *Service) find(ctx context.Context, r store.Reader, id string) (record.License, error) {
 	if !record.IsID("lic", id) {
-		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
 	}
 	row, err := r.License(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !(s.sees(row.ProductID) && s.owned(row.CustomerID)) {
-		return record.License{}, fmt.Errorf("license %s: %w", id, ErrNotFound)
+		return record.License{}, fmt.Errorf("license %s: %w", id, api.ErrNotFound)
 	}
 	if err != nil {
 		return record.License{}, err
@@ -55,8 +56,8 @@ func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec 
 }
 
 // existing returns the licenses with these IDs that exist for the caller.
-func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]License, error) {
-	licenses := make(map[string]License, len(ids))
+func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]api.License, error) {
+	licenses := make(map[string]api.License, len(ids))
 	slices.Sort(ids)
 	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Compact(ids)})
 	for _, row := range rows {
@@ -72,22 +73,22 @@ func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, no
 	return licenses, err
 }
 
-// maxAmbiguous is how many IDs an [*AmbiguousError] lists.
+// maxAmbiguous is how many IDs an [*api.AmbiguousError] lists.
 const maxAmbiguous = 20
 
 // match returns the only license of a product and a customer.
-func (s *Service) match(ctx context.Context, r store.Reader, m Match) (record.License, error) {
+func (s *Service) match(ctx context.Context, r store.Reader, m api.Match) (record.License, error) {
 	if !s.sees(m.ProductID) {
-		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
 	}
 	recs, err := r.Licenses(ctx, store.LicenseQuery{ProductID: m.ProductID, CustomerID: m.CustomerID, Limit: maxAmbiguous})
 	switch {
 	case err != nil:
 		return record.License{}, err
 	case len(recs) == 0:
-		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
 	case len(recs) > 1:
-		ambiguous := &AmbiguousError{}
+		ambiguous := &api.AmbiguousError{}
 		for _, rec := range recs {
 			ambiguous.IDs = append(ambiguous.IDs, rec.ID)
 		}
@@ -96,11 +97,11 @@ func (s *Service) match(ctx context.Context, r store.Reader, m Match) (record.Li
 	return record.ReadLicense(recs[0])
 }
 
-// checkVersion returns a [*StaleError] unless the current version is one of those
+// checkVersion returns a [*api.StaleError] unless the current version is one of those
 // given, if there are any.
-func checkVersion(current Version, given []Version) error {
+func checkVersion(current api.Version, given []api.Version) error {
 	if given == nil || slices.Contains(given, current) {
 		return nil
 	}
-	return &StaleError{Current: current}
+	return &api.StaleError{Current: current}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -62,7 +63,7 @@ const leastSpent = 3
 
 // spend records that a held activation ends. A license has at most as many spent
 // seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
-// [*SeatHeldError], unless it is forced. The seat that the fingerprint own spent
+// [*api.SeatHeldError], unless it is forced. The seat that the fingerprint own spent
 // does not count: it takes a seat again. It reports whether the force was needed.
 func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
 	if !a.HeldUntil.After(tx.now) {
@@ -78,7 +79,7 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 			return false, err
 		}
 		if forced = n >= most; forced && !force {
-			return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
+			return false, &api.SeatHeldError{OfflineUntil: a.HeldUntil}
 		}
 	}
 	return forced, putSpent(ctx, tx, a, forced)

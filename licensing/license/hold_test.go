@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -20,14 +21,14 @@ import (
 // limit sets the limit of a license.
 func (f *fixture) limit(t *testing.T, id string, n int64) {
 	t.Helper()
-	if _, err := f.Update(t.Context(), license.UpdateParams{ID: id, MaxActivations: license.To(n)}); err != nil {
+	if _, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: id, MaxActivations: api.To(n)}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (f *fixture) release(t *testing.T, key, fingerprint string) error {
 	t.Helper()
-	_, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: key, Fingerprint: fingerprint})
+	_, err := f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: key, Fingerprint: fingerprint})
 	return err
 }
 
@@ -45,38 +46,38 @@ func TestHoldOfflineIsExactAfterTheFirstLimit(t *testing.T) {
 
 	denied := func(fingerprint, takeOver string) {
 		t.Helper()
-		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: takeOver})
-		is.True(errors.Is(err, license.ErrActivationLimit) || errors.Is(err, license.ErrSeatHeld))
+		_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: takeOver})
+		is.True(errors.Is(err, api.ErrActivationLimit) || errors.Is(err, api.ErrSeatHeld))
 	}
 	denied("c", "")
-	denied("c", license.TakeOverOldest)
+	denied("c", api.TakeOverOldest)
 	v := f.validate(t, l.Key, "c")
-	is.Equal(v.Reasons[len(v.Reasons)-1].Code, license.VerdictActivationLimit)
-	explained, err := f.Explain(t.Context(), license.ExplainParams{ID: l.ID, Fingerprint: "c"})
+	is.Equal(v.Reasons[len(v.Reasons)-1].Code, api.VerdictActivationLimit)
+	explained, err := f.Explain(t.Context(), api.ExplainLicenseParams{ID: l.ID, Fingerprint: "c"})
 	is.NoErr(err)
 	is.Equal(explained, v)
 
 	// A forced release frees its seat: the operator has accepted that b runs.
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: b, Force: true})
+	_, err = f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: b, Force: true})
 	is.NoErr(err)
 	f.activate(t, l.Key, "c")
 	denied("d", "")
 	f.limit(t, l.ID, 1)
-	denied("d", license.TakeOverOldest)
-	ask := license.ValidateParams{Key: l.Key, Fingerprint: "c", File: days14}
+	denied("d", api.TakeOverOldest)
+	ask := api.ValidateKeyParams{Key: l.Key, Fingerprint: "c", File: days14}
 	file, err := f.Validate(t.Context(), ask)
 	is.NoErr(err)
-	is.Equal(file.FileReason.Code, license.VerdictActivationLimit) // a and c would run
+	is.Equal(file.FileReason.Code, api.VerdictActivationLimit) // a and c would run
 
 	// The spent seat of a is for a.
 	f.limit(t, l.ID, 2)
-	taken, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
+	taken, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "a"})
 	is.NoErr(err)
 	is.Equal(*taken.Activation.HeldUntil, until)
 	denied("d", "")
 
 	// Nothing is spent anymore.
-	require.ErrorIs(t, f.release(t, l.Key, "a"), license.ErrSeatHeld)
+	require.ErrorIs(t, f.release(t, l.Key, "a"), api.ErrSeatHeld)
 	f.now = until
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.activate(t, l.Key, "d")
@@ -90,8 +91,8 @@ func TestOnlySpentSeats(t *testing.T) {
 	f.activateFile(t, l.Key, "a")
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.limit(t, l.ID, 1)
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "b", TakeOver: license.TakeOverOldest})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "b", TakeOver: api.TakeOverOldest})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	f.now = f.now.Add(14*day + licensefile.Leeway)
 	f.activate(t, l.Key, "b")
 }
@@ -109,7 +110,7 @@ func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	f.limit(t, l.ID, 2)
 	is.NoErr(f.release(t, l.Key, "b"))
 	is.NoErr(f.release(t, l.Key, "c"))
-	require.ErrorIs(t, f.release(t, l.Key, "d"), license.ErrSeatHeld)
+	require.ErrorIs(t, f.release(t, l.Key, "d"), api.ErrSeatHeld)
 }
 
 // TestHoldOfAnEarlierGeneration: the hold of files that the program refuses allows no
@@ -121,10 +122,10 @@ func TestHoldOfAnEarlierGeneration(t *testing.T) {
 	held := *f.activateFile(t, l.Key, "a").Activation.HeldUntil
 	f.activateFile(t, l.Key, "b")
 	f.limit(t, l.ID, 1)
-	ask := license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Days: 1}}
+	ask := api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: api.Duration{Days: 1}}
 	v, err := f.Validate(t.Context(), ask)
 	is.NoErr(err)
-	is.Equal(v.FileReason.Code, license.VerdictActivationLimit)
+	is.Equal(v.FileReason.Code, api.VerdictActivationLimit)
 	is.NoErr(f.release(t, l.Key, "b"))
 	v, err = f.Validate(t.Context(), ask)
 	is.NoErr(err)
@@ -154,7 +155,7 @@ func TestTakeOverBack(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	takeOver := func(fingerprint string) error {
-		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, File: days14, TakeOver: license.TakeOverOldest})
+		_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, File: days14, TakeOver: api.TakeOverOldest})
 		f.now = f.now.Add(time.Minute)
 		return err
 	}
@@ -164,7 +165,7 @@ func TestTakeOverBack(t *testing.T) {
 	is.NoErr(takeOver("b"))
 	is.NoErr(takeOver("c"))
 	is.NoErr(takeOver("d"))
-	require.ErrorIs(t, takeOver("e"), license.ErrSeatHeld) // a fifth would run
+	require.ErrorIs(t, takeOver("e"), api.ErrSeatHeld) // a fifth would run
 	is.NoErr(takeOver("a"))
 }
 
@@ -180,7 +181,7 @@ type fileChecker struct {
 // issue issues a file.
 func (c *fileChecker) issue() licensefile.Claims {
 	c.t.Helper()
-	file, err := c.IssueFile(c.t.Context(), license.IssueFileParams{LicenseID: c.id, Lifetime: days14})
+	file, err := c.IssueFile(c.t.Context(), api.IssueFileParams{LicenseID: c.id, Lifetime: days14})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -220,13 +221,13 @@ func TestNewFilesAfterAReturn(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t)
 	c := &fileChecker{fixture: f, t: t, id: l.ID}
-	do := func(_ license.License, err error) { t.Helper(); is.NoErr(err) }
+	do := func(_ api.License, err error) { t.Helper(); is.NoErr(err) }
 	move := func(product string) {
 		t.Helper()
-		do(f.Update(t.Context(), license.UpdateParams{ID: l.ID, ProductID: &product}))
+		do(f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, ProductID: &product}))
 	}
-	suspend := func() { t.Helper(); do(f.Suspend(t.Context(), license.MoveParams{ID: l.ID})) }
-	reinstate := func() { t.Helper(); do(f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})) }
+	suspend := func() { t.Helper(); do(f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})) }
+	reinstate := func() { t.Helper(); do(f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})) }
 
 	c.newIsGood()
 	move("p2")
@@ -262,23 +263,23 @@ func TestNewFilesAfterAnImport(t *testing.T) {
 			row := func() []byte {
 				t.Helper()
 				var out bytes.Buffer
-				is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+				is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
 				return out.Bytes()
 			}
 			early := row()
-			_, err := f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+			_, err := f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
 			is.NoErr(err)
 			c.newIsGood()
 			late := row()
 			for i, exported := range [][]byte{late, early, late} {
-				is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+				is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 				lines := bytes.Clone(exported)
 				for n := range others {
 					line, err := json.Marshal(map[string]any{"key": fmt.Sprintf("OTHER-%d-%d", i, n), "name": "n", "product_id": "p", "customer_id": "c"})
 					is.NoErr(err)
 					lines = append(append(lines, line...), '\n')
 				}
-				is.Equal(f.importLines(t, lines)[0], license.ImportCreated)
+				is.Equal(f.importLines(t, lines)[0], api.ImportCreated)
 				read, err := f.Get(t.Context(), l.ID)
 				is.NoErr(err)
 				created, err := f.store.Events(t.Context(), store.EventQuery{Subject: l.ID, Descending: true, Limit: 1})
@@ -298,8 +299,8 @@ func TestImportAfterTheFiles(t *testing.T) {
 	c := &fileChecker{fixture: f, t: t, id: l.ID}
 	c.issue()
 	var out bytes.Buffer
-	is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	f.now = f.now.Add(16 * day)
 	f.importLines(t, out.Bytes())
 	read, err := f.Get(t.Context(), l.ID)
@@ -311,10 +312,10 @@ func TestImportAfterTheFiles(t *testing.T) {
 func TestActivateWithFileHoldsTheSeat(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, limited, func(p *license.CreateParams) {
+	l := f.create(t, limited, func(p *api.CreateLicenseParams) {
 		p.LeaseSeconds, p.OfflineSeconds, p.Entitlements = ptr(int64(3600)), ptr(int64(1e6*2)), map[string]any{"export": true}
 	})
-	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n-1"})
+	v, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n-1"})
 	is.NoErr(err)
 	c := v.FileClaims()
 	is.Equal(c.LicenseID, l.ID)
@@ -331,17 +332,17 @@ func TestActivateWithFileHoldsTheSeat(t *testing.T) {
 	is.Equal(v.RecheckAfter, int64(1800)) // the lease alone
 
 	e, data := f.lastEvent(t)
-	is.Equal(e.Type, license.EventFileIssued)
+	is.Equal(e.Type, api.EventFileIssued)
 	is.Equal(e.Actor, "license:"+l.ID)
-	is.Equal(*data.File, license.EventFile{ID: c.ID, Generation: 1, ExpiresAt: c.ExpiresAt})
+	is.Equal(*data.File, api.EventFile{ID: c.ID, Generation: 1, ExpiresAt: c.ExpiresAt})
 	is.Equal(data.Activation.ID, v.Activation.ID)
 
 	// The lease has ended, and the file holds the seat.
 	f.now = f.now.Add(day)
 	f.activateFile(t, l.Key, "b")
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
-	again, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a"})
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "c"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
+	again, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a"})
 	is.NoErr(err)
 	is.True(again.Valid)
 	is.Equal(again.Activation.ID, v.Activation.ID)
@@ -350,7 +351,7 @@ func TestActivateWithFileHoldsTheSeat(t *testing.T) {
 
 	// Both have passed.
 	f.now = start.Add(14*day + licensefile.Leeway)
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "c"})
 	is.NoErr(err)
 }
 
@@ -361,7 +362,7 @@ func TestFileUnderAHoldWritesNothing(t *testing.T) {
 	first := f.activateFile(t, l.Key, "a").FileClaims()
 	before, _ := f.lastEvent(t)
 	f.now = f.now.Add(time.Minute)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n"})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n"})
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, first.ExpiresAt) // it expires with the hold
 	is.Equal(v.FileClaims().IssuedAt, f.now)
@@ -371,13 +372,13 @@ func TestFileUnderAHoldWritesNothing(t *testing.T) {
 	is.Equal(after.ID, before.ID)
 
 	// A shorter file expires before the hold.
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Days: 1}})
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: api.Duration{Days: 1}})
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(day))
 
 	// Less than nine tenths are left.
 	f.now = start.Add(2 * day)
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(14*day))
 	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
@@ -389,8 +390,8 @@ func TestSpentSeats(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, seats(4, 0))
-	release := func(fingerprint string) (license.Activation, error) {
-		return f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fingerprint})
+	release := func(fingerprint string) (api.Activation, error) {
+		return f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: fingerprint})
 	}
 	ids := map[string]string{}
 	for _, fingerprint := range []string{"a", "b", "x", "y"} {
@@ -410,27 +411,27 @@ func TestSpentSeats(t *testing.T) {
 
 	// Four seats are spent: no fifth.
 	_, err = release("c")
-	held, ok := errors.AsType[*license.SeatHeldError](err)
+	held, ok := errors.AsType[*api.SeatHeldError](err)
 	is.True(ok)
 	is.Equal(held.OfflineUntil, until)
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "e", TakeOver: license.TakeOverOldest})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"]})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "e", TakeOver: api.TakeOverOldest})
+	require.ErrorIs(t, err, api.ErrSeatHeld)
+	_, err = f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: ids["c"]})
+	require.ErrorIs(t, err, api.ErrSeatHeld)
 
 	// An operator can force it.
-	c, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"], Force: true})
+	c, err := f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: ids["c"], Force: true})
 	is.NoErr(err)
 	is.Equal(*c.OfflineUntil, until)
 	_, data := f.lastEvent(t)
 	is.True(data.Forced)
 
 	// A fingerprint that takes a seat again keeps its hold, and is not spent.
-	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
+	v, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "a"})
 	is.NoErr(err)
 	is.Equal(*v.Activation.HeldUntil, until)
 	_, err = release("a")
-	require.ErrorIs(t, err, license.ErrSeatHeld) // b, x, y and the forced c
+	require.ErrorIs(t, err, api.ErrSeatHeld) // b, x, y and the forced c
 	f.now = until
 	a, err = release("a")
 	is.NoErr(err)
@@ -442,9 +443,9 @@ func TestHoldOffline(t *testing.T) {
 	f := newFixture(t, func(o *license.Options) { o.HoldOffline = true })
 	l := f.create(t, limited)
 	v := f.activateFile(t, l.Key, "a")
-	_, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "a"})
-	require.ErrorIs(t, err, license.ErrSeatHeld)
-	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: v.Activation.ID, Force: true})
+	_, err := f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "a"})
+	require.ErrorIs(t, err, api.ErrSeatHeld)
+	_, err = f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: v.Activation.ID, Force: true})
 	is.NoErr(err)
 	_, data := f.lastEvent(t)
 	is.True(data.Forced)
@@ -455,18 +456,18 @@ func TestOverTheLimitNoSeatIsHeld(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t)
 	for _, fingerprint := range []string{"a", "b", "c"} {
-		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
+		_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint})
 		is.NoErr(err)
 	}
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(2))})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(int64(2))})
 	is.NoErr(err)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.True(v.Valid)
-	is.Equal(v.FileReason.Code, license.VerdictActivationLimit)
-	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "b"})
+	is.Equal(v.FileReason.Code, api.VerdictActivationLimit)
+	_, err = f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "b"})
 	is.NoErr(err)
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.True(v.FileClaims() != nil)
 }

@@ -8,28 +8,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
-)
-
-// An ImportResult is the result of one line of an import.
-type ImportResult struct {
-	Line   int    `json:"line"`         // starts at 1
-	ID     string `json:"id,omitempty"` // license ID, if known
-	Result string `json:"result"`       // one of the Import constants
-	// Errors lists why a row was refused.
-	Errors []FieldError `json:"errors,omitempty"`
-}
-
-// The values of ImportResult.Result.
-const (
-	ImportCreated = "created"
-	ImportExists  = "exists" // a license with this ID or key exists and is unchanged
-	ImportRefused = "refused"
-	// ImportStopped is the last result of an import that stopped after a
-	// thousand refused rows. This line and those after it were not
-	// processed; Errors says what to do.
-	ImportStopped = "stopped"
 )
 
 // A batch of rows is written in one Update. Other writers wait meanwhile, so a
@@ -45,7 +26,7 @@ const (
 // maxRefused is how many rows an import refuses before it stops.
 const maxRefused = 1000
 
-// Import reads licenses from r, one [ImportRow] in JSON per line, and
+// Import reads licenses from r, one [api.LicenseRow] in JSON per line, and
 // creates the ones that do not exist. A row with a reference is the license of that
 // purchase. It calls report for each line, in order,
 // after the line is processed and stored; it skips blank lines. Each row
@@ -57,10 +38,10 @@ const maxRefused = 1000
 // license that may still have files gets a higher generation, so that those stay
 // refused. New licenses start at revision 1, and each appends a license.created
 // event. Import does not call Options.BeforeCreate. A refused row does not affect
-// the others. After 1,000 refused rows Import reports [ImportStopped] for the next
+// the others. After 1,000 refused rows Import reports [api.ImportStopped] for the next
 // row and returns nil. Import stops at the first error of r, report or the store;
 // rows already reported stay imported.
-func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
+func (s *Service) Import(ctx context.Context, r io.Reader, report func(api.RowResult) error) error {
 	_ = s.clearAllDeleted(ctx) // so that rows can have the IDs of deleted licenses
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0
@@ -101,9 +82,9 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 					return err
 				}
 				switch result.Result {
-				case ImportRefused:
+				case api.ImportRefused:
 					refused++
-				case ImportStopped:
+				case api.ImportStopped:
 					return nil
 				}
 			}
@@ -119,13 +100,13 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 // and, if one does or did, processes row by row. That takes longer, so of
 // more than importLeast rows it then writes nothing and returns no results. It
 // returns how long other writers waited for the Update.
-func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
+func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []api.RowResult, held time.Duration, err error) {
 	now := s.now()
 	created := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
 	var ids []string // that rows bring
 	referenced := false
-	prepared, err := importResults(batch, left, func(row ImportRow) (id string, err error) {
+	prepared, err := importResults(batch, left, func(row api.LicenseRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
 			return row.ID, err
 		}
@@ -135,7 +116,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		referenced = referenced || row.Reference != ""
 		rec := recordOf(row, now)
 		l := fromParts(rec, row.Entitlements, row.Metadata, now)
-		created, events = append(created, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
+		created, events = append(created, rec.Row()), append(events, s.event(now, api.EventLicenseCreated, l, api.EventData{}))
 		return rec.ID, nil
 	})
 	if err != nil || len(created) == 0 {
@@ -157,7 +138,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 			return nil
 		}
 		if errors.Is(err, store.ErrExists) {
-			results, err = importResults(batch, left, func(row ImportRow) (string, error) { return s.importRow(ctx, tx, row) })
+			results, err = importResults(batch, left, func(row api.LicenseRow) (string, error) { return s.importRow(ctx, tx, row) })
 			return err
 		}
 		if err == nil {
@@ -170,8 +151,8 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 
 // importResults calls process for the rows of a batch that have no error, and
 // returns the results. It stops after left refused rows.
-func importResults(batch []parsedRow, left int, process func(ImportRow) (id string, err error)) ([]ImportResult, error) {
-	results := make([]ImportResult, 0, len(batch))
+func importResults(batch []parsedRow, left int, process func(api.LicenseRow) (id string, err error)) ([]api.RowResult, error) {
+	results := make([]api.RowResult, 0, len(batch))
 	refusals := 0
 	for _, row := range batch {
 		if refusals == left {
@@ -185,7 +166,7 @@ func importResults(batch []parsedRow, left int, process func(ImportRow) (id stri
 		if err != nil {
 			return nil, err
 		}
-		if result.Result == ImportRefused {
+		if result.Result == api.ImportRefused {
 			refusals++
 		}
 		results = append(results, result)
@@ -195,28 +176,31 @@ func importResults(batch []parsedRow, left int, process func(ImportRow) (id stri
 
 // importResult returns the result of a row whose import returned err, or err if
 // the row did not cause it.
-func importResult(line int, id string, err error) (ImportResult, error) {
-	result := ImportResult{Line: line, ID: id, Result: ImportCreated}
-	var refused *InvalidError
+func importResult(line int, id string, err error) (api.RowResult, error) {
+	result := api.RowResult{Line: line, ID: id, Result: api.ImportCreated}
+	var refused *api.InvalidError
 	switch {
 	case errors.Is(err, errExists):
-		result.Result = ImportExists
+		result.Result = api.ImportExists
 	case errors.As(err, &refused):
-		result.Result, result.Errors = ImportRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
+		result.Result = api.ImportRefused
+		for _, f := range refused.Fields[:min(len(refused.Fields), maxRowErrors)] {
+			result.Errors = append(result.Errors, api.RowError{Field: f.Field, Code: f.Code, Detail: f.Detail})
+		}
 	case err != nil:
-		return ImportResult{}, err
+		return api.RowResult{}, err
 	}
 	return result, nil
 }
 
 // stopped returns the last result of an import with too many refused rows.
-func stopped(line int) ImportResult {
-	return ImportResult{Line: line, Result: ImportStopped, Errors: []FieldError{{Code: CodeTooMany, Detail: fmt.Sprintf(
+func stopped(line int) api.RowResult {
+	return api.RowResult{Line: line, Result: api.ImportStopped, Errors: []api.RowError{{Code: api.FieldTooMany, Detail: fmt.Sprintf(
 		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 
 // importRow writes one row and returns the ID of its license.
-func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow) (id string, err error) {
+func (s *Service) importRow(ctx context.Context, tx *transaction, row api.LicenseRow) (id string, err error) {
 	if id, err := s.importExists(ctx, tx, row); err != nil {
 		return id, err
 	}
@@ -231,14 +215,14 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 	if err := outdateDeleted(ctx, tx, &rec); err != nil {
 		return "", err
 	}
-	if _, err = s.add(ctx, tx, rec, row.CreateLicenseParams, EventData{Reference: row.Reference}); err != nil {
+	if _, err = s.add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: row.Reference}); err != nil {
 		return "", err
 	}
 	return rec.ID, s.importPurchase(ctx, tx, row, rec, waits)
 }
 
 // recordOf returns the record of the license that the row creates at an instant.
-func recordOf(row ImportRow, now time.Time) record.License {
+func recordOf(row api.LicenseRow, now time.Time) record.License {
 	rec := record.License{
 		License:     store.License{ID: row.ID, State: store.State(row.State)},
 		StateReason: row.StateReason,

@@ -16,15 +16,16 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // importAll imports a text and returns the results.
-func importAll(t *testing.T, s *license.Service, text string) (results []license.ImportResult) {
+func importAll(t *testing.T, s *license.Service, text string) (results []api.RowResult) {
 	t.Helper()
-	err := s.Import(t.Context(), strings.NewReader(text), func(r license.ImportResult) error {
+	err := s.Import(t.Context(), strings.NewReader(text), func(r api.RowResult) error {
 		results = append(results, r)
 		return nil
 	})
@@ -38,17 +39,17 @@ func TestExportAndImport(t *testing.T) {
 	is := is.New(t)
 	from := newFixture(t)
 	populate(t, from, 230)
-	full := from.create(t, func(p *license.CreateParams) {
+	full := from.create(t, func(p *api.CreateLicenseParams) {
 		p.Key, p.GraceSeconds, p.MaxActivations, p.LeaseSeconds = "OLD/<key>&0123456", 60, ptr(int64(3)), ptr(int64(4))
 		p.Entitlements = map[string]any{"export": true, "users": 25, "plan": "pro"}
 		p.Metadata = map[string]string{"order": "<1>"}
 	})
-	_, err := from.Suspend(t.Context(), license.MoveParams{ID: full.ID, Reason: "Overdue"})
+	_, err := from.Suspend(t.Context(), api.MoveLicenseParams{ID: full.ID, Reason: "Overdue"})
 	is.NoErr(err)
-	_, err = from.Revoke(t.Context(), license.MoveParams{ID: from.create(t).ID})
+	_, err = from.Revoke(t.Context(), api.MoveLicenseParams{ID: from.create(t).ID})
 	is.NoErr(err)
 	var out bytes.Buffer
-	is.NoErr(from.Export(t.Context(), &out, license.ListParams{}))
+	is.NoErr(from.Export(t.Context(), &out, api.ListLicensesParams{}))
 	is.Equal(bytes.Count(out.Bytes(), []byte("\n")), 232)
 
 	to := newFixture(t)
@@ -56,29 +57,29 @@ func TestExportAndImport(t *testing.T) {
 	results := importAll(t, to.Service, out.String())
 	is.Equal(len(results), 232)
 	for i, r := range results {
-		is.Equal(r, license.ImportResult{Line: i + 1, ID: r.ID, Result: license.ImportCreated})
+		is.Equal(r, api.RowResult{Line: i + 1, ID: r.ID, Result: api.ImportCreated})
 		want, err := from.Get(t.Context(), r.ID)
 		is.NoErr(err)
 		got, err := to.Get(t.Context(), r.ID)
 		is.NoErr(err)
 		want.Revision, want.UpdatedAt = 1, to.now // these are reset
 		is.Equal(got, want)
-		is.Equal(to.events(t, r.ID), []string{license.EventLicenseCreated})
+		is.Equal(to.events(t, r.ID), []string{api.EventLicenseCreated})
 	}
 	for _, kind := range []string{"state", "product", "customer"} {
 		is.Equal(to.tallies(t, kind), from.tallies(t, kind))
 	}
 
 	for _, r := range importAll(t, to.Service, out.String()) { // again changes nothing
-		is.Equal(r.Result, license.ImportExists)
+		is.Equal(r.Result, api.ImportExists)
 		is.Equal(len(to.events(t, r.ID)), 1)
 	}
 	var again bytes.Buffer
-	is.NoErr(to.Export(t.Context(), &again, license.ListParams{}))
+	is.NoErr(to.Export(t.Context(), &again, api.ListLicensesParams{}))
 	is.Equal(again.String(), out.String())
 
 	var some bytes.Buffer
-	is.NoErr(from.Export(t.Context(), &some, license.ListParams{Status: license.StatusRevoked}))
+	is.NoErr(from.Export(t.Context(), &some, api.ListLicensesParams{Status: api.LicenseRevoked}))
 	is.Equal(bytes.Count(some.Bytes(), []byte("\n")), 1)
 }
 
@@ -95,40 +96,40 @@ func TestImportRows(t *testing.T) {
 		field string
 		code  string
 	}{
-		"minimal":            {row(`"key":"imported-key-0001"`), license.ImportCreated, "", ""},
-		"by id":              {row(`"id":"lic_00000000000000000000000001"`), license.ImportCreated, "", ""},
-		"known key":          {row(`"key":"` + strings.ToLower(here.Key) + `"`), license.ImportExists, "", ""},
-		"known id":           {row(`"id":"` + here.ID + `"`), license.ImportExists, "", ""},
-		"known id and key":   {row(`"id":"` + here.ID + `","key":"` + here.Key + `"`), license.ImportExists, "", ""},
-		"id of another":      {row(`"id":"` + here.ID + `","key":"` + other.Key + `"`), license.ImportRefused, "id", "taken"},
-		"key of another":     {row(`"id":"lic_00000000000000000000000002","key":"` + other.Key + `"`), license.ImportRefused, "key", "taken"},
-		"neither":            {row(`"state":"active"`), license.ImportRefused, "key", "required"},
-		"bad id":             {row(`"id":"LIC_1"`), license.ImportRefused, "id", "invalid_format"},
-		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), license.ImportRefused, "state", "unknown"},
-		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), license.ImportRefused, "state_reason", "invalid_format"},
-		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), license.ImportRefused, "created_at", "out_of_range"},
-		"high generation":    {row(`"key":"imported-key-0002","generation":9007199254740991`), license.ImportRefused, "generation", "out_of_range"},
-		"no safe number":     {row(`"key":"imported-key-0002","generation":9007199254740992`), license.ImportRefused, "generation", "out_of_range"},
-		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), license.ImportRefused, "entitlements/n", "out_of_range"},
-		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, license.ImportRefused, "customer_id", "required"},
-		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), license.ImportRefused, "status", "unknown"},
-		"activations":        {row(`"key":"imported-key-0002","activations":[]`), license.ImportRefused, "activations", "unknown"},
-		"wrong case":         {row(`"key":"imported-key-0002","Metadata":{}`), license.ImportRefused, "Metadata", "unknown"},
-		"the same twice":     {row(`"key":"imported-key-0002","name":"b"`), license.ImportRefused, "", "invalid_json"},
-		"twice further down": {row(`"key":"imported-key-0002","metadata":{"a":"1","a":"2"}`), license.ImportRefused, "", "invalid_json"},
-		"lone surrogate":     {row(`"key":"imported-key-0002","metadata":{"a":"\ud83d"}`), license.ImportRefused, "", "invalid_json"},
-		"byte order mark":    {"\ufeff" + row(`"key":"imported-key-0002"`), license.ImportRefused, "", "invalid_json"},
-		"too deep":           {row(`"key":"imported-key-0002","entitlements":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`), license.ImportRefused, "", "invalid_json"},
-		"null for a number":  {row(`"key":"imported-key-0002","grace_seconds":null`), license.ImportRefused, "grace_seconds", "required"},
-		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), license.ImportRefused, "metadata/a", "invalid_type"},
-		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), license.ImportRefused, "grace_seconds", "invalid_type"},
-		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), license.ImportRefused, "starts_at", "invalid_format"},
-		"nulls":              {row(`"key":"imported-key-0003","starts_at":null,"lease_seconds":null,"metadata":null,"created_at":null`), license.ImportCreated, "", ""},
-		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", license.ImportRefused, "", "invalid_json"},
-		"no object":          {`null`, license.ImportRefused, "", "invalid_json"},
-		"a list":             {`[]`, license.ImportRefused, "", "invalid_json"},
-		"bad UTF-8":          {row("\"key\":\"imported-key-0002\",\"metadata\":{\"a\":\"\xff\"}"), license.ImportRefused, "", "invalid_json"},
-		"longer than a line": {row(`"key":"` + strings.Repeat("x", 3<<20) + `"`), license.ImportRefused, "", "too_long"},
+		"minimal":            {row(`"key":"imported-key-0001"`), api.ImportCreated, "", ""},
+		"by id":              {row(`"id":"lic_00000000000000000000000001"`), api.ImportCreated, "", ""},
+		"known key":          {row(`"key":"` + strings.ToLower(here.Key) + `"`), api.ImportExists, "", ""},
+		"known id":           {row(`"id":"` + here.ID + `"`), api.ImportExists, "", ""},
+		"known id and key":   {row(`"id":"` + here.ID + `","key":"` + here.Key + `"`), api.ImportExists, "", ""},
+		"id of another":      {row(`"id":"` + here.ID + `","key":"` + other.Key + `"`), api.ImportRefused, "id", "taken"},
+		"key of another":     {row(`"id":"lic_00000000000000000000000002","key":"` + other.Key + `"`), api.ImportRefused, "key", "taken"},
+		"neither":            {row(`"state":"active"`), api.ImportRefused, "key", "required"},
+		"bad id":             {row(`"id":"LIC_1"`), api.ImportRefused, "id", "invalid_format"},
+		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), api.ImportRefused, "state", "unknown"},
+		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), api.ImportRefused, "state_reason", "invalid_format"},
+		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), api.ImportRefused, "created_at", "out_of_range"},
+		"high generation":    {row(`"key":"imported-key-0002","generation":9007199254740991`), api.ImportRefused, "generation", "out_of_range"},
+		"no safe number":     {row(`"key":"imported-key-0002","generation":9007199254740992`), api.ImportRefused, "generation", "out_of_range"},
+		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), api.ImportRefused, "entitlements/n", "out_of_range"},
+		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, api.ImportRefused, "customer_id", "required"},
+		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), api.ImportRefused, "status", "unknown"},
+		"activations":        {row(`"key":"imported-key-0002","activations":[]`), api.ImportRefused, "activations", "unknown"},
+		"wrong case":         {row(`"key":"imported-key-0002","Metadata":{}`), api.ImportRefused, "Metadata", "unknown"},
+		"the same twice":     {row(`"key":"imported-key-0002","name":"b"`), api.ImportRefused, "", "invalid_json"},
+		"twice further down": {row(`"key":"imported-key-0002","metadata":{"a":"1","a":"2"}`), api.ImportRefused, "", "invalid_json"},
+		"lone surrogate":     {row(`"key":"imported-key-0002","metadata":{"a":"\ud83d"}`), api.ImportRefused, "", "invalid_json"},
+		"byte order mark":    {"\ufeff" + row(`"key":"imported-key-0002"`), api.ImportRefused, "", "invalid_json"},
+		"too deep":           {row(`"key":"imported-key-0002","entitlements":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`), api.ImportRefused, "", "invalid_json"},
+		"null for a number":  {row(`"key":"imported-key-0002","grace_seconds":null`), api.ImportRefused, "grace_seconds", "required"},
+		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), api.ImportRefused, "metadata/a", "invalid_type"},
+		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), api.ImportRefused, "grace_seconds", "invalid_type"},
+		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), api.ImportRefused, "starts_at", "invalid_format"},
+		"nulls":              {row(`"key":"imported-key-0003","starts_at":null,"lease_seconds":null,"metadata":null,"created_at":null`), api.ImportCreated, "", ""},
+		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", api.ImportRefused, "", "invalid_json"},
+		"no object":          {`null`, api.ImportRefused, "", "invalid_json"},
+		"a list":             {`[]`, api.ImportRefused, "", "invalid_json"},
+		"bad UTF-8":          {row("\"key\":\"imported-key-0002\",\"metadata\":{\"a\":\"\xff\"}"), api.ImportRefused, "", "invalid_json"},
+		"longer than a line": {row(`"key":"` + strings.Repeat("x", 3<<20) + `"`), api.ImportRefused, "", "too_long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -136,13 +137,13 @@ func TestImportRows(t *testing.T) {
 			is.Equal(len(results), 2)
 			is.Equal(results[0].Line, 2)
 			is.Equal(results[0].Result, test.want)
-			if test.want == license.ImportRefused {
+			if test.want == api.ImportRefused {
 				is.Equal(len(results[0].Errors), 1)
 				is.Equal(results[0].Errors[0].Field, test.field)
 				is.Equal(results[0].Errors[0].Code, test.code)
 			}
 			is.Equal(results[1].Line, 4)
-			is.True(results[1].Result != license.ImportRefused)
+			is.True(results[1].Result != api.ImportRefused)
 		})
 	}
 	_, err := f.Get(t.Context(), here.ID)
@@ -170,8 +171,8 @@ func TestImportWithinOneBatch(t *testing.T) {
 	f := newFixture(t)
 	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
 	results := importAll(t, f.Service, row+row)
-	is.Equal(results[0].Result, license.ImportCreated)
-	is.Equal(results[1], license.ImportResult{Line: 2, ID: results[0].ID, Result: license.ImportExists})
+	is.Equal(results[0].Result, api.ImportCreated)
+	is.Equal(results[1], api.RowResult{Line: 2, ID: results[0].ID, Result: api.ImportExists})
 	is.Equal(importAll(t, f.Service, ""), nil)
 
 	limited := f.As(license.Caller{Products: []string{"prod_mine"}})
@@ -201,7 +202,7 @@ func TestImportWritesInBulk(t *testing.T) {
 	is.Equal(len(results), 100)
 	is.Equal(counting.calls, []string{"Update", "CreateLicenses", "AppendEvents"})
 	for i, r := range results {
-		is.Equal(r.Result == license.ImportRefused, i == 40)
+		is.Equal(r.Result == api.ImportRefused, i == 40)
 		if i != 40 {
 			is.Equal(created(r.ID), 1)
 		}
@@ -209,7 +210,7 @@ func TestImportWritesInBulk(t *testing.T) {
 
 	counting.calls = nil
 	results = importAll(t, s, rows(98, 3, "")) // the first exists
-	is.Equal([]string{results[0].Result, results[1].Result, results[2].Result}, []string{license.ImportExists, license.ImportCreated, license.ImportCreated})
+	is.Equal([]string{results[0].Result, results[1].Result, results[2].Result}, []string{api.ImportExists, api.ImportCreated, api.ImportCreated})
 	for _, r := range results {
 		is.Equal(created(r.ID), 1)
 	}
@@ -279,7 +280,7 @@ func TestImportOfExistingRowsHoldsTheWriteLockBriefly(t *testing.T) {
 	}
 	for n, r := range importAll(t, s, text.String()) {
 		is.Equal(r.Line, n+1)
-		is.Equal(r.Result == license.ImportExists, n == 1999 || n == 2001)
+		is.Equal(r.Result == api.ImportExists, n == 1999 || n == 2001)
 		events, err := counting.Events(t.Context(), store.EventQuery{Subject: r.ID})
 		is.NoErr(err)
 		is.Equal(len(events), 1)
@@ -299,28 +300,28 @@ func TestImportEndsWithTheFirstError(t *testing.T) {
 	f := newFixture(t)
 	breaks := errors.New("breaks")
 	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
-	err := f.Import(t.Context(), strings.NewReader(row), func(license.ImportResult) error { return breaks })
+	err := f.Import(t.Context(), strings.NewReader(row), func(api.RowResult) error { return breaks })
 	require.ErrorIs(t, err, breaks)
-	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(license.ImportResult) error { return nil })
+	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(api.RowResult) error { return nil })
 	require.ErrorIs(t, err, breaks)
 }
 
 func TestErase(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	var kept license.License
+	var kept api.License
 	for i := range 120 {
-		l := f.create(t, func(p *license.CreateParams) {
+		l := f.create(t, func(p *api.CreateLicenseParams) {
 			p.Name, p.Metadata = "Ada Lovelace", map[string]string{"mail": "ada@example.com"}
 		})
 		if i == 0 { // it becomes another customer's
 			f.activate(t, l.Key, "ada's laptop")
 			var err error
-			kept, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, Name: ptr("Bob"), CustomerID: ptr("cus_bob"), Metadata: license.ToNull[map[string]*string]()})
+			kept, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: ptr("Bob"), CustomerID: ptr("cus_bob"), Metadata: api.ToNull[map[string]*string]()})
 			is.NoErr(err)
 		}
 	}
-	bob := f.create(t, func(p *license.CreateParams) { p.CustomerID = "cus_bob" })
+	bob := f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = "cus_bob" })
 	before, err := f.store.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 
@@ -329,7 +330,7 @@ func TestErase(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(done, license.Erased{Licenses: 119, Events: 120 + 1 + 119}) // created, activated, deleted
 
-	page, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_ada"})
+	page, err := f.List(t.Context(), api.ListLicensesParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 	is.Equal(f.tallies(t, "customer"), map[string]int64{"cus_bob": 2})
@@ -353,7 +354,7 @@ func TestErase(t *testing.T) {
 		}
 	}
 	last, _ := f.lastEvent(t)
-	is.Equal(last.Type, license.EventCustomerErased)
+	is.Equal(last.Type, api.EventCustomerErased)
 	is.Equal(last.Actor, "operator:opr_1")
 	is.Equal(string(last.Data), `{"licenses":119,"events":240}`)
 	is.Equal(eventData(t, events[len(before)-1]).License.ID, bob.ID) // another's events are whole
@@ -364,7 +365,7 @@ func TestErase(t *testing.T) {
 	_, err = f.EraseCustomer(t.Context(), "")
 	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).EraseCustomer(t.Context(), "cus_bob")
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
 // TestImportStopsAfterManyRefusedRows sends many short rows that are no rows.
@@ -378,18 +379,18 @@ func TestImportStopsAfterManyRefusedRows(t *testing.T) {
 	}
 	results := importAll(t, f.Service, row(0)+strings.Repeat("x\n", 999)+row(1)+"x\n")
 	is.Equal(len(results), 1002) // 1,000 refused rows at the end are not too many
-	is.Equal(results[1000].Result, license.ImportCreated)
-	is.Equal(results[1001].Result, license.ImportRefused)
+	is.Equal(results[1000].Result, api.ImportCreated)
+	is.Equal(results[1001].Result, api.ImportRefused)
 
 	results = importAll(t, f.Service, row(2)+strings.Repeat("x\n", 1000)+row(3)+strings.Repeat("x\n", 5000))
 	is.Equal(len(results), 1002)
-	is.Equal(results[0].Result, license.ImportCreated)
+	is.Equal(results[0].Result, api.ImportCreated)
 	last := results[1001]
 	is.Equal(last.Line, 1002)
-	is.Equal(last.Result, license.ImportStopped)
-	is.Equal(last.Errors[0].Code, license.CodeTooMany)
+	is.Equal(last.Result, api.ImportStopped)
+	is.Equal(last.Errors[0].Code, api.FieldTooMany)
 	require.Contains(t, last.Errors[0].Detail, "1000 lines were refused")
-	is.Equal(importAll(t, f.Service, row(3))[0].Result, license.ImportCreated) // it was not stored before
+	is.Equal(importAll(t, f.Service, row(3))[0].Result, api.ImportCreated) // it was not stored before
 
 	var many strings.Builder
 	for i := range 90 {
@@ -416,8 +417,8 @@ func TestImportOfADeletedID(t *testing.T) {
 				}
 				is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
 				row := fmt.Sprintf(`{"id":%q,"key":%q,"name":"n","product_id":"p","customer_id":"c"}`, l.ID, l.Key)
-				remove := func(s *license.Service) error { return s.Delete(t.Context(), license.DeleteParams{ID: l.ID}) }
-				var results []license.ImportResult
+				remove := func(s *license.Service) error { return s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}) }
+				var results []api.RowResult
 				is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 					err := remove(s)
 					if err == nil && inside {
@@ -426,13 +427,13 @@ func TestImportOfADeletedID(t *testing.T) {
 					return err
 				}))
 				if inside && n >= 200 { // more than one Update removes
-					is.Equal(results[0].Result, license.ImportRefused)
+					is.Equal(results[0].Result, api.ImportRefused)
 					is.Equal(results[0].Errors[0].Field, "id")
 				}
 				if !inside || n >= 200 {
 					results = importAll(t, f.Service, row)
 				}
-				is.Equal(results[0].Result, license.ImportCreated)
+				is.Equal(results[0].Result, api.ImportCreated)
 
 				left, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 				is.NoErr(err)
@@ -464,11 +465,11 @@ func TestAnImportWhileADeletedLicenseIsCleared(t *testing.T) {
 	}
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-		return s.Delete(t.Context(), license.DeleteParams{ID: l.ID})
+		return s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID})
 	}))
 	between := sync.OnceFunc(func() {
 		results := importAll(t, f.Service, fmt.Sprintf(`{"id":%q,"key":%q,"name":"n","product_id":"p","customer_id":"c"}`, l.ID, l.Key))
-		is.Equal(results[0].Result, license.ImportCreated)
+		is.Equal(results[0].Result, api.ImportCreated)
 		f.activate(t, l.Key, "mine")
 	})
 	s := license.New(changingStore{f.store, between}, license.Options{Now: func() time.Time { return start }})
@@ -486,22 +487,22 @@ func TestAnImportWhileADeletedLicenseIsCleared(t *testing.T) {
 func TestImportDoesNotRevealIDs(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	own := f.create(t, func(p *license.CreateParams) { p.ProductID = "mine" })
+	own := f.create(t, func(p *api.CreateLicenseParams) { p.ProductID = "mine" })
 	other := f.create(t)
 	limited := f.As(license.Caller{Products: []string{"mine"}})
 	row := func(id string) string {
 		return fmt.Sprintf(`{"id":%q,"name":"n","product_id":"mine","customer_id":"c"}`, id)
 	}
 	free := importAll(t, limited, row(store.NewID("lic", start)))[0]
-	is.Equal(free.Result, license.ImportRefused)
+	is.Equal(free.Result, api.ImportRefused)
 	used := importAll(t, limited, row(other.ID))[0]
 	used.ID, free.ID = "", ""
 	is.Equal(used, free)
-	is.Equal(importAll(t, limited, row(own.ID))[0].Result, license.ImportExists)
+	is.Equal(importAll(t, limited, row(own.ID))[0].Result, api.ImportExists)
 	taken := importAll(t, limited, `{"key":"`+other.Key+`","name":"n","product_id":"mine","customer_id":"c"}`)[0]
-	is.Equal(taken.Result, license.ImportRefused)
+	is.Equal(taken.Result, api.ImportRefused)
 	is.Equal(taken.ID, "")
 	is.Equal(taken.Errors[0].Field, "key")
-	is.Equal(importAll(t, limited, `{"key":"imported-key-0001","name":"n","product_id":"mine","customer_id":"c"}`)[0].Result, license.ImportCreated)
-	is.Equal(importAll(t, f.Service, row(store.NewID("lic", start)))[0].Result, license.ImportCreated)
+	is.Equal(importAll(t, limited, `{"key":"imported-key-0001","name":"n","product_id":"mine","customer_id":"c"}`)[0].Result, api.ImportCreated)
+	is.Equal(importAll(t, f.Service, row(store.NewID("lic", start)))[0].Result, api.ImportCreated)
 }

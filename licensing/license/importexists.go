@@ -4,24 +4,25 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // errExists: the license of a row already exists.
 var errExists = errors.New("exists")
 
-// importVisible returns an [*InvalidError] if the caller may not see the license of
+// importVisible returns an [*api.InvalidError] if the caller may not see the license of
 // a row.
-func (s *Service) importVisible(row ImportRow) error {
+func (s *Service) importVisible(row api.LicenseRow) error {
 	if !s.sees(row.ProductID) {
-		return Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
+		return api.Invalid("product_id", api.FieldUnknown, "is outside the caller's product limit")
 	}
 	return nil
 }
 
 // importExists checks whether the license of a row exists. It returns errExists with
-// the ID of the license, or an [*InvalidError] if another license has its ID or key.
-func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRow) (id string, err error) {
+// the ID of the license, or an [*api.InvalidError] if another license has its ID or key.
+func (s *Service) importExists(ctx context.Context, r store.Reader, row api.LicenseRow) (id string, err error) {
 	if err := s.importVisible(row); err != nil {
 		return "", err
 	}
@@ -33,9 +34,9 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 		case err == nil && s.sees(rec.ProductID) && (row.Key == "" || canonicalKey(row.Key) == rec.Key):
 			return rec.ID, errExists
 		case err == nil && s.sees(rec.ProductID):
-			return "", Invalid("id", CodeTaken, "is used by another license")
+			return "", api.Invalid("id", api.FieldTaken, "is used by another license")
 		case s.caller.Products != nil: // the same for a free ID, so that it does not reveal other licenses
-			return "", Invalid("id", CodeUnknown, "is not the id of a license of the caller's products, and a caller limited to products cannot choose an id; omit it")
+			return "", api.Invalid("id", api.FieldUnknown, "is not the id of a license of the caller's products, and a caller limited to products cannot choose an id; omit it")
 		}
 	}
 	if row.Key != "" {
@@ -44,7 +45,7 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 			return rec.ID, errExists
 		}
 		if err == nil {
-			return "", Invalid("key", CodeTaken, "is used by another license")
+			return "", api.Invalid("key", api.FieldTaken, "is used by another license")
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err
@@ -76,14 +77,14 @@ func (s *Service) importIDs(ctx context.Context, tx *transaction, ids []string) 
 
 // importDeleted removes what is left of a deleted license with the ID of a row, so
 // that its activations do not become those of the new license. It returns an
-// [*InvalidError] if that is more than a batch.
+// [*api.InvalidError] if that is more than a batch.
 func importDeleted(ctx context.Context, tx *transaction, id string) error {
 	if id == "" {
 		return nil
 	}
 	left, err := clearDeletedLicense(ctx, tx, id)
 	if left {
-		return Invalid("id", CodeTaken, "is the id of a deleted license whose activations are still being removed; import the row again later")
+		return api.Invalid("id", api.FieldTaken, "is the id of a deleted license whose activations are still being removed; import the row again later")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -22,7 +23,7 @@ const maxRowErrors = 20
 type parsedRow struct {
 	line int
 	size int // of the line, in bytes
-	row  ImportRow
+	row  api.LicenseRow
 	err  error
 }
 
@@ -34,7 +35,7 @@ func readRow(r *bufio.Reader) (row parsedRow, blank bool, end error) {
 		for end == bufio.ErrBufferFull {
 			_, end = r.ReadSlice('\n')
 		}
-		row.err = Invalid("", CodeTooLong, fmt.Sprintf("a line must be at most %d bytes", maxRow))
+		row.err = api.Invalid("", api.FieldTooLong, fmt.Sprintf("a line must be at most %d bytes", maxRow))
 		return row, false, end
 	}
 	if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -46,17 +47,17 @@ func readRow(r *bufio.Reader) (row parsedRow, blank bool, end error) {
 }
 
 // rowForm is the wire form of a row.
-var rowForm = input.Of(reflect.TypeFor[ImportRow]())
+var rowForm = input.Of(reflect.TypeFor[api.LicenseRow]())
 
 // parseRow parses a line as strictly as a request body.
-func parseRow(line []byte, row *ImportRow) error {
+func parseRow(line []byte, row *api.LicenseRow) error {
 	o, err := input.JSON(line)
 	var syntax *input.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return Invalid("", CodeInvalidJSON, "the line "+syntax.Detail)
+		return api.Invalid("", api.FieldInvalidJSON, "the line "+syntax.Detail)
 	case err != nil:
-		return Invalid("", CodeInvalidJSON, "must be a JSON object")
+		return api.Invalid("", api.FieldInvalidJSON, "must be a JSON object")
 	}
 	return invalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o), checkRow(row)))
 }
@@ -66,16 +67,16 @@ func parseRow(line []byte, row *ImportRow) error {
 const maxImportedGeneration = 1e15
 
 // checkRow checks the fields of a row and normalizes them as checkCreate does.
-func checkRow(row *ImportRow) []FieldError {
+func checkRow(row *api.LicenseRow) []api.FieldError {
 	broken := append(checkTags(row), normalize(&row.CreateLicenseParams)...)
 	if row.ID == "" && row.Key == "" {
-		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
+		broken = append(broken, api.FieldError{Field: "key", Code: api.FieldRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}
 	if row.ID != "" && !record.IsID("lic", row.ID) {
-		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
+		broken = append(broken, api.FieldError{Field: "id", Code: api.FieldInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
 	}
 	if row.Generation > maxImportedGeneration && row.Generation <= licensefile.AllGenerations {
-		broken = append(broken, FieldError{Field: "generation", Code: CodeOutOfRange, Detail: "must be at most 1,000,000,000,000,000, because it rises"})
+		broken = append(broken, api.FieldError{Field: "generation", Code: api.FieldOutOfRange, Detail: "must be at most 1,000,000,000,000,000, because it rises"})
 	}
 	row.CreatedAt = cut(row.CreatedAt)
 	return broken

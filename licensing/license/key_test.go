@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -101,7 +102,7 @@ func TestKeysAreFoundAsTyped(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	key := license.NewKey()
-	l := f.create(t, func(p *license.CreateParams) { p.Key = " " + strings.ToLower(key) })
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.Key = " " + strings.ToLower(key) })
 	is.Equal(l.Key, key) // spaces belong to no key, so this one was typed
 }
 
@@ -131,7 +132,7 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 	canonical, ok := license.ParseKey(key)
 	is.True(ok)
 	is.True(key != canonical)
-	l := f.create(t, func(p *license.CreateParams) { p.Key = key })
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.Key = key })
 	is.Equal(l.Key, key)
 
 	shown := func(want string) {
@@ -139,35 +140,35 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 		read, err := f.Get(t.Context(), l.ID)
 		is.NoErr(err)
 		is.Equal(read.Key, want)
-		page, err := f.List(t.Context(), license.ListParams{})
+		page, err := f.List(t.Context(), api.ListLicensesParams{})
 		is.NoErr(err)
 		is.Equal(page.Data[0].Key, want)
 		var out strings.Builder
-		is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+		is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
 		require.Contains(t, out.String(), `"key":"`+want+`"`)
 		out.Reset()
-		is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
+		is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 		require.Contains(t, out.String(), ","+want+",")
 		masked, err := f.As(license.Caller{MaskKeys: true}).Get(t.Context(), l.ID)
 		is.NoErr(err)
 		is.Equal(masked.Key, "…"+want[len(want)-4:])
 	}
 	shown(key)
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Name: ptr("changed")})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: ptr("changed")})
 	is.NoErr(err)
 	shown(key)
 	for _, typed := range []string{key, canonical, strings.ToLower(key)} {
-		v, err := f.Validate(t.Context(), license.ValidateParams{Key: typed})
+		v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: typed})
 		is.NoErr(err)
 		is.True(v.Valid)
-		page, err := f.List(t.Context(), license.ListParams{Search: typed})
+		page, err := f.List(t.Context(), api.ListLicensesParams{Search: typed})
 		is.NoErr(err)
 		is.Equal(len(page.Data), 1)
 		p := plain()
 		p.Key = typed
 		_, err = f.Create(t.Context(), p)
-		require.ErrorIs(t, err, license.ErrKeyTaken)
-		_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: typed})
+		require.ErrorIs(t, err, api.ErrKeyTaken)
+		_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: typed})
 		is.Equal(fields(t, err), map[string]string{"key": "taken"})
 	}
 
@@ -175,10 +176,10 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(row.Key, canonical)
 	other := foreignKey(t)
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: other})
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: other})
 	is.NoErr(err)
 	shown(other)
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: canonical})
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: canonical})
 	is.NoErr(err)
 	shown(canonical)
 }
@@ -190,18 +191,18 @@ func TestForeignKeysAreImportedAsSupplied(t *testing.T) {
 	canonical, _ := license.ParseKey(key)
 	row := `{"name":"n","product_id":"p","customer_id":"c","key":"` + key + `"}`
 	results := importAll(t, f.Service, row)
-	is.Equal(results[0].Result, license.ImportCreated)
+	is.Equal(results[0].Result, api.ImportCreated)
 	l, err := f.Get(t.Context(), results[0].ID)
 	is.NoErr(err)
 	is.Equal(l.Key, key)
 	var out strings.Builder
-	is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+	is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
 	for _, again := range []string{row, strings.ReplaceAll(row, key, canonical), strings.TrimSpace(out.String())} {
-		is.Equal(importAll(t, f.Service, again)[0].Result, license.ImportExists)
+		is.Equal(importAll(t, f.Service, again)[0].Result, api.ImportExists)
 	}
 	file := []byte("name,product_id,customer_id,key\nn,p,c," + key + "\nn,p,c," + canonical + "\n")
 	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), file)
 	is.NoErr(err)
-	is.Equal(p.Results[0].Result, license.ImportExists)
-	is.Equal(p.Results[1].Result, license.ImportRefused) // the same key twice
+	is.Equal(p.Results[0].Result, api.ImportExists)
+	is.Equal(p.Results[1].Result, api.ImportRefused) // the same key twice
 }

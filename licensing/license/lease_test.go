@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -35,19 +36,19 @@ func TestLeases(t *testing.T) {
 	is.Equal(v.Activation.LastSeenAt, f.now)
 
 	f.now = start.Add(19*time.Minute - time.Millisecond)
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
-	require.ErrorIs(t, err, license.ErrActivationLimit) // still held
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
+	require.ErrorIs(t, err, api.ErrActivationLimit) // still held
 
 	f.now = start.Add(19 * time.Minute)
 	v = f.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded})
-	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
+	is.Equal(codes(v), []api.VerdictCode{api.VerdictLeaseEnded})
+	is.Equal(v.Activation.Status, api.ActivationLeaseEnded)
 	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // not renewed
 	f.activate(t, l.Key, "pc-2")                                   // the seat was free without a sweep
 	v = f.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
-	require.ErrorIs(t, err, license.ErrActivationLimit) // coming back is under the same limit
+	is.Equal(codes(v), []api.VerdictCode{api.VerdictLeaseEnded, api.VerdictActivationLimit})
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
+	require.ErrorIs(t, err, api.ErrActivationLimit) // coming back is under the same limit
 
 	f.now = start.Add(30 * time.Minute)
 	back := f.activate(t, l.Key, "pc-1")
@@ -63,7 +64,7 @@ func TestLeaseIsWrittenAfterATenth(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 600))
 	f.activate(t, l.Key, "pc")
-	validate := func() license.Activation {
+	validate := func() api.Activation {
 		v := f.validate(t, l.Key, "pc")
 		is.True(v.Valid)
 		is.Equal(v.RecheckAfter, int64(300)) // half of a lease that starts now
@@ -82,8 +83,8 @@ func TestLeaseIsWrittenAfterATenth(t *testing.T) {
 	is.Equal(a.LastSeenAt, f.now)
 
 	// A change of the lease applies with the next validation.
-	for _, lease := range []license.Change[int64]{license.To[int64](1200), license.To[int64](60), license.ToNull[int64]()} {
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: lease})
+	for _, lease := range []api.Change[int64]{api.To[int64](1200), api.To[int64](60), api.ToNull[int64]()} {
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, LeaseSeconds: lease})
 		is.NoErr(err)
 		v := f.validate(t, l.Key, "pc")
 		if lease.Null {
@@ -104,7 +105,7 @@ func TestLeaseIsNotRenewed(t *testing.T) {
 	l := f.create(t, seats(1, 600))
 	a := f.activate(t, l.Key, "pc")
 	f.now = f.now.Add(time.Minute)
-	for _, ask := range []license.ValidateParams{
+	for _, ask := range []api.ValidateKeyParams{
 		{Key: l.Key, Fingerprint: "pc", ProductID: "x"},
 		{Key: l.Key, Fingerprint: "pc", CustomerID: "x"},
 		{Key: l.Key},
@@ -115,14 +116,14 @@ func TestLeaseIsNotRenewed(t *testing.T) {
 			is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
 		}
 	}
-	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, a.LeaseEndsAt)
-	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictEntitlementMissing)
+	is.Equal(v.Code, api.VerdictEntitlementMissing)
 	is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(10*time.Minute)) // a missing feature does not end the use of the rest
 }
 
@@ -136,17 +137,17 @@ func TestClocksThatDisagree(t *testing.T) {
 	a := behind.activate(t, l.Key, "pc-1")
 
 	behind.now = start.Add(6 * time.Second) // for the other it is eleven seconds past
-	_, err := ahead.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	_, err := ahead.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
 	is.NoErr(err)
 	v := behind.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	is.Equal(codes(v), []api.VerdictCode{api.VerdictLeaseEnded, api.VerdictActivationLimit})
 	is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
-	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err = behind.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	is.True(behind.validate(t, l.Key, "pc-2").Valid)
-	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: license.TakeOverOldest})
+	_, err = behind.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: api.TakeOverOldest})
 	is.NoErr(err)
-	is.Equal(behind.validate(t, l.Key, "pc-2").Code, license.VerdictEvicted) // and not its own former seat
+	is.Equal(behind.validate(t, l.Key, "pc-2").Code, api.VerdictEvicted) // and not its own former seat
 }
 
 // TestLeaseLengthChanges: a lease has the length that the license has when it
@@ -156,13 +157,13 @@ func TestLeaseLengthChanges(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	is.Equal(f.activate(t, l.Key, "pc").LeaseEndsAt, nil)
-	set := func(c license.Change[int64]) {
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: c})
+	set := func(c api.Change[int64]) {
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, LeaseSeconds: c})
 		is.NoErr(err)
 	}
-	set(license.To(int64(60)))
+	set(api.To(int64(60)))
 	is.Equal(*f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, start.Add(time.Minute))
-	set(license.ToNull[int64]())
+	set(api.ToNull[int64]())
 	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, nil)
 }
 
@@ -177,7 +178,7 @@ func TestValidationsThatWriteNothing(t *testing.T) {
 	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
 	for hours := range 48 {
 		f.now = start.Add(time.Duration(hours) * time.Hour)
-		v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
+		v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
 		is.Equal(v.Activation.LastSeenAt, start.Add(time.Duration(hours/24)*day))
 	}
@@ -191,7 +192,7 @@ func TestSweep(t *testing.T) {
 	f := newFixture(t)
 	floating := f.create(t, seats(0, 60))
 	lasting := f.create(t)
-	_, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: lasting.ID, Fingerprint: "offline", Lifetime: license.Duration{Days: 200}})
+	_, err := f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: lasting.ID, Fingerprint: "offline", Lifetime: api.Duration{Days: 200}})
 	is.NoErr(err)
 	is.NoErr(f.release(t, lasting.Key, "offline"))
 	for i := range 500 {

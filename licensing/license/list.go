@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -28,10 +29,10 @@ const maxLimit = 200
 //
 // A cursor is valid only for the same filters, order and product limit, and
 // Status is evaluated at the time of the first page. Any other cursor is an
-// [*InvalidError] for "cursor". Across pages, every license that keeps its
+// [*api.InvalidError] for "cursor". Across pages, every license that keeps its
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
-func (s *Service) List(ctx context.Context, p ListParams) (page ListPage, err error) {
+func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page ListPage, err error) {
 	if err := check(p); err != nil {
 		return ListPage{}, err
 	}
@@ -49,7 +50,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page ListPage, err er
 }
 
 // list is List after the checks, with KeyPart as stores compare it.
-func (s *Service) list(ctx context.Context, p ListParams) (ListPage, error) {
+func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (ListPage, error) {
 	start := cursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
@@ -115,7 +116,7 @@ func (s *Service) list(ctx context.Context, p ListParams) (ListPage, error) {
 
 // readPage reads one license more than the page of q has. If it stops before it has
 // found these and before the end, it continues after the ID end.
-func (s *Service) readPage(ctx context.Context, p ListParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
+func (s *Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
 	if p.Search != "" || p.KeyPart != "" {
 		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
 		return recs, end, err
@@ -132,8 +133,8 @@ func (s *Service) readPage(ctx context.Context, p ListParams, q store.LicenseQue
 }
 
 // page converts the licenses of one page of p.
-func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (ListPage, error) {
-	page := ListPage{Page: Page[License]{Data: make([]License, 0, len(recs))}}
+func (s *Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (ListPage, error) {
+	page := ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
 	at := s.now()
 	if p.Status != "" {
 		at = pinned // show the status that the filter saw
@@ -151,7 +152,7 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Li
 // queryOf translates p into the stored states and times that stores filter by.
 // It asks for one row more than the page to learn whether another page
 // follows.
-func queryOf(p ListParams, now time.Time) store.LicenseQuery {
+func queryOf(p api.ListLicensesParams, now time.Time) store.LicenseQuery {
 	q := store.LicenseQuery{
 		CustomerID: p.CustomerID,
 		ProductID:  p.ProductID,
@@ -162,19 +163,19 @@ func queryOf(p ListParams, now time.Time) store.LicenseQuery {
 	}
 	past := now.Add(time.Millisecond) // times up to now are before it
 	switch p.Status {
-	case StatusRevoked:
+	case api.LicenseRevoked:
 		q.State = store.StateRevoked
-	case StatusSuspended:
+	case api.LicenseSuspended:
 		q.State = store.StateSuspended
-	case StatusExpired:
+	case api.LicenseExpired:
 		q.State = store.StateActive
 		if q.Expires.Before.IsZero() || past.Before(q.Expires.Before) {
 			q.Expires.Before = past
 		}
-	case StatusScheduled:
+	case api.LicenseScheduled:
 		q.State = store.StateActive
 		q.Starts = store.TimeRange{From: past}
-	case StatusActive:
+	case api.LicenseActive:
 		q.State = store.StateActive
 		q.Starts = store.TimeRange{Before: past, OrNone: true}
 		q.Expires.OrNone = q.Expires.IsZero()
@@ -186,7 +187,7 @@ func queryOf(p ListParams, now time.Time) store.LicenseQuery {
 	case p.CustomerID != "" || p.Search != "" || p.KeyPart != "" || p.IDs != nil:
 	case !q.Expires.IsZero() && !q.Expires.OrNone:
 		q.Order = store.ByExpiresAt
-	case p.Status == StatusScheduled:
+	case p.Status == api.LicenseScheduled:
 		q.Order = store.ByStartsAt
 	}
 	return q

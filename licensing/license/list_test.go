@@ -11,12 +11,13 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // pages reads a whole list page by page, forward and then backward, and returns
 // its ids.
-func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
+func pages(t *testing.T, s *license.Service, p api.ListLicensesParams) []string {
 	t.Helper()
 	var ids []string
 	first := p.Cursor == ""
@@ -43,7 +44,7 @@ func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 
 // backward reads a list from its last page to its first and returns the ids in
 // the order of the list.
-func backward(t *testing.T, s *license.Service, p license.ListParams, page license.ListPage) (ids []string) {
+func backward(t *testing.T, s *license.Service, p api.ListLicensesParams, page license.ListPage) (ids []string) {
 	t.Helper()
 	for {
 		var part []string
@@ -66,13 +67,13 @@ func backward(t *testing.T, s *license.Service, p license.ListParams, page licen
 }
 
 // populate creates n licenses of all sorts over time.
-func populate(t *testing.T, f *fixture, n int) []license.License {
+func populate(t *testing.T, f *fixture, n int) []api.License {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	var all []license.License
+	var all []api.License
 	for i := range n {
 		f.now = f.now.Add(time.Millisecond)
-		all = append(all, f.create(t, func(p *license.CreateParams) {
+		all = append(all, f.create(t, func(p *api.CreateLicenseParams) {
 			p.Name = fmt.Sprintf("License %d", i)
 			p.ProductID = fmt.Sprintf("prod_%d", random.IntN(4))
 			p.CustomerID = fmt.Sprintf("cus_%d", random.IntN(5))
@@ -107,7 +108,7 @@ func TestListAgainstTheFilter(t *testing.T) {
 				for _, limited := range [][]string{nil, {}, {"prod_2"}, {"prod_3", "prod_1", "prod_3", "prod_9"}} {
 					for _, window := range windows {
 						for _, newest := range []bool{false, true} {
-							p := license.ListParams{CustomerID: customer, ProductID: product, Status: status, ExpiresAfter: window[0], ExpiresBefore: window[1], NewestFirst: newest, Limit: 7}
+							p := api.ListLicensesParams{CustomerID: customer, ProductID: product, Status: status, ExpiresAfter: window[0], ExpiresBefore: window[1], NewestFirst: newest, Limit: 7}
 							var want []string
 							for _, l := range all {
 								if (status == "" || l.Status == status) && (customer == "" || l.CustomerID == customer) &&
@@ -135,34 +136,34 @@ func TestListOrder(t *testing.T) {
 	f := newFixture(t)
 	all := populate(t, f, 60)
 	expires := func(id string) time.Time {
-		l := all[slices.IndexFunc(all, func(l license.License) bool { return l.ID == id })]
+		l := all[slices.IndexFunc(all, func(l api.License) bool { return l.ID == id })]
 		return *l.ExpiresAt
 	}
 	limited := f.As(license.Caller{Products: []string{"prod_0", "prod_1", "prod_2", "prod_3"}})
 
-	oldest := pages(t, f.Service, license.ListParams{Limit: 9})
+	oldest := pages(t, f.Service, api.ListLicensesParams{Limit: 9})
 	is.True(slices.IsSorted(oldest))
-	is.Equal(pages(t, limited, license.ListParams{Limit: 9}), oldest) // merged lists keep the order
-	newest := pages(t, f.Service, license.ListParams{Limit: 9, NewestFirst: true})
+	is.Equal(pages(t, limited, api.ListLicensesParams{Limit: 9}), oldest) // merged lists keep the order
+	newest := pages(t, f.Service, api.ListLicensesParams{Limit: 9, NewestFirst: true})
 	slices.Reverse(newest)
 	is.Equal(newest, oldest)
 
-	soonest := pages(t, f.Service, license.ListParams{Limit: 9, ExpiresAfter: start})
+	soonest := pages(t, f.Service, api.ListLicensesParams{Limit: 9, ExpiresAfter: start})
 	is.True(slices.IsSortedFunc(soonest, func(a, b string) int { return expires(a).Compare(expires(b)) }))
-	is.Equal(pages(t, limited, license.ListParams{Limit: 9, ExpiresAfter: start}), soonest)
+	is.Equal(pages(t, limited, api.ListLicensesParams{Limit: 9, ExpiresAfter: start}), soonest)
 }
 
 func TestListPagesWhileOthersComeAndGo(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	all := populate(t, f, 40)
-	first, err := f.List(t.Context(), license.ListParams{Limit: 10})
+	first, err := f.List(t.Context(), api.ListLicensesParams{Limit: 10})
 	is.NoErr(err)
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: first.Data[9].ID})) // the cursor's own place
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: all[20].ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: first.Data[9].ID})) // the cursor's own place
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: all[20].ID}))
 	f.now = f.now.Add(time.Second)
 	added := f.create(t)
-	rest := pages(t, f.Service, license.ListParams{Limit: 10, Cursor: first.NextCursor})
+	rest := pages(t, f.Service, api.ListLicensesParams{Limit: 10, Cursor: first.NextCursor})
 	var want []string
 	for i, l := range all[10:] {
 		if i != 10 {
@@ -176,9 +177,9 @@ func TestListPinsTheInstant(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	for range 20 {
-		f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
+		f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
 	}
-	p := license.ListParams{Status: license.StatusActive, Limit: 15}
+	p := api.ListLicensesParams{Status: api.LicenseActive, Limit: 15}
 	page, err := f.List(t.Context(), p)
 	is.NoErr(err)
 	f.now = f.now.Add(2 * time.Hour) // all of them expire between two pages
@@ -186,8 +187,8 @@ func TestListPinsTheInstant(t *testing.T) {
 	page, err = f.List(t.Context(), p)
 	is.NoErr(err)
 	is.Equal(len(page.Data), 5)
-	is.Equal(page.Data[0].Status, license.StatusActive)
-	page, err = f.List(t.Context(), license.ListParams{Status: license.StatusActive})
+	is.Equal(page.Data[0].Status, api.LicenseActive)
+	page, err = f.List(t.Context(), api.ListLicensesParams{Status: api.LicenseActive})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 }
@@ -196,25 +197,25 @@ func TestListCursors(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	populate(t, f, 60)
-	p := license.ListParams{Limit: 3, CustomerID: "cus_1"}
+	p := api.ListLicensesParams{Limit: 3, CustomerID: "cus_1"}
 	page, err := f.List(t.Context(), p)
 	is.NoErr(err)
 	p.Cursor = page.NextCursor
 	good := p.Cursor
 
-	for name, change := range map[string]func(*license.ListParams){
-		"customer":  func(p *license.ListParams) { p.CustomerID = "cus_2" },
-		"product":   func(p *license.ListParams) { p.ProductID = "prod_1" },
-		"status":    func(p *license.ListParams) { p.Status = license.StatusActive },
-		"window":    func(p *license.ListParams) { p.ExpiresAfter = start },
-		"search":    func(p *license.ListParams) { p.Search = "license" },
-		"key part":  func(p *license.ListParams) { p.KeyPart = "license" },
-		"direction": func(p *license.ListParams) { p.NewestFirst = true },
-		"garbage":   func(p *license.ListParams) { p.Cursor = "garbage" },
-		"cut":       func(p *license.ListParams) { p.Cursor = good[:len(good)-1] },
-		"longer":    func(p *license.ListParams) { p.Cursor = good + "AA" },
-		"spaces":    func(p *license.ListParams) { p.Cursor = good[:8] + "\n" + good[8:] },
-		"version":   func(p *license.ListParams) { p.Cursor = "B" + good[1:] },
+	for name, change := range map[string]func(*api.ListLicensesParams){
+		"customer":  func(p *api.ListLicensesParams) { p.CustomerID = "cus_2" },
+		"product":   func(p *api.ListLicensesParams) { p.ProductID = "prod_1" },
+		"status":    func(p *api.ListLicensesParams) { p.Status = api.LicenseActive },
+		"window":    func(p *api.ListLicensesParams) { p.ExpiresAfter = start },
+		"search":    func(p *api.ListLicensesParams) { p.Search = "license" },
+		"key part":  func(p *api.ListLicensesParams) { p.KeyPart = "license" },
+		"direction": func(p *api.ListLicensesParams) { p.NewestFirst = true },
+		"garbage":   func(p *api.ListLicensesParams) { p.Cursor = "garbage" },
+		"cut":       func(p *api.ListLicensesParams) { p.Cursor = good[:len(good)-1] },
+		"longer":    func(p *api.ListLicensesParams) { p.Cursor = good + "AA" },
+		"spaces":    func(p *api.ListLicensesParams) { p.Cursor = good[:8] + "\n" + good[8:] },
+		"version":   func(p *api.ListLicensesParams) { p.Cursor = "B" + good[1:] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -236,42 +237,42 @@ func TestListByIDs(t *testing.T) {
 	f := newFixture(t)
 	all := populate(t, f, 30)
 	want := []string{all[3].ID, all[7].ID, all[20].ID}
-	p := license.ListParams{IDs: []string{all[20].ID, "lic_none", all[3].ID, all[7].ID}, Search: "ignored", Limit: 2}
+	p := api.ListLicensesParams{IDs: []string{all[20].ID, "lic_none", all[3].ID, all[7].ID}, Search: "ignored", Limit: 2}
 	is.Equal(pages(t, f.Service, p), want)
 	p.ProductID, p.ExpiresAfter = all[7].ProductID, start.AddDate(-1, 0, 0) // filters apply, the order stays
 	got := pages(t, f.Service, p)
-	for _, l := range []license.License{all[3], all[7], all[20]} {
+	for _, l := range []api.License{all[3], all[7], all[20]} {
 		is.Equal(slices.Contains(got, l.ID), l.ProductID == p.ProductID && l.ExpiresAt != nil)
 	}
-	is.Equal(pages(t, f.Service, license.ListParams{IDs: []string{}, Limit: 2}), nil)
-	_, err := f.List(t.Context(), license.ListParams{IDs: make([]string, 1001)})
+	is.Equal(pages(t, f.Service, api.ListLicensesParams{IDs: []string{}, Limit: 2}), nil)
+	_, err := f.List(t.Context(), api.ListLicensesParams{IDs: make([]string, 1001)})
 	is.Equal(fields(t, err), map[string]string{"ids": "out_of_range"})
 
-	first, err := f.List(t.Context(), license.ListParams{IDs: want, Limit: 2})
+	first, err := f.List(t.Context(), api.ListLicensesParams{IDs: want, Limit: 2})
 	is.NoErr(err)
-	_, err = f.List(t.Context(), license.ListParams{IDs: want[:2], Limit: 2, Cursor: first.NextCursor})
+	_, err = f.List(t.Context(), api.ListLicensesParams{IDs: want[:2], Limit: 2, Cursor: first.NextCursor})
 	is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"}) // a cursor of another list
 }
 
 func TestListRefuses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	_, err := f.List(t.Context(), license.ListParams{Limit: 201})
+	_, err := f.List(t.Context(), api.ListLicensesParams{Limit: 201})
 	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range"})
-	_, err = f.List(t.Context(), license.ListParams{Limit: -1, Status: "ended", Search: "\x00", CustomerID: " "})
+	_, err = f.List(t.Context(), api.ListLicensesParams{Limit: -1, Status: "ended", Search: "\x00", CustomerID: " "})
 	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range", "status": "unknown", "search": "invalid_characters", "customer_id": "invalid_format"})
 }
 
 func TestSearch(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	a := f.create(t, func(p *license.CreateParams) { p.Name, p.CustomerID = "Éditeur PRO, Zürich", "ada@example.com" })
+	a := f.create(t, func(p *api.CreateLicenseParams) { p.Name, p.CustomerID = "Éditeur PRO, Zürich", "ada@example.com" })
 	f.now = f.now.Add(time.Millisecond)
-	b := f.create(t, func(p *license.CreateParams) {
+	b := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.CustomerID, p.Key = "Editor Pro", "cus_bob", "IMPORTED/key:0001"
 	})
 	search := func(s *license.Service, text string) []string {
-		return pages(t, s, license.ListParams{Search: text, Limit: 10})
+		return pages(t, s, api.ListLicensesParams{Search: text, Limit: 10})
 	}
 	is.Equal(search(f.Service, "pro"), []string{a.ID, b.ID})
 	is.Equal(search(f.Service, "zürich ÉDITEUR"), []string{a.ID}) // all words, in any case and order
@@ -282,14 +283,14 @@ func TestSearch(t *testing.T) {
 	is.Equal(search(f.Service, b.Key), []string{b.ID})
 	is.Equal(search(f.Service, "imported/key:0001"), nil) // a brought key is exact
 	is.Equal(search(f.Service, "!?"), nil)                // no word: nothing, rather than everything
-	is.Equal(pages(t, f.Service, license.ListParams{Search: a.ID, CustomerID: "cus_bob", Limit: 10}), nil)
+	is.Equal(pages(t, f.Service, api.ListLicensesParams{Search: a.ID, CustomerID: "cus_bob", Limit: 10}), nil)
 
 	limited := f.As(license.Caller{Products: []string{"prod_other"}})
 	is.Equal(search(limited, a.ID), nil)
 	is.Equal(search(limited, a.Key), nil)
 	is.Equal(search(limited, "pro"), nil)
 
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: a.ID, Name: ptr("Renamed")})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: a.ID, Name: ptr("Renamed")})
 	is.NoErr(err)
 	is.Equal(search(f.Service, "renamed"), []string{a.ID})
 	is.Equal(search(f.Service, "zürich"), nil)
@@ -299,25 +300,25 @@ func TestSearch(t *testing.T) {
 func TestProductLimit(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	mine := f.create(t, func(p *license.CreateParams) { p.ProductID = "prod_mine" })
-	other := f.create(t, func(p *license.CreateParams) { p.ProductID = "prod_other" })
+	mine := f.create(t, func(p *api.CreateLicenseParams) { p.ProductID = "prod_mine" })
+	other := f.create(t, func(p *api.CreateLicenseParams) { p.ProductID = "prod_other" })
 	s := f.As(license.Caller{Products: []string{"prod_mine"}})
 
 	_, err := s.Get(t.Context(), mine.ID)
 	is.NoErr(err)
 	_, err = s.Get(t.Context(), other.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
-	_, err = s.Update(t.Context(), license.UpdateParams{ID: other.ID, Name: ptr("x")})
-	require.ErrorIs(t, err, license.ErrNotFound)
-	_, err = s.Update(t.Context(), license.UpdateParams{Match: &license.Match{ProductID: other.ProductID, CustomerID: other.CustomerID}, Name: ptr("x")})
-	require.ErrorIs(t, err, license.ErrNotFound)
-	require.ErrorIs(t, s.Delete(t.Context(), license.DeleteParams{ID: other.ID}), license.ErrNotFound)
-	_, err = s.Create(t.Context(), license.CreateParams{Name: "x", ProductID: "prod_other", CustomerID: "cus_ada"})
-	require.ErrorIs(t, err, license.ErrProductForbidden)
-	_, err = s.Update(t.Context(), license.UpdateParams{ID: mine.ID, ProductID: ptr("prod_other")})
-	require.ErrorIs(t, err, license.ErrProductForbidden)
-	is.Equal(pages(t, s, license.ListParams{Limit: 10}), []string{mine.ID})
-	is.Equal(pages(t, s, license.ListParams{Limit: 10, ProductID: "prod_other"}), nil)
+	require.ErrorIs(t, err, api.ErrNotFound)
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: other.ID, Name: ptr("x")})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{Match: &api.Match{ProductID: other.ProductID, CustomerID: other.CustomerID}, Name: ptr("x")})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	require.ErrorIs(t, s.Delete(t.Context(), api.DeleteLicenseParams{ID: other.ID}), api.ErrNotFound)
+	_, err = s.Create(t.Context(), api.CreateLicenseParams{Name: "x", ProductID: "prod_other", CustomerID: "cus_ada"})
+	require.ErrorIs(t, err, api.ErrProductForbidden)
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: mine.ID, ProductID: ptr("prod_other")})
+	require.ErrorIs(t, err, api.ErrProductForbidden)
+	is.Equal(pages(t, s, api.ListLicensesParams{Limit: 10}), []string{mine.ID})
+	is.Equal(pages(t, s, api.ListLicensesParams{Limit: 10, ProductID: "prod_other"}), nil)
 	is.Equal(len(f.events(t, other.ID)), 1)
 }
 
@@ -326,10 +327,10 @@ func TestProductLimit(t *testing.T) {
 //
 // Fault: a page without licenses and cursors.
 func TestPagesLeadOnAfterDeletions(t *testing.T) {
-	for name, p := range map[string]license.ListParams{
+	for name, p := range map[string]api.ListLicensesParams{
 		"by creation":     {},
 		"newest first":    {NewestFirst: true},
-		"by expiry":       {Status: license.StatusExpired},
+		"by expiry":       {Status: api.LicenseExpired},
 		"search":          {Search: "common"},
 		"search customer": {Search: "common", CustomerID: "cus_ada"},
 	} {
@@ -338,7 +339,7 @@ func TestPagesLeadOnAfterDeletions(t *testing.T) {
 			f := newFixture(t)
 			for i := range 6 {
 				f.now = f.now.Add(time.Second)
-				f.create(t, func(p *license.CreateParams) {
+				f.create(t, func(p *api.CreateLicenseParams) {
 					p.Name, p.ExpiresAt = fmt.Sprint("Common ", i), ptr(f.now.Add(time.Millisecond))
 				})
 			}
@@ -352,10 +353,10 @@ func TestPagesLeadOnAfterDeletions(t *testing.T) {
 				is.NoErr(err)
 				return page
 			}
-			remove := func(list []license.License) {
+			remove := func(list []api.License) {
 				t.Helper()
 				for _, l := range list {
-					is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+					is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 				}
 			}
 			first := read("")

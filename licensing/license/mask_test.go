@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,24 +29,24 @@ func TestMaskedCallerGetsNoKeys(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got.Key, want)
 	name := "New name"
-	got, err = masked.Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+	got, err = masked.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: &name})
 	is.NoErr(err)
 	is.Equal(got.Key, want)
 	after, err := f.Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(after.Key, l.Key) // the stored key is the same
 
-	list, err := masked.List(t.Context(), license.ListParams{})
+	list, err := masked.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(list.Data[0].Key, want)
-	is.Equal(len(search(t, f.Service, license.ListParams{Search: l.Key})), 1)
-	is.Equal(len(search(t, masked, license.ListParams{Search: l.Key})), 1)
-	is.Equal(len(search(t, masked, license.ListParams{Search: l.Key[:len(l.Key)-1]})), 0)
-	is.Equal(len(search(t, f.Service, license.ListParams{KeyPart: l.Key[:5]})), 1)
-	is.Equal(len(search(t, masked, license.ListParams{KeyPart: l.Key[:5]})), 0)
+	is.Equal(len(search(t, f.Service, api.ListLicensesParams{Search: l.Key})), 1)
+	is.Equal(len(search(t, masked, api.ListLicensesParams{Search: l.Key})), 1)
+	is.Equal(len(search(t, masked, api.ListLicensesParams{Search: l.Key[:len(l.Key)-1]})), 0)
+	is.Equal(len(search(t, f.Service, api.ListLicensesParams{KeyPart: l.Key[:5]})), 1)
+	is.Equal(len(search(t, masked, api.ListLicensesParams{KeyPart: l.Key[:5]})), 0)
 
 	var out bytes.Buffer
-	is.NoErr(masked.Export(t.Context(), &out, license.ListParams{}))
+	is.NoErr(masked.Export(t.Context(), &out, api.ListLicensesParams{}))
 	require.Contains(t, out.String(), l.ID)
 	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }
@@ -77,7 +78,7 @@ func TestMaskedSearchesDoNotDependOnKeys(t *testing.T) {
 	}
 	for _, products := range [][]string{nil, {"p1"}, {"p0", "p1"}} {
 		for _, text := range texts {
-			for _, p := range []license.ListParams{{Search: text, Limit: 4}, {KeyPart: text, Limit: 4}, {Search: text, KeyPart: "A", Limit: 4}} {
+			for _, p := range []api.ListLicensesParams{{Search: text, Limit: 4}, {KeyPart: text, Limit: 4}, {Search: text, KeyPart: "A", Limit: 4}} {
 				var found [2][]string
 				var counts [2]license.Counts
 				for n, f := range stores {
@@ -96,7 +97,7 @@ func TestMaskedSearchesDoNotDependOnKeys(t *testing.T) {
 	for n, f := range stores {
 		s := f.As(license.Caller{MaskKeys: true})
 		for _, key := range keys[n] {
-			is.Equal(len(search(t, s, license.ListParams{Search: key})), 1) // the whole key
+			is.Equal(len(search(t, s, api.ListLicensesParams{Search: key})), 1) // the whole key
 		}
 	}
 }

@@ -3,12 +3,14 @@ package license
 import (
 	"cmp"
 	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // Match returns a field and its value in which a search has found a license, if it
 // is not the name: "customer_id", "product_id" or the name of a metadata value. It
 // returns no field if the name has all words, or if the search was for an ID or a key.
-func (s internals) Match(l License, search string) (field, value string) {
+func (s internals) Match(l api.License, search string) (field, value string) {
 	words := searchWords(search)
 	name := fold(l.Name)
 	words = slices.DeleteFunc(words, func(word string) bool { return containsAll(name, []string{word}) })
@@ -29,12 +31,12 @@ func (s internals) Match(l License, search string) (field, value string) {
 
 // NameFirst moves the licenses of a page that a search has found by their names
 // before the others.
-func (s internals) NameFirst(page []License, search string) {
-	rank := func(l License) int {
+func (s internals) NameFirst(page []api.License, search string) {
+	rank := func(l api.License) int {
 		if field, _ := s.Match(l, search); field != "" {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(page, func(a, b License) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(page, func(a, b api.License) int { return cmp.Compare(rank(a), rank(b)) })
 }

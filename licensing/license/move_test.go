@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -16,36 +17,36 @@ func TestReinstateWithoutAReason(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Payment overdue"})
+	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Payment overdue"})
 	is.NoErr(err)
-	l, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	l, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(l.StatusReason, "")
 }
 
 // TestMoves tries every move from every state.
 func TestMoves(t *testing.T) {
-	moves := map[string]func(*fixture, license.MoveParams) (license.License, error){
-		"suspend":   func(f *fixture, p license.MoveParams) (license.License, error) { return f.Suspend(t.Context(), p) },
-		"reinstate": func(f *fixture, p license.MoveParams) (license.License, error) { return f.Reinstate(t.Context(), p) },
-		"revoke":    func(f *fixture, p license.MoveParams) (license.License, error) { return f.Revoke(t.Context(), p) },
+	moves := map[string]func(*fixture, api.MoveLicenseParams) (api.License, error){
+		"suspend":   func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Suspend(t.Context(), p) },
+		"reinstate": func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Reinstate(t.Context(), p) },
+		"revoke":    func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Revoke(t.Context(), p) },
 	}
 	for _, test := range []struct {
 		before []string // the moves that lead to the state
 		move   string
-		want   license.Status
+		want   api.LicenseStatus
 		event  string
-		from   license.Status // of the MoveError
+		from   api.LicenseStatus // of the MoveError
 	}{
-		{nil, "suspend", license.StatusSuspended, license.EventLicenseSuspended, ""},
-		{nil, "reinstate", license.StatusActive, "", license.StatusActive},
-		{nil, "revoke", license.StatusRevoked, license.EventLicenseRevoked, ""},
-		{[]string{"suspend"}, "suspend", license.StatusSuspended, "", license.StatusSuspended},
-		{[]string{"suspend"}, "reinstate", license.StatusActive, license.EventLicenseReinstated, ""},
-		{[]string{"suspend"}, "revoke", license.StatusRevoked, license.EventLicenseRevoked, ""},
-		{[]string{"revoke"}, "suspend", license.StatusSuspended, "", license.StatusRevoked},
-		{[]string{"revoke"}, "reinstate", license.StatusActive, "", license.StatusRevoked},
-		{[]string{"revoke"}, "revoke", license.StatusRevoked, "", license.StatusRevoked},
+		{nil, "suspend", api.LicenseSuspended, api.EventLicenseSuspended, ""},
+		{nil, "reinstate", api.LicenseActive, "", api.LicenseActive},
+		{nil, "revoke", api.LicenseRevoked, api.EventLicenseRevoked, ""},
+		{[]string{"suspend"}, "suspend", api.LicenseSuspended, "", api.LicenseSuspended},
+		{[]string{"suspend"}, "reinstate", api.LicenseActive, api.EventLicenseReinstated, ""},
+		{[]string{"suspend"}, "revoke", api.LicenseRevoked, api.EventLicenseRevoked, ""},
+		{[]string{"revoke"}, "suspend", api.LicenseSuspended, "", api.LicenseRevoked},
+		{[]string{"revoke"}, "reinstate", api.LicenseActive, "", api.LicenseRevoked},
+		{[]string{"revoke"}, "revoke", api.LicenseRevoked, "", api.LicenseRevoked},
 	} {
 		t.Run(strings.Join(append(test.before, test.move), " then "), func(t *testing.T) {
 			is := is.New(t)
@@ -53,16 +54,16 @@ func TestMoves(t *testing.T) {
 			l := f.create(t)
 			for _, name := range test.before {
 				var err error
-				l, err = moves[name](f, license.MoveParams{ID: l.ID, Reason: "before"})
+				l, err = moves[name](f, api.MoveLicenseParams{ID: l.ID, Reason: "before"})
 				is.NoErr(err)
 			}
 			f.now = f.now.Add(time.Minute)
-			moved, err := moves[test.move](f, license.MoveParams{ID: l.ID, Reason: "Payment overdue"})
+			moved, err := moves[test.move](f, api.MoveLicenseParams{ID: l.ID, Reason: "Payment overdue"})
 			if test.from != "" {
-				var forbidden *license.MoveError
+				var forbidden *api.MoveError
 				require.ErrorAs(t, err, &forbidden)
-				require.ErrorIs(t, err, license.ErrMove)
-				is.Equal(*forbidden, license.MoveError{Move: test.move, From: test.from, To: test.want})
+				require.ErrorIs(t, err, api.ErrMove)
+				is.Equal(*forbidden, api.MoveError{Move: test.move, From: test.from, To: test.want})
 				read, err := f.Get(t.Context(), l.ID)
 				is.NoErr(err)
 				is.Equal(read, l) // nothing has changed
@@ -76,7 +77,7 @@ func TestMoves(t *testing.T) {
 			e, data := f.lastEvent(t)
 			is.Equal(e.Type, test.event)
 			is.Equal(data.Reason, "Payment overdue")
-			is.Equal(data.Changes["status"], license.FieldChange{From: string(l.Status), To: string(test.want)})
+			is.Equal(data.Changes["status"], api.FieldChange{From: string(l.Status), To: string(test.want)})
 			tallied := string(test.want)
 			is.Equal(f.tallies(t, "state"), map[string]int64{tallied: 1})
 		})
@@ -88,14 +89,14 @@ func TestMoves(t *testing.T) {
 func TestMovesTakeNoNoticeOfTheClock(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
 	f.now = start.Add(2 * time.Hour)
-	l, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	l, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	is.Equal(l.Status, license.StatusSuspended)
-	l, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.Equal(l.Status, api.LicenseSuspended)
+	l, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	is.Equal(l.Status, license.StatusExpired) // again
+	is.Equal(l.Status, api.LicenseExpired) // again
 }
 
 // TestRevokeKeepsTheRecord, its activations and its history.
@@ -106,27 +107,27 @@ func TestRevokeKeepsTheRecord(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	a := f.activate(t, l.Key, "pc")
-	_, err := f.Revoke(t.Context(), license.MoveParams{ID: l.ID, Reason: "Charged back"})
+	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Charged back"})
 	is.NoErr(err)
 	v := f.validate(t, l.Key, "pc")
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictRevoked})
+	is.Equal(codes(v), []api.VerdictCode{api.VerdictRevoked})
 	is.Equal(v.License.StatusReason, "Charged back")
 	is.Equal(v.Activation.ID, a.ID)
-	is.Equal(f.events(t, l.ID), []string{license.EventLicenseCreated, license.EventActivationCreated, license.EventLicenseRevoked})
+	is.Equal(f.events(t, l.ID), []string{api.EventLicenseCreated, api.EventActivationCreated, api.EventLicenseRevoked})
 }
 
 func TestMovesRefuse(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: " x"})
+	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: " x"})
 	is.Equal(fields(t, err), map[string]string{"reason": "invalid_format"})
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: "lic_00000000000000000000000000"})
-	require.ErrorIs(t, err, license.ErrNotFound)
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, IfMatch: []license.Version{{Revision: 7, Status: license.StatusActive}}})
-	require.ErrorIs(t, err, license.ErrStale)
-	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), license.MoveParams{ID: l.ID})
-	require.ErrorIs(t, err, license.ErrNotFound)
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: "lic_00000000000000000000000000"})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, IfMatch: []api.Version{{Revision: 7, Status: api.LicenseActive}}})
+	require.ErrorIs(t, err, api.ErrStale)
+	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 func TestRekey(t *testing.T) {
@@ -134,31 +135,31 @@ func TestRekey(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t)
 	other := f.create(t)
-	r, err := f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Reason: "Posted in a forum"})
+	r, err := f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Reason: "Posted in a forum"})
 	is.NoErr(err)
 	is.True(r.Key != l.Key)
 	is.Equal(r.Revision, int64(2))
 	e, data := f.lastEvent(t)
-	is.Equal(e.Type, license.EventLicenseRekeyed)
+	is.Equal(e.Type, api.EventLicenseRekeyed)
 	is.Equal(data.Reason, "Posted in a forum")
 	require.NotContains(t, string(e.Data), r.Key)
 	require.NotContains(t, string(e.Data), l.Key)
 
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictNotFound) // the leaked key is unknown immediately
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: r.Key})
+	is.Equal(v.Code, api.VerdictNotFound) // the leaked key is unknown immediately
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: r.Key})
 	is.NoErr(err)
 	is.True(v.Valid)
 
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(other.Key)})
-	require.ErrorIs(t, err, license.ErrKeyTaken)
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: "short"})
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: strings.ToLower(other.Key)})
+	require.ErrorIs(t, err, api.ErrKeyTaken)
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: "short"})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(r.Key)})
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: strings.ToLower(r.Key)})
 	is.Equal(fields(t, err), map[string]string{"key": "taken"}) // otherwise a leaked key would stay unnoticed
-	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})
-	require.ErrorIs(t, err, license.ErrMove)
+	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID})
+	require.ErrorIs(t, err, api.ErrMove)
 }

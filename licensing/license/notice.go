@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -186,10 +187,10 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 		if err != nil {
 			return false, err
 		}
-		eventType, data := EventLicenseExpired, EventData{}
+		eventType, data := api.EventLicenseExpired, api.EventData{}
 		if offset > 0 {
 			seconds := int64(offset / time.Second)
-			eventType, data.NoticeSeconds = EventLicenseExpiring, &seconds
+			eventType, data.NoticeSeconds = api.EventLicenseExpiring, &seconds
 		}
 		if !rec.ExpiresAt.After(w.Given) {
 			given, n, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, w.Seq)
@@ -224,7 +225,7 @@ func lastSeq(ctx context.Context, r store.Reader) (int64, error) {
 
 // wasGiven reports whether the last events of a license up to a Seq include a
 // notice of its present end, and how many events it has read.
-func wasGiven(ctx context.Context, r store.Reader, l License, eventType string, noticeSeconds *int64, through int64) (given bool, read int, err error) {
+func wasGiven(ctx context.Context, r store.Reader, l api.License, eventType string, noticeSeconds *int64, through int64) (given bool, read int, err error) {
 	q := store.EventQuery{Subject: l.ID, Descending: true, After: through + 1, Limit: noticePage}
 	for read < noticeLook {
 		events, err := r.Events(ctx, q)
@@ -236,7 +237,7 @@ func wasGiven(ctx context.Context, r store.Reader, l License, eventType string, 
 			if e.Type != eventType {
 				continue
 			}
-			var data EventData
+			var data api.EventData
 			if err := decode(e.Data, &data); err != nil {
 				return false, read, err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -15,9 +16,9 @@ import (
 const day = 24 * time.Hour
 
 // expiring creates a license that ends after d.
-func (f *fixture) expiring(t *testing.T, d time.Duration) license.License {
+func (f *fixture) expiring(t *testing.T, d time.Duration) api.License {
 	t.Helper()
-	return f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(f.now.Add(d)) })
+	return f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(f.now.Add(d)) })
 }
 
 // notify gives all notices that are due.
@@ -41,9 +42,9 @@ func (f *fixture) notices(t *testing.T, id string) (got []string) {
 	}
 	for _, e := range events {
 		switch e.Type {
-		case license.EventLicenseExpired:
+		case api.EventLicenseExpired:
 			got = append(got, "0")
-		case license.EventLicenseExpiring:
+		case api.EventLicenseExpiring:
 			got = append(got, fmt.Sprint(*eventData(t, e).NoticeSeconds/86400))
 		}
 	}
@@ -56,7 +57,7 @@ func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
 	f.notify(t) // begins
 	year, trial := f.expiring(t, 365*day), f.expiring(t, 5*day)
 	endless, revoked := f.create(t), f.expiring(t, 40*day)
-	_, err := f.Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
 	is.NoErr(err)
 	for _, step := range []struct {
 		days        int
@@ -74,9 +75,9 @@ func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
 	is.Equal(len(f.notices(t, endless.ID)), 0)
 	is.Equal(len(f.notices(t, revoked.ID)), 0)
 	e, data := f.lastEvent(t)
-	is.Equal(e.Type, license.EventLicenseExpired)
+	is.Equal(e.Type, api.EventLicenseExpired)
 	is.Equal(e.Actor, "clock")
-	is.Equal(data.License.Status, license.StatusExpired)
+	is.Equal(data.License.Status, api.LicenseExpired)
 	is.Equal(data.License.Key, "")
 }
 
@@ -174,7 +175,7 @@ func TestNoticesAreNotRepeatedAfterAClockWasAhead(t *testing.T) {
 	is.Equal(f.notices(t, given.ID), []string{"1", "0"})
 	is.Equal(f.notices(t, renewed.ID), []string{"30", "0"})
 	for i := range 250 { // more than one page of events
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: given.ID, Name: ptr(fmt.Sprint("name ", i))})
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: given.ID, Name: ptr(fmt.Sprint("name ", i))})
 		is.NoErr(err)
 	}
 	f.now = start.Add(40 * day)
@@ -183,7 +184,7 @@ func TestNoticesAreNotRepeatedAfterAClockWasAhead(t *testing.T) {
 	f.notify(t)
 	f.now = start
 	f.notify(t)
-	_, err := f.Renew(t.Context(), license.RenewParams{ID: renewed.ID, ExpiresAt: ptr(start.Add(120 * day))})
+	_, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: renewed.ID, ExpiresAt: ptr(start.Add(120 * day))})
 	is.NoErr(err)
 	created := f.expiring(t, 105*day)
 	for d := range 400 {
@@ -209,7 +210,7 @@ func TestARenewalEarnsNewNotices(t *testing.T) {
 	f.now = f.now.Add(4 * day)
 	f.notify(t)
 	is.Equal(f.notices(t, l.ID), []string{"7"})
-	_, err := f.Renew(t.Context(), license.RenewParams{ID: l.ID, ExpiresAt: ptr(f.now.Add(100 * day))})
+	_, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: l.ID, ExpiresAt: ptr(f.now.Add(100 * day))})
 	is.NoErr(err)
 	f.now = f.now.Add(30 * day)
 	f.notify(t)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -14,7 +15,7 @@ import (
 
 // A fileAsk is what a file is asked for.
 type fileAsk struct {
-	lifetime Duration // zero: the longest for a license key holder
+	lifetime api.Duration // zero: the longest for a license key holder
 	nonce    string
 	holder   bool // a license key holder asks
 	issue    bool // from IssueFile: nothing but the file is asked for
@@ -22,26 +23,26 @@ type fileAsk struct {
 
 // askFor returns what the members file and nonce of a request with a license
 // key ask for; nil: no file.
-func askFor(lifetime Duration, nonce string) (*fileAsk, error) {
+func askFor(lifetime api.Duration, nonce string) (*fileAsk, error) {
 	switch {
 	case !inBounds(lifetime):
-		return nil, Invalid("file", CodeOutOfRange, "must not have a negative part or a part of more than eight digits")
+		return nil, api.Invalid("file", api.FieldOutOfRange, "must not have a negative part or a part of more than eight digits")
 	case tooShort(lifetime):
-		return nil, Invalid("file", CodeOutOfRange, "must be at least a minute")
+		return nil, api.Invalid("file", api.FieldOutOfRange, "must be at least a minute")
 	case !lifetime.IsZero():
 		return &fileAsk{lifetime: lifetime, nonce: nonce, holder: true}, nil
 	case nonce != "":
-		return nil, Invalid("nonce", CodeUnknown, "is only allowed with file; omit it")
+		return nil, api.Invalid("nonce", api.FieldUnknown, "is only allowed with file; omit it")
 	}
 	return nil, nil
 }
 
 // lifetimeOf returns how long a lifetime is at an instant.
-func lifetimeOf(d Duration, now time.Time) time.Duration { return d.AddTo(now).Sub(now) }
+func lifetimeOf(d api.Duration, now time.Time) time.Duration { return d.AddTo(now).Sub(now) }
 
 // tooShort reports whether a request asks for a file of less than
 // minFileLifetime.
-func tooShort(d Duration) bool {
+func tooShort(d api.Duration) bool {
 	return !d.IsZero() && lifetimeOf(d, time.Unix(0, 0)) < minFileLifetime
 }
 
@@ -70,7 +71,7 @@ const surelyFits = 16 << 10
 // An offer is a file that may be signed once what it needs has been written.
 type offer struct {
 	claims  *licensefile.Claims // nil: no file
-	refused *Reason             // why not
+	refused *api.Reason         // why not
 	hold    time.Time           // until when to hold the seat; zero: it is held already
 	until   time.Time           // until when the license has files; zero: that is known already
 	files   licenseFiles        // what is stored about them, if until is set
@@ -80,7 +81,7 @@ type offer struct {
 func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
 
 // offerFile returns the file for the valid verdict v on f. It writes nothing.
-func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verdict, ask fileAsk) (o offer, err error) {
+func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.Verdict, ask fileAsk) (o offer, err error) {
 	exp := s.fileEnd(f, ask)
 	if f.seated {
 		exp, o.hold = f.holdUntil(exp)
@@ -109,7 +110,7 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 
 // fileClaims returns the claims of a file that expires at exp for the valid
 // verdict v on f, or the reason why the license allows no file.
-func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
+func (s *Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *api.Reason, error) {
 	c := &licensefile.Claims{
 		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: generation(f.license),
 		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp,
@@ -121,14 +122,14 @@ func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*l
 		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
 	}
 	if !exp.After(c.IssuedAt) {
-		return nil, &Reason{Code: VerdictExpired, Detail: "The license ends now."}, nil
+		return nil, &api.Reason{Code: api.VerdictExpired, Detail: "The license ends now."}, nil
 	}
 	if len(f.license.Entitlements) < surelyFits {
 		return c, nil, nil
 	}
 	err := c.Validate()
 	if errors.Is(err, licensefile.ErrTooLarge) {
-		return nil, &Reason{Code: FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
+		return nil, &api.Reason{Code: api.FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
 	}
 	return c, nil, err
 }
@@ -144,7 +145,7 @@ func claimTime(t time.Time) time.Time {
 
 // noFile returns why a valid license allows no file even if the fingerprint gets
 // a seat; nil: it allows one.
-func (s *Service) noFile(f facts, fingerprint string, ask fileAsk) (*Reason, error) {
+func (s *Service) noFile(f facts, fingerprint string, ask fileAsk) (*api.Reason, error) {
 	f.seated, f.seat = true, record.Activation{Activation: store.Activation{
 		LicenseID: f.license.ID, ID: store.NewID("act", f.at), Fingerprint: fingerprint,
 	}}
@@ -195,19 +196,19 @@ func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
 
 // overLimit returns the reason not to hold another seat of a license that has
 // more taken seats than its limit, because that was lowered.
-func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
+func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error) {
 	if f.license.MaxActivations < 0 {
 		return nil, nil
 	}
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}
-	return &Reason{Code: VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
+	return &api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
 }
 
 // A VerdictWithFile is a verdict with the license file that the call asked for.
 type VerdictWithFile struct {
-	Verdict
+	api.Verdict
 	claims *licensefile.Claims
 }
 
@@ -252,7 +253,7 @@ func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verd
 	if err != nil {
 		return err
 	}
-	return s.append(ctx, tx, EventFileIssued, l, EventData{Activation: v.Activation, File: &EventFile{
+	return s.append(ctx, tx, api.EventFileIssued, l, api.EventData{Activation: v.Activation, File: &api.EventFile{
 		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
 	}})
 }
@@ -268,7 +269,7 @@ func termsOf(c licensefile.Claims) string {
 // offerActive offers a file without writing. The verdict has no claims and no
 // reason if something must be written first. A license that allows no file is
 // refused here, so that no seat is taken or renewed for it.
-func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v VerdictWithFile, err error) {
+func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *api.ActivateKeyParams, ask *fileAsk) (v VerdictWithFile, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
 		f, err := find(r, s.now())
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -29,14 +30,14 @@ type onceReply struct {
 // wait and replay its reply.
 //
 // Keys are scoped to the Caller's Actor. The fingerprint identifies the
-// request: the same key with a different fingerprint is [ErrOnceMismatch]. A
-// reply about a product the Caller no longer sees is [ErrProductForbidden].
+// request: the same key with a different fingerprint is [api.ErrOnceMismatch]. A
+// reply about a product the Caller no longer sees is [api.ErrProductForbidden].
 // If fn fails, nothing is stored and the key stays free. The rules of
 // [Service.Atomically] apply to fn. The reply must not contain a secret that
 // is shown only once.
 func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Service) ([]byte, error)) (reply []byte, replayed bool, err error) {
 	if key == "" || len(key) > 255 {
-		return nil, false, Invalid("idempotency_key", CodeOutOfRange, "must be 1 to 255 characters long")
+		return nil, false, api.Invalid("idempotency_key", api.FieldOutOfRange, "must be 1 to 255 characters long")
 	}
 	err = s.Atomically(ctx, func(in *Service) error {
 		reply, replayed, err = in.replay(ctx, key, fingerprint)
@@ -96,11 +97,11 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 		return nil, false, fmt.Errorf("once: stored reply: %w", err)
 	}
 	if kept.Fingerprint != digest(fingerprint) {
-		return nil, false, ErrOnceMismatch
+		return nil, false, api.ErrOnceMismatch
 	}
 	for _, product := range kept.Products {
 		if !s.sees(product) {
-			return nil, false, ErrProductForbidden
+			return nil, false, api.ErrProductForbidden
 		}
 	}
 	return kept.Reply, true, nil

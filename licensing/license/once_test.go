@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -40,7 +41,7 @@ func TestOnce(t *testing.T) {
 	is.True(replayed)
 	is.Equal(again, id)
 	_, _, err = createOnce(t.Context(), s, "key", "POST /license {other}")
-	require.ErrorIs(t, err, license.ErrOnceMismatch)
+	require.ErrorIs(t, err, api.ErrOnceMismatch)
 	other, replayed, err := createOnce(t.Context(), f.As(license.Caller{Actor: "client:cid_2"}), "key", "POST /license {other}")
 	is.NoErr(err)
 	is.True(!replayed) // keys belong to the actor
@@ -66,7 +67,7 @@ func TestOnceThatFailsLeavesNothing(t *testing.T) {
 		return nil, fails
 	})
 	require.ErrorIs(t, err, fails)
-	page, err := f.List(t.Context(), license.ListParams{})
+	page, err := f.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 	_, replayed, err := createOnce(t.Context(), f.Service, "key", "")
@@ -126,11 +127,11 @@ func TestAtomically(t *testing.T) {
 	err := f.Atomically(t.Context(), func(s *license.Service) error {
 		l, err := s.Create(t.Context(), plain())
 		is.NoErr(err)
-		page, err := s.List(t.Context(), license.ListParams{}) // sees its own writes
+		page, err := s.List(t.Context(), api.ListLicensesParams{}) // sees its own writes
 		is.NoErr(err)
 		is.Equal(len(page.Data), 1)
 		f.now = f.now.Add(time.Hour)
-		u, err := s.As(license.Caller{Actor: "x"}).Update(t.Context(), license.UpdateParams{ID: l.ID, Name: ptr("y")})
+		u, err := s.As(license.Caller{Actor: "x"}).Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: ptr("y")})
 		is.NoErr(err)
 		is.Equal(u.UpdatedAt, l.CreatedAt) // one instant for all
 		return fails
@@ -143,13 +144,13 @@ func TestAtomically(t *testing.T) {
 	var inner *license.Service
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 		inner = s
-		_, err := s.Create(t.Context(), license.CreateParams{})
-		require.ErrorIs(t, err, license.ErrInvalid) // a refusal does no harm to the rest
+		_, err := s.Create(t.Context(), api.CreateLicenseParams{})
+		require.ErrorIs(t, err, api.ErrInvalid) // a refusal does no harm to the rest
 		_, err = s.Create(t.Context(), plain())
 		return err
 	}))
 	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
-	_, err = inner.List(t.Context(), license.ListParams{})
+	_, err = inner.List(t.Context(), api.ListLicensesParams{})
 	require.ErrorIs(t, err, store.ErrTxDone) // over when fn has returned
 }
 
@@ -191,7 +192,7 @@ func TestAtomicallyAfterACallThatBroke(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, store.ErrUnavailable)
-	page, err := f.List(t.Context(), license.ListParams{})
+	page, err := f.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 }

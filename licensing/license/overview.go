@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -36,10 +37,10 @@ type Figure struct {
 }
 
 // Overview returns exact license counts, which it keeps as [Service.Count] does. A
-// caller limited to some products gets [ErrProductForbidden].
+// caller limited to some products gets [api.ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (Overview, error) {
 	if s.caller.Products != nil {
-		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
+		return Overview{}, fmt.Errorf("overview: %w", api.ErrProductForbidden)
 	}
 	o, err := kept(ctx, s, "overview", s.counts.counting, func() (o Overview, err error) {
 		err = s.read(ctx, func(r store.Reader) error {
@@ -56,8 +57,8 @@ func (s *Service) Overview(ctx context.Context) (Overview, error) {
 }
 
 func overview(ctx context.Context, r store.Reader, now time.Time) (o Overview, err error) {
-	o.Counts = Counts{At: now, ByStatus: map[Status]int64{}}
-	if err := o.add(ctx, r, ListParams{}); err != nil {
+	o.Counts = Counts{At: now, ByStatus: map[api.LicenseStatus]int64{}}
+	if err := o.add(ctx, r, api.ListLicensesParams{}); err != nil {
 		return o, err
 	}
 	today := now.UTC().Truncate(24 * time.Hour)

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -16,13 +17,13 @@ import (
 const overviewDays, overviewWeeks = 365, 53
 
 // counted is the status of every license, counted one by one.
-func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[license.Status]int64, expiring int64) {
+func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[api.LicenseStatus]int64, expiring int64) {
 	t.Helper()
-	byStatus = map[license.Status]int64{}
-	for l, err := range s.All(t.Context(), license.ListParams{}) {
+	byStatus = map[api.LicenseStatus]int64{}
+	for l, err := range s.All(t.Context(), api.ListLicensesParams{}) {
 		is.New(t).NoErr(err)
 		byStatus[l.Status]++
-		if (l.Status == license.StatusActive || l.Status == license.StatusScheduled) && l.ExpiresAt != nil && !l.ExpiresAt.After(at.Add(license.ExpiringSoon)) {
+		if (l.Status == api.LicenseActive || l.Status == api.LicenseScheduled) && l.ExpiresAt != nil && !l.ExpiresAt.After(at.Add(license.ExpiringSoon)) {
 			expiring++
 		}
 	}
@@ -51,24 +52,24 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		return ptr(instants[dice.IntN(len(instants))])
 	}
 	for i := range 120 {
-		l, err := f.Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada", StartsAt: pick(), ExpiresAt: pick()})
-		if errors.Is(err, license.ErrInvalid) {
+		l, err := f.Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada", StartsAt: pick(), ExpiresAt: pick()})
+		if errors.Is(err, api.ErrInvalid) {
 			continue // it would end before it starts
 		}
 		is.NoErr(err)
 		switch i % 8 {
 		case 0:
-			_, err = f.Suspend(ctx, license.MoveParams{ID: l.ID})
+			_, err = f.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
 		case 1:
-			_, err = f.Revoke(ctx, license.MoveParams{ID: l.ID})
+			_, err = f.Revoke(ctx, api.MoveLicenseParams{ID: l.ID})
 		case 2:
-			if _, err = f.Suspend(ctx, license.MoveParams{ID: l.ID}); err == nil {
-				_, err = f.Reinstate(ctx, license.MoveParams{ID: l.ID})
+			if _, err = f.Suspend(ctx, api.MoveLicenseParams{ID: l.ID}); err == nil {
+				_, err = f.Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
 			}
 		case 3:
-			_, err = f.Update(ctx, license.UpdateParams{ID: l.ID, StartsAt: license.ToNull[time.Time](), ExpiresAt: license.To(start.Add(time.Hour))})
+			_, err = f.Update(ctx, api.UpdateLicenseParams{ID: l.ID, StartsAt: api.ToNull[time.Time](), ExpiresAt: api.To(start.Add(time.Hour))})
 		case 4:
-			err = f.Delete(ctx, license.DeleteParams{ID: l.ID})
+			err = f.Delete(ctx, api.DeleteLicenseParams{ID: l.ID})
 		}
 		is.NoErr(err)
 	}
@@ -99,7 +100,7 @@ func TestOverviewOverTime(t *testing.T) {
 	}
 	f.now = start
 	for _, day := range []int{0, 1, 7, 7, 8, 52*7 + 1, 52*7 + 2} {
-		f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(time.Date(2026, 3, 1+day, 23, 0, 0, 0, time.UTC)) })
+		f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(time.Date(2026, 3, 1+day, 23, 0, 0, 0, time.UTC)) })
 	}
 	o, err := f.Overview(t.Context())
 	is.NoErr(err)
@@ -117,5 +118,5 @@ func TestOverviewOverTime(t *testing.T) {
 func TestOverviewIsOfAllProducts(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.As(license.Caller{Products: []string{"atlas"}}).Overview(t.Context())
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 }

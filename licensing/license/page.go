@@ -3,16 +3,12 @@ package license
 import (
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// A Page is one page of a list: its Data, HasMore and NextCursor. It is the
-// same type as [auth.Page].
-type Page[T any] = auth.Page[T]
-
-// A ListPage is a [Page] of [Service.List].
+// A ListPage is a [api.Page] of [Service.List].
 type ListPage struct {
-	Page[License]
+	api.Page[api.License]
 	// PrevCursor reads the page before this one; empty: this is the first.
 	PrevCursor string
 	// SearchedTo is set if a search stopped before the page was full, because it

@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	ctx := t.Context()
-	p := license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}}
+	p := api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}}
 	plan, err := s.PutPlan(ctx, p)
 	is.NoErr(err)
 	is.Equal([]any{plan.Object, plan.Name, plan.Revision, plan.Version().String(), plan.Entitlements["users"]}, []any{"plan", "price_1", int64(1), "1", 5.0})
@@ -27,18 +27,18 @@ func TestPlan(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(same, plan)
 	is.Equal(s.events(t), before)
-	plan, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []license.Version{plan.Version()}})
+	plan, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{plan.Version()}})
 	is.NoErr(err)
 	is.Equal([]any{plan.Duration.IsZero(), plan.MaxActivations, len(plan.Entitlements), plan.Revision}, []any{true, (*int64)(nil), 0, int64(2)})
-	_, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []license.Version{same.Version()}})
-	require.ErrorIs(t, err, license.ErrStale)
-	_, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_2", ProductID: "prod_editor", IfMatch: []license.Version{same.Version()}})
-	require.ErrorIs(t, err, license.ErrNotFound)
-	require.ErrorIs(t, s.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1", IfMatch: []license.Version{same.Version()}}), license.ErrStale)
+	_, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
+	require.ErrorIs(t, err, api.ErrStale)
+	_, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_2", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	require.ErrorIs(t, s.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1", IfMatch: []api.Version{same.Version()}}), api.ErrStale)
 
 	var ids []string
 	for cursor, more := "", true; more; {
-		page, err := s.ListPlans(ctx, license.ListPlansParams{ProductID: "prod_editor", Limit: 2, Cursor: cursor})
+		page, err := s.ListPlans(ctx, api.ListPlansParams{ProductID: "prod_editor", Limit: 2, Cursor: cursor})
 		is.NoErr(err)
 		for _, p := range page.Data {
 			ids = append(ids, p.ID)
@@ -48,21 +48,21 @@ func TestPlan(t *testing.T) {
 	is.Equal(ids, []string{"basic", "forever", "maintained", "price_1", "pro", "trial"})
 
 	other := s.As(license.Caller{Products: []string{"prod_other"}})
-	page, err := other.ListPlans(ctx, license.ListPlansParams{})
+	page, err := other.ListPlans(ctx, api.ListPlansParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 	_, err = other.GetPlan(ctx, "price_1")
-	require.ErrorIs(t, err, license.ErrNotFound)
-	require.ErrorIs(t, other.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1"}), license.ErrNotFound)
-	for _, p := range []license.PutPlanParams{{ID: "price_1", ProductID: "prod_other"}, {ID: "new", ProductID: "prod_editor"}} {
+	require.ErrorIs(t, err, api.ErrNotFound)
+	require.ErrorIs(t, other.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}), api.ErrNotFound)
+	for _, p := range []api.PutPlanParams{{ID: "price_1", ProductID: "prod_other"}, {ID: "new", ProductID: "prod_editor"}} {
 		_, err = other.PutPlan(ctx, p)
-		require.ErrorIs(t, err, license.ErrProductForbidden)
+		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 
-	is.NoErr(s.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1"}))
+	is.NoErr(s.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}))
 	_, err = s.GetPlan(ctx, "price_1")
-	require.ErrorIs(t, err, license.ErrNotFound)
-	events, err := s.Events(ctx, license.EventsParams{Subject: "price_1"})
+	require.ErrorIs(t, err, api.ErrNotFound)
+	events, err := s.Events(ctx, api.ListEventsParams{Subject: "price_1"})
 	is.NoErr(err)
 	var types []string
 	for _, e := range events.Data {
@@ -70,16 +70,16 @@ func TestPlan(t *testing.T) {
 	}
 	is.Equal(types, []string{"plan.created", "plan.updated", "plan.deleted"})
 
-	for field, p := range map[string]license.PutPlanParams{
+	for field, p := range map[string]api.PutPlanParams{
 		"id":              {ID: "-", ProductID: "p"},
 		"product_id":      {ID: "x"},
-		"duration":        {ID: "x", ProductID: "p", Duration: license.Duration{Days: -1}},
-		"duration ":       {ID: "x", ProductID: "p", Duration: license.Duration{Years: 9000}},
+		"duration":        {ID: "x", ProductID: "p", Duration: api.Duration{Days: -1}},
+		"duration ":       {ID: "x", ProductID: "p", Duration: api.Duration{Years: 9000}},
 		"max_activations": {ID: "x", ProductID: "p", Terms: api.Terms{MaxActivations: ptr[int64](1_000_001)}},
 		"entitlements/a":  {ID: "x", ProductID: "p", Terms: api.Terms{Entitlements: map[string]any{"a": false}}},
 	} {
 		_, err := s.PutPlan(ctx, p)
-		invalid, _ := errors.AsType[*license.InvalidError](err)
+		invalid, _ := errors.AsType[*api.InvalidError](err)
 		is.True(invalid != nil)
 		is.Equal(invalid.Fields[0].Field+map[bool]string{true: " "}[field == "duration "], field)
 	}
@@ -90,27 +90,27 @@ func TestCreateWithAPlan(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	ctx := t.Context()
-	l, err := s.Create(ctx, license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	l, err := s.Create(ctx, api.CreateLicenseParams{Name: "n", CustomerID: "c", PlanID: "pro"})
 	is.NoErr(err)
 	is.Equal([]any{l.ProductID, *l.ExpiresAt, l.GraceSeconds, *l.MaxActivations, *l.LeaseSeconds, *l.OfflineSeconds, l.PlanID},
 		[]any{"prod_editor", s.now.AddDate(1, 0, 0), int64(3600), int64(5), int64(600), int64(60), "pro"})
-	l, err = s.Create(ctx, license.CreateParams{
+	l, err = s.Create(ctx, api.CreateLicenseParams{
 		Name: "n", CustomerID: "c", PlanID: "basic",
 		Terms: api.Terms{GraceSeconds: 7, Entitlements: map[string]any{}}, Explicit: []string{"max_activations", "expires_at"},
 	})
 	is.NoErr(err)
 	is.Equal([]any{l.ExpiresAt == nil, l.GraceSeconds, l.MaxActivations == nil, len(l.Entitlements)}, []any{true, int64(7), true, 0})
-	for _, p := range []license.CreateParams{
+	for _, p := range []api.CreateLicenseParams{
 		{Name: "n", CustomerID: "c", PlanID: "nothing"},
 		{Name: "n", CustomerID: "c", PlanID: "pro", ProductID: "prod_other"},
 	} {
 		_, err = s.Create(ctx, p)
-		invalid, _ := errors.AsType[*license.InvalidError](err)
+		invalid, _ := errors.AsType[*api.InvalidError](err)
 		is.True(invalid != nil)
 		is.Equal(invalid.Fields[0].Field, "plan_id")
 	}
-	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).Create(ctx, license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).Create(ctx, api.CreateLicenseParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	require.ErrorIs(t, err, api.ErrInvalid)
 }
 
 // TestCountPlans: the count is exact, in a store with more licenses than one page and
@@ -122,8 +122,8 @@ func TestCountPlans(t *testing.T) {
 	for i := range 1_201 {
 		fmt.Fprintf(&rows, `{"key":"OLD-0001-0001-%04d","name":"n","product_id":%q,"customer_id":"c","plan_id":%q}`+"\n", i, []string{"prod_editor", "prod_other"}[i%2], []string{"price_1", "price_12"}[i%3%2])
 	}
-	is.NoErr(s.Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
-	_, err := s.Create(t.Context(), license.CreateParams{Name: "price_1", ProductID: "prod_editor", CustomerID: "price_1"}) // has none
+	is.NoErr(s.Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
+	_, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "price_1", ProductID: "prod_editor", CustomerID: "price_1"}) // has none
 	is.NoErr(err)
 	count := func(s *license.Service, plan string) int64 {
 		c, err := inner.Of(s).CountPlans(t.Context())
@@ -134,9 +134,9 @@ func TestCountPlans(t *testing.T) {
 	is.Equal([]int64{count(s.Service, "price_1"), count(s.Service, "price_12"), count(s.Service, "")}, []int64{801, 400, 0})
 	other := s.As(license.Caller{Products: []string{"prod_other"}})
 	is.Equal(count(other, "price_1")+count(other, "price_12"), int64(600))
-	l, err := s.Create(t.Context(), license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", CustomerID: "c", PlanID: "pro"})
 	is.NoErr(err)
 	is.Equal(count(s.Service, "pro"), int64(1))
-	is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	is.Equal(count(s.Service, "pro"), int64(0))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -13,17 +14,17 @@ import (
 // license.updated event. A license of a purchase gets as many activations as its
 // quantity buys. The key, dates, customer and metadata stay, and so does the plan
 // of the purchase: the next change of that replaces the terms again. It returns
-// an [*InvalidError] if the plan does not exist or is one of another product;
-// other errors are those of [Service.Suspend], except for [*MoveError].
-func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, error) {
+// an [*api.InvalidError] if the plan does not exist or is one of another product;
+// other errors are those of [Service.Suspend], except for [*api.MoveError].
+func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
 	if err := check(p); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
-	var plan Plan
+	var plan api.Plan
 	var bought purchase
 	return s.edit(ctx, edit{
 		verb:   "apply plan to",
-		event:  EventLicenseUpdated,
+		event:  api.EventLicenseUpdated,
 		reason: p.Reason,
 		find: func(r store.Reader) (rec record.License, err error) {
 			if rec, err = s.find(ctx, r, p.ID); err != nil {
@@ -41,7 +42,7 @@ func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, er
 			return rec, err
 		},
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *record.License, _ time.Time) error {
+		apply: func(l api.License, next *record.License, _ time.Time) error {
 			fields := paramsOf(l)
 			takeTerms(&fields, plan, bought.units())
 			writeFields(fields, next)
@@ -51,7 +52,7 @@ func (s *Service) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, er
 }
 
 // takeTerms replaces what ApplyPlan replaces.
-func takeTerms(p *CreateParams, t Plan, units int64) {
+func takeTerms(p *api.CreateLicenseParams, t api.Plan, units int64) {
 	p.PlanID, p.Terms = t.ID, t.Terms
 	p.MaxActivations, _ = seatsOfPlan(t, units)
 }

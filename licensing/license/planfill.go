@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -14,7 +15,7 @@ const maxSeats = 1_000_000
 
 // seatsOfPlan returns the MaxActivations of a number of units of a plan, and whether that is less
 // than they should be, because no license has as many.
-func seatsOfPlan(t Plan, units int64) (n *int64, clamped bool) {
+func seatsOfPlan(t api.Plan, units int64) (n *int64, clamped bool) {
 	if t.MaxActivations == nil {
 		return nil, false
 	}
@@ -25,7 +26,7 @@ func seatsOfPlan(t Plan, units int64) (n *int64, clamped bool) {
 
 // endOfPlan returns when what a plan's Duration ends does so if it begins at from; zero:
 // never.
-func endOfPlan(t Plan, from time.Time) (end time.Time) {
+func endOfPlan(t api.Plan, from time.Time) (end time.Time) {
 	if !t.Duration.IsZero() {
 		end = t.Duration.AddTo(from)
 	}
@@ -34,21 +35,21 @@ func endOfPlan(t Plan, from time.Time) (end time.Time) {
 
 // endsOf returns ExpiresAt and UpdatesUntil of a license whose purchase ends at end;
 // zero: never.
-func endsOf(t Plan, end time.Time) (expires, updates time.Time) {
-	if t.UntilEnds == UntilEndsUpdates {
+func endsOf(t api.Plan, end time.Time) (expires, updates time.Time) {
+	if t.UntilEnds == api.UntilEndsUpdates {
 		return time.Time{}, end
 	}
 	return end, time.Time{}
 }
 
 // fillPlan fills in what p leaves to its plan, which is set.
-func (s *Service) fillPlan(ctx context.Context, r store.Reader, p *CreateParams) error {
+func (s *Service) fillPlan(ctx context.Context, r store.Reader, p *api.CreateLicenseParams) error {
 	plan, ok, err := s.findPlan(ctx, r, p.PlanID)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return &InvalidError{Fields: append(checkGiven(p), errUnknownPlan.(*InvalidError).Fields...)}
+		return &api.InvalidError{Fields: append(checkGiven(p), errUnknownPlan.(*api.InvalidError).Fields...)}
 	}
 	left := func(name string, empty bool) bool { return empty && !slices.Contains(p.Explicit, name) }
 	if left("product_id", p.ProductID == "") {
@@ -87,12 +88,12 @@ func (s *Service) fillPlan(ctx context.Context, r store.Reader, p *CreateParams)
 }
 
 var (
-	errUnknownPlan  = Invalid("plan_id", CodeUnknown, "is not the id of a plan; see the list of plans")
-	errOtherProduct = Invalid("plan_id", CodeUnknown, "is a plan of another product")
+	errUnknownPlan  = api.Invalid("plan_id", api.FieldUnknown, "is not the id of a plan; see the list of plans")
+	errOtherProduct = api.Invalid("plan_id", api.FieldUnknown, "is a plan of another product")
 )
 
 // checkGiven is checkCreate without the fields that a plan may fill in.
-func checkGiven(p *CreateParams) []FieldError {
+func checkGiven(p *api.CreateLicenseParams) []api.FieldError {
 	given := *p
 	if p.PlanID != "" && p.ProductID == "" {
 		given.ProductID = "-"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -40,7 +41,7 @@ type purchase struct {
 	Reason   said[string]             `json:"reason,omitzero"`
 	Quantity said[int64]              `json:"quantity,omitzero"`
 	Until    said[time.Time]          `json:"until,omitzero"` // zero: it never ends
-	State    said[PurchaseState]      `json:"state,omitzero"` // active or paused
+	State    said[api.PurchaseState]  `json:"state,omitzero"` // active or paused
 	Metadata map[string]said[*string] `json:"metadata,omitempty"`
 
 	FirstActive time.Time `json:"first_active,omitzero"`
@@ -50,7 +51,7 @@ type purchase struct {
 
 	// Terms are those of the latest plan that applies. The plan of a later event
 	// may not exist, or be one of another product.
-	Terms said[Plan] `json:"terms,omitzero"`
+	Terms said[api.Plan] `json:"terms,omitzero"`
 
 	Granted  bool     `json:"granted,omitempty"`  // it has had a license
 	Erased   bool     `json:"erased,omitempty"`   // see [Service.EraseCustomer]
@@ -130,7 +131,7 @@ func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]purch
 }
 
 // waitingPurchases returns purchases that wait for something; empty: for anything.
-func waitingPurchases(ctx context.Context, r store.Reader, waits Waiting, now time.Time) ([]purchase, error) {
+func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time) ([]purchase, error) {
 	entries, err := waitingEntries(ctx, r, waits, now, store.Position{})
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func decodePurchases(entries []store.Entry) ([]purchase, error) {
 
 // putPurchase stores what a purchase has become, and returns it. Without a license
 // it expires. If nothing has changed, it writes nothing.
-func putPurchase(ctx context.Context, tx *transaction, before, p purchase, waits Waiting) (purchase, error) {
+func putPurchase(ctx context.Context, tx *transaction, before, p purchase, waits api.Waiting) (purchase, error) {
 	p.CreatedAt, p.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	if bytes.Equal(record.Encode(before), record.Encode(p)) {
 		return p, nil

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // FindPurchases returns the purchase whose reference a search text is, and up to n
 // purchases without a license whose reference, customer, name, plan or metadata
 // values have all words of the text. more: there may be more.
-func (s internals) FindPurchases(ctx context.Context, text string, n int) (list []Fulfillment, more bool, err error) {
+func (s internals) FindPurchases(ctx context.Context, text string, n int) (list []api.Fulfillment, more bool, err error) {
 	if text = strings.TrimSpace(text); isIdentifier(text) {
 		f, err := s.GetFulfillment(ctx, text)
 		if err == nil {
 			list = append(list, f)
-		} else if !errors.Is(err, ErrNotFound) {
+		} else if !errors.Is(err, api.ErrNotFound) {
 			return nil, false, err
 		}
 	}

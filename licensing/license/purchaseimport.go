@@ -4,33 +4,34 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // importReference returns the purchase that waits with the reference of a row, if
-// there is one, or an [*InvalidError] if the row cannot have the reference.
-func (s *Service) importReference(ctx context.Context, r store.Reader, row ImportRow) (waits purchase, err error) {
+// there is one, or an [*api.InvalidError] if the row cannot have the reference.
+func (s *Service) importReference(ctx context.Context, r store.Reader, row api.LicenseRow) (waits purchase, err error) {
 	if row.Reference == "" {
 		return purchase{}, nil
 	}
 	p, ok, err := readPurchase(ctx, r, row.Reference, s.now())
 	if err == nil && ok && (p.Granted || s.caller.Products != nil || differ(p.CustomerID, row.CustomerID) || differ(p.LicenseID, row.ID)) {
-		err = Invalid("reference", CodeTaken, "is that of another purchase")
+		err = api.Invalid("reference", api.FieldTaken, "is that of another purchase")
 	}
 	return p, err
 }
 
 // importPurchase makes an imported license that of a purchase, which has events if
 // it has waited for the license. What the row says counts as said before any event.
-func (s *Service) importPurchase(ctx context.Context, tx *transaction, row ImportRow, rec record.License, waits purchase) error {
+func (s *Service) importPurchase(ctx context.Context, tx *transaction, row api.LicenseRow, rec record.License, waits purchase) error {
 	if row.Reference == "" {
 		return nil
 	}
 	first := time.UnixMilli(0).UTC()
 	p := purchase{
 		Reference: row.Reference, CustomerID: row.CustomerID, LicenseID: rec.ID, Granted: true,
-		Plan: said[string]{row.PlanID, first}, State: said[PurchaseState]{PurchaseActive, first},
+		Plan: said[string]{row.PlanID, first}, State: said[api.PurchaseState]{api.PurchaseActive, first},
 		FirstActive: rec.CreatedAt,
 	}
 	if row.PlanID == "" {
@@ -40,10 +41,10 @@ func (s *Service) importPurchase(ctx context.Context, tx *transaction, row Impor
 		return err
 	}
 	if p.Terms.Value.ID == "" && rec.ExpiresAt.IsZero() && !rec.UpdatesUntil.IsZero() {
-		p.Terms.Value.UntilEnds = UntilEndsUpdates // until the plan is known
+		p.Terms.Value.UntilEnds = api.UntilEndsUpdates // until the plan is known
 	}
 	p.Until = said[time.Time]{rec.ExpiresAt, first}
-	if p.Terms.Value.UntilEnds == UntilEndsUpdates {
+	if p.Terms.Value.UntilEnds == api.UntilEndsUpdates {
 		p.Until.Value = rec.UpdatesUntil
 	}
 	if isTrial(p.Reference) {

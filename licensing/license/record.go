@@ -14,27 +14,27 @@ import (
 )
 
 // fromRow converts a row of the store to its state at an instant.
-func fromRow(row store.License, at time.Time) (License, error) {
+func fromRow(row store.License, at time.Time) (api.License, error) {
 	rec, err := record.ReadLicense(row)
 	if err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	return fromRecord(rec, at)
 }
 
 // fromRecord converts a stored license to its state at an instant.
-func fromRecord(rec record.License, at time.Time) (License, error) {
+func fromRecord(rec record.License, at time.Time) (api.License, error) {
 	entitlements, metadata := map[string]any{}, map[string]string{}
 	err := errors.Join(decode(rec.Entitlements, &entitlements), decode(rec.Metadata, &metadata))
 	if err != nil {
-		return License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
+		return api.License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
 	}
 	return fromParts(rec, entitlements, metadata, at), nil
 }
 
 // fromParts is fromRecord with the decoded documents of the record.
-func fromParts(rec record.License, entitlements map[string]any, metadata map[string]string, at time.Time) License {
-	return License{
+func fromParts(rec record.License, entitlements map[string]any, metadata map[string]string, at time.Time) api.License {
+	return api.License{
 		Object:       "license",
 		ID:           rec.ID,
 		Name:         rec.Name,
@@ -64,8 +64,8 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 }
 
 // paramsOf returns the fields of a license that a caller can set.
-func paramsOf(l License) CreateParams {
-	return CreateParams{
+func paramsOf(l api.License) api.CreateLicenseParams {
+	return api.CreateLicenseParams{
 		Name:         l.Name,
 		ProductID:    l.ProductID,
 		CustomerID:   l.CustomerID,
@@ -81,7 +81,7 @@ func paramsOf(l License) CreateParams {
 
 // writeFields copies the checked fields of p, and values derived from them, to a
 // record. Without a key, it generates one.
-func writeFields(p CreateParams, rec *record.License) {
+func writeFields(p api.CreateLicenseParams, rec *record.License) {
 	rec.Name, rec.ProductID, rec.CustomerID = p.Name, p.ProductID, p.CustomerID
 	if p.Key != "" {
 		setKey(rec, p.Key)
@@ -99,7 +99,7 @@ func writeFields(p CreateParams, rec *record.License) {
 }
 
 // apply changes the fields that p sets.
-func apply(p UpdateParams, fields *CreateParams) {
+func apply(p api.UpdateLicenseParams, fields *api.CreateLicenseParams) {
 	record.Set(&fields.Name, p.Name)
 	record.Set(&fields.ProductID, p.ProductID)
 	record.Set(&fields.CustomerID, p.CustomerID)
@@ -120,7 +120,7 @@ func apply(p UpdateParams, fields *CreateParams) {
 }
 
 // change makes a Change of a nullable field.
-func change[T any](field **T, c Change[T]) {
+func change[T any](field **T, c api.Change[T]) {
 	switch {
 	case c.Set && c.Null:
 		*field = nil
@@ -131,7 +131,7 @@ func change[T any](field **T, c Change[T]) {
 
 // mergeMap returns old, which it may change, with c merged into it. keep
 // returns the value to set, or false to remove the entry.
-func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (V, bool)) map[string]V {
+func mergeMap[V, P any](old map[string]V, c api.Change[map[string]P], keep func(P) (V, bool)) map[string]V {
 	if !c.Set {
 		return old
 	}
@@ -154,7 +154,7 @@ func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (
 
 // diff returns the fields in which two states of a license differ, except
 // the key and internal fields.
-func diff(before, after License) map[string]FieldChange {
+func diff(before, after api.License) map[string]api.FieldChange {
 	changes := make(changes)
 	note(changes, "name", before.Name == after.Name, before.Name, after.Name)
 	note(changes, "product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
@@ -181,12 +181,12 @@ func noteTerms(c changes, before, after api.Terms) {
 	note(c, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 }
 
-type changes map[string]FieldChange
+type changes map[string]api.FieldChange
 
 // note adds a field that is not the same. It makes interfaces of no others.
 func note[T any](c changes, name string, same bool, from, to T) {
 	if !same {
-		c[name] = FieldChange{From: from, To: to}
+		c[name] = api.FieldChange{From: from, To: to}
 	}
 }
 

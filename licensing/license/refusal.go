@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -27,8 +28,8 @@ const refusalKind = "refusal"
 // A refusalRecord holds the refusals of one license. It is limited by the
 // number of codes, by refusalDays and by recentRefusals.
 type refusalRecord struct {
-	Codes  map[VerdictCode]*codeRecord `json:"codes"`
-	Recent []refusedCall               `json:"recent"` // oldest first
+	Codes  map[api.VerdictCode]*codeRecord `json:"codes"`
+	Recent []refusedCall                   `json:"recent"` // oldest first
 }
 
 type codeRecord struct {
@@ -37,8 +38,8 @@ type codeRecord struct {
 }
 
 type refusedCall struct {
-	Code VerdictCode `json:"code"`
-	RefusedCall
+	Code api.VerdictCode `json:"code"`
+	api.RefusedCall
 }
 
 // dayOf returns the number of a day in UTC.
@@ -55,7 +56,7 @@ const secondsPerDay = 24 * 60 * 60
 // add counts one refusal.
 func (r *refusalRecord) add(c refusedCall) {
 	if r.Codes == nil {
-		r.Codes = map[VerdictCode]*codeRecord{}
+		r.Codes = map[api.VerdictCode]*codeRecord{}
 	}
 	count := r.Codes[c.Code]
 	if count == nil {
@@ -70,7 +71,7 @@ func (r *refusalRecord) add(c refusedCall) {
 // merge adds the refusals of another record, which it does not change.
 func (r *refusalRecord) merge(other refusalRecord) {
 	if r.Codes == nil {
-		r.Codes = make(map[VerdictCode]*codeRecord, len(other.Codes))
+		r.Codes = make(map[api.VerdictCode]*codeRecord, len(other.Codes))
 	}
 	for code, from := range other.Codes {
 		to := r.Codes[code]
@@ -114,13 +115,13 @@ func (r *refusalRecord) expiry() time.Time {
 }
 
 // refusals returns the public form of the record, latest first.
-func (r *refusalRecord) refusals() []Refusal {
-	list := make([]Refusal, 0, len(r.Codes))
+func (r *refusalRecord) refusals() []api.Refusal {
+	list := make([]api.Refusal, 0, len(r.Codes))
 	for code, c := range r.Codes {
-		out := Refusal{Object: "refusal", Code: code, LastAt: c.Last, Days: []RefusalDay{}, Recent: []RefusedCall{}}
+		out := api.Refusal{Object: "refusal", Code: code, LastAt: c.Last, Days: []api.RefusalDay{}, Recent: []api.RefusedCall{}}
 		for _, day := range slices.Backward(slices.Sorted(maps.Keys(c.Days))) {
 			out.Count += c.Days[day]
-			out.Days = append(out.Days, RefusalDay{Date: dayText(day), Count: c.Days[day]})
+			out.Days = append(out.Days, api.RefusalDay{Date: dayText(day), Count: c.Days[day]})
 		}
 		for _, call := range slices.Backward(r.Recent) {
 			if call.Code == code {
@@ -129,15 +130,15 @@ func (r *refusalRecord) refusals() []Refusal {
 		}
 		list = append(list, out)
 	}
-	slices.SortFunc(list, func(a, b Refusal) int {
+	slices.SortFunc(list, func(a, b api.Refusal) int {
 		return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Code, b.Code))
 	})
 	return list
 }
 
 // Refusals returns why Validate and Activate refused a license in the last 90
-// days: one [Refusal] for each code, the one with the latest refusal first,
-// always on one page. It returns [ErrNotFound].
+// days: one [api.Refusal] for each code, the one with the latest refusal first,
+// always on one page. It returns [api.ErrNotFound].
 //
 // A process keeps refusals in memory for up to a minute and then stores them
 // together, while Run runs in it and when Run ends. Without Run, a refused call
@@ -149,7 +150,7 @@ func (r *refusalRecord) refusals() []Refusal {
 //
 // Calls inside Atomically or Once are not recorded, and neither are those of
 // [Service.Explain] and [Service.ValidateCustomer].
-func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal], error) {
+func (s *Service) Refusals(ctx context.Context, p api.ListRefusalsParams) (api.Page[api.Refusal], error) {
 	var record refusalRecord
 	var pending map[string]refusalRecord
 	err := s.read(ctx, func(r store.Reader) (err error) {
@@ -170,9 +171,9 @@ func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal]
 		return decode(e.Data, &record)
 	})
 	if err != nil {
-		return Page[Refusal]{}, fmt.Errorf("refusals: %w", err)
+		return api.Page[api.Refusal]{}, fmt.Errorf("refusals: %w", err)
 	}
 	record.merge(pending[p.ID])
 	record.trim(s.now())
-	return Page[Refusal]{Data: record.refusals()}, nil
+	return api.Page[api.Refusal]{Data: record.refusals()}, nil
 }

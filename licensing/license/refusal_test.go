@@ -22,9 +22,9 @@ import (
 )
 
 // refusals returns the refusals of a license.
-func refusals(t *testing.T, s *license.Service, id string) []license.Refusal {
+func refusals(t *testing.T, s *license.Service, id string) []api.Refusal {
 	t.Helper()
-	page, err := s.Refusals(t.Context(), license.RefusalsParams{ID: id})
+	page, err := s.Refusals(t.Context(), api.ListRefusalsParams{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +42,13 @@ func entries(t *testing.T, r store.Reader, kind string) []store.Entry {
 }
 
 // noSeats makes a license that admits no activation.
-func noSeats(p *license.CreateParams) { p.MaxActivations = ptr(int64(0)) }
+func noSeats(p *api.CreateLicenseParams) { p.MaxActivations = ptr(int64(0)) }
 
 // deny makes an activation fail.
 func deny(t *testing.T, s *license.Service, key, fingerprint string) {
 	t.Helper()
-	_, err := s.Activate(t.Context(), license.ActivateParams{Key: key, Fingerprint: fingerprint})
-	if !errors.Is(err, license.ErrDenied) {
+	_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: key, Fingerprint: fingerprint})
+	if !errors.Is(err, api.ErrDenied) {
 		t.Fatalf("Activate returned %v", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 	deny(t, from, l.Key, "pc-2")
 	f.now = start.AddDate(0, 0, 1)
 	deny(t, f.Service, l.Key, "pc-3")
-	v, err := from.Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "other"})
+	v, err := from.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "other"})
 	is.NoErr(err)
 	is.True(!v.Valid)
 	f.now = f.now.Add(time.Second)
@@ -75,20 +75,20 @@ func TestRefusals(t *testing.T) {
 	deny(t, f.Service, l.Key, "pc-3")
 
 	list := refusals(t, f.Service, l.ID)
-	is.Equal(list, []license.Refusal{
+	is.Equal(list, []api.Refusal{
 		{
-			Object: "refusal", Code: license.VerdictActivationLimit, Count: 3, LastAt: f.now,
-			Days: []license.RefusalDay{{Date: "2026-03-02", Count: 2}, {Date: "2026-03-01", Count: 1}},
-			Recent: []license.RefusedCall{
+			Object: "refusal", Code: api.VerdictActivationLimit, Count: 3, LastAt: f.now,
+			Days: []api.RefusalDay{{Date: "2026-03-02", Count: 2}, {Date: "2026-03-01", Count: 1}},
+			Recent: []api.RefusedCall{
 				{At: f.now, Action: "activate", Fingerprint: "pc-3"},
 				{At: start.AddDate(0, 0, 1), Action: "activate", Fingerprint: "pc-3"},
 				{At: start, Action: "activate", Fingerprint: "pc-2", Address: "203.0.113.7"},
 			},
 		},
 		{
-			Object: "refusal", Code: license.VerdictProductMismatch, Count: 1, LastAt: start.AddDate(0, 0, 1),
-			Days:   []license.RefusalDay{{Date: "2026-03-02", Count: 1}},
-			Recent: []license.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7", Asked: "other"}},
+			Object: "refusal", Code: api.VerdictProductMismatch, Count: 1, LastAt: start.AddDate(0, 0, 1),
+			Days:   []api.RefusalDay{{Date: "2026-03-02", Count: 1}},
+			Recent: []api.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7", Asked: "other"}},
 		},
 	})
 	usage, err := inner.Of(f.Service).Usage(t.Context())
@@ -97,18 +97,18 @@ func TestRefusals(t *testing.T) {
 	today := usage[overviewDays-1]
 	is.Equal(today.From, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 	is.Equal(today.Validations, int64(2))
-	is.Equal(today.Refused, map[license.VerdictCode]int64{
-		license.VerdictActivationLimit: 2, license.VerdictProductMismatch: 1, license.VerdictNotFound: 2,
+	is.Equal(today.Refused, map[api.VerdictCode]int64{
+		api.VerdictActivationLimit: 2, api.VerdictProductMismatch: 1, api.VerdictNotFound: 2,
 	})
 	is.Equal(usage[overviewDays-2].Validations, int64(1))
 
-	_, err = f.Refusals(t.Context(), license.RefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})
-	require.ErrorIs(t, err, license.ErrNotFound)
+	_, err = f.Refusals(t.Context(), api.ListRefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})
+	require.ErrorIs(t, err, api.ErrNotFound)
 	limited := f.As(license.Caller{Products: []string{"atlas"}})
-	_, err = limited.Refusals(t.Context(), license.RefusalsParams{ID: l.ID})
-	require.ErrorIs(t, err, license.ErrNotFound)
+	_, err = limited.Refusals(t.Context(), api.ListRefusalsParams{ID: l.ID})
+	require.ErrorIs(t, err, api.ErrNotFound)
 	_, err = inner.Of(limited).Usage(t.Context())
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
 // TestRefusalsWithoutRun: a refused call stores what waits, once a minute; a
@@ -121,7 +121,7 @@ func TestRefusalsWithoutRun(t *testing.T) {
 	l, err := s.Create(t.Context(), plain())
 	is.NoErr(err)
 	validate := func(key, product string) {
-		_, err := s.Validate(t.Context(), license.ValidateParams{Key: key, ProductID: product})
+		_, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: key, ProductID: product})
 		is.NoErr(err)
 	}
 	validate(l.Key, "other")
@@ -205,11 +205,11 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	s := license.New(st, license.Options{Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
 	var ids []string
 	for range 510 {
-		l, err := s.Create(t.Context(), license.CreateParams{Name: "A", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: ptr(int64(0))}})
+		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "A", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: ptr(int64(0))}})
 		is.NoErr(err)
 		ids = append(ids, l.ID)
 		st.fail = true
-		v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "other"})
+		v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "other"})
 		is.NoErr(err)
 		is.True(!v.Valid)
 		st.fail = false
@@ -224,7 +224,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	is.Equal(len(refusals(t, s, ids[509])), 0)
 	usage, err := inner.Of(s).Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(usage[overviewDays-1].Refused[license.VerdictProductMismatch], int64(510))
+	is.Equal(usage[overviewDays-1].Refused[api.VerdictProductMismatch], int64(510))
 }
 
 // A failingStore fails Updates while fail is set.
@@ -248,15 +248,15 @@ func TestRefusalsGoWithTheLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	one, two := f.create(t, noSeats), f.create(t, noSeats)
-	for _, l := range []license.License{one, two} {
+	for _, l := range []api.License{one, two} {
 		deny(t, f.Service, l.Key, "pc")
 	}
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(len(entries(t, f.store, "refusal")), 2)
-	for _, l := range []license.License{one, two} {
+	for _, l := range []api.License{one, two} {
 		deny(t, f.Service, l.Key, "pc") // waits in memory
 	}
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: one.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: one.ID}))
 	is.Equal(len(entries(t, f.store, "refusal")), 1)
 	_, err := f.EraseCustomer(t.Context(), two.CustomerID)
 	is.NoErr(err)
@@ -275,7 +275,7 @@ func TestRefusalsExpire(t *testing.T) {
 	is.NoErr(f.StoreUsage(t.Context()))
 	f.now = start.AddDate(0, 0, 89)
 	is.Equal(refusals(t, f.Service, once.ID)[0].Count, int64(1))
-	_, err := f.Validate(t.Context(), license.ValidateParams{Key: often.Key, ProductID: "other"})
+	_, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: often.Key, ProductID: "other"})
 	is.NoErr(err)
 	is.NoErr(f.StoreUsage(t.Context()))
 
@@ -283,7 +283,7 @@ func TestRefusalsExpire(t *testing.T) {
 	is.Equal(len(refusals(t, f.Service, once.ID)), 0)
 	got := refusals(t, f.Service, often.ID)
 	is.Equal(len(got), 1)
-	is.Equal(got[0].Code, license.VerdictProductMismatch)
+	is.Equal(got[0].Code, api.VerdictProductMismatch)
 	more, err := f.Purge(t.Context())
 	is.NoErr(err)
 	is.True(!more)
@@ -312,7 +312,7 @@ func TestRunStoresRefusals(t *testing.T) {
 		}
 		refuse := func(keys ...string) {
 			for _, key := range keys {
-				_, err := s.Validate(t.Context(), license.ValidateParams{Key: key, ProductID: "other"})
+				_, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: key, ProductID: "other"})
 				is.NoErr(err)
 			}
 		}
@@ -364,7 +364,7 @@ func TestRefusalsInsideAtomically(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, noSeats)
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-		_, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "other"})
+		_, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "other"})
 		return err
 	}))
 	is.Equal(len(refusals(t, f.Service, l.ID)), 0)
@@ -374,7 +374,7 @@ func TestRefusedLicenses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	in := inner.Of(f.Service)
-	ids := func(code license.VerdictCode, days int, open bool) (ids []string) {
+	ids := func(code api.VerdictCode, days int, open bool) (ids []string) {
 		for cursor := ""; ; {
 			page, err := in.RefusedLicenses(t.Context(), in.RefusedParams(code, days, open, cursor, 2))
 			is.NoErr(err)
@@ -389,7 +389,7 @@ func TestRefusedLicenses(t *testing.T) {
 	is.Equal(len(ids("", 7, false)), 0)
 	old, gone, one, two := f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats)
 	other := f.create(t)
-	refuse := func(hours int, l license.License) {
+	refuse := func(hours int, l api.License) {
 		f.now = start.Add(time.Duration(hours) * time.Hour)
 		deny(t, f.Service, l.Key, "pc")
 	}
@@ -397,16 +397,16 @@ func TestRefusedLicenses(t *testing.T) {
 	refuse(2*24, gone)
 	refuse(3*24, two)
 	refuse(3*24+1, one)
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: other.Key, ProductID: "lumen"})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: other.Key, ProductID: "lumen"})
 	is.NoErr(err)
 	is.True(!v.Valid)
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(refusals(t, f.Service, other.ID)[0].Recent[0].Asked, "lumen")
 	refuse(7*24+1, two) // waits in memory
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: gone.ID}))
-	is.Equal(ids(license.VerdictActivationLimit, 7, false), []string{two.ID, one.ID})
-	is.Equal(ids(license.VerdictProductMismatch, 7, false), []string{other.ID})
-	is.Equal(len(ids(license.VerdictProductMismatch, 7, true)), 0) // depends on the program
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: gone.ID}))
+	is.Equal(ids(api.VerdictActivationLimit, 7, false), []string{two.ID, one.ID})
+	is.Equal(ids(api.VerdictProductMismatch, 7, false), []string{other.ID})
+	is.Equal(len(ids(api.VerdictProductMismatch, 7, true)), 0) // depends on the program
 	all := ids("", 0, false)
 	is.Equal(len(all), 4)
 	is.Equal(all[0]+all[3], two.ID+old.ID) // by day
@@ -418,17 +418,17 @@ func TestRefusedLicenses(t *testing.T) {
 	is.NoErr(err)
 	is.True(!more)
 	is.Equal(len(groups), 2)
-	is.Equal(groups[0].Code, license.VerdictActivationLimit)
+	is.Equal(groups[0].Code, api.VerdictActivationLimit)
 	is.Equal([]int{int(groups[0].Calls), groups[0].Licenses, groups[0].Open}, []int{3, 2, 2})
 	is.Equal([]int{int(groups[1].Calls), groups[1].Licenses, groups[1].Open}, []int{1, 1, 0})
 
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: one.ID, MaxActivations: license.To(int64(3))})
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: one.ID, MaxActivations: api.To(int64(3))})
 	is.NoErr(err)
-	is.Equal(ids(license.VerdictActivationLimit, 7, true), []string{two.ID}) // a seat is free
+	is.Equal(ids(api.VerdictActivationLimit, 7, true), []string{two.ID}) // a seat is free
 	limited := inner.Of(f.As(license.Caller{Products: []string{"none"}}))
 	page, err = limited.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "", 0))
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 	_, err = in.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "soon", 0))
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 }

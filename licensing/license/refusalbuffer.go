@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -60,7 +61,7 @@ func (p pendingRefusals) add(other pendingRefusals) {
 
 // countVerdict counts a validation and, if the verdict on a call is negative, the
 // refusal.
-func (s *Service) countVerdict(ctx context.Context, v Verdict, c RefusedCall) {
+func (s *Service) countVerdict(ctx context.Context, v api.Verdict, c api.RefusedCall) {
 	s.pending.mu.Lock()
 	if c.Action == actionValidate {
 		s.pending.day(c.At).Validations++
@@ -86,10 +87,10 @@ func (p *pendingUsage) day(at time.Time) *usageRecord {
 
 // refuse counts a refusal. An unknown key has no license, so it is only in the
 // usage of the day; so is a refusal of one license more than maxPending.
-func (p *pendingUsage) refuse(v Verdict, c RefusedCall) {
+func (p *pendingUsage) refuse(v api.Verdict, c api.RefusedCall) {
 	u := p.day(c.At)
 	if u.Refused == nil {
-		u.Refused = map[VerdictCode]int64{}
+		u.Refused = map[api.VerdictCode]int64{}
 	}
 	u.Refused[v.Code]++
 	if v.License == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -23,9 +24,9 @@ const refusedKind = "refused"
 
 // A refusedFingerprint is the last refusal of a fingerprint by a license.
 type refusedFingerprint struct {
-	RefusedCall
-	Code    VerdictCode
-	License License
+	api.RefusedCall
+	Code    api.VerdictCode
+	License api.License
 }
 
 // refusedExpiry returns when a refusal is older than refusalDays.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -16,22 +17,22 @@ import (
 // A refusedLicense is a license that was refused, with what an operator needs to
 // see to resolve it.
 type refusedLicense struct {
-	License  License
+	License  api.License
 	Seats    seatNumber
-	Refusals []Refusal // as from [Service.Refusals]
+	Refusals []api.Refusal // as from [Service.Refusals]
 }
 
 // Applies reports whether the next request with a code would be refused for the
 // same reason, as far as the license decides.
-func (l refusedLicense) Applies(code VerdictCode) bool {
+func (l refusedLicense) Applies(code api.VerdictCode) bool {
 	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats.N) >= *l.License.MaxActivations)
 }
 
-func refusalApplies(code VerdictCode, l License, full bool) bool {
+func refusalApplies(code api.VerdictCode, l api.License, full bool) bool {
 	switch code {
-	case VerdictActivationLimit: // a program without an activation gets this code, too, when it activates
+	case api.VerdictActivationLimit: // a program without an activation gets this code, too, when it activates
 		return full
-	case VerdictExpired, VerdictSuspended, VerdictRevoked, VerdictScheduled:
+	case api.VerdictExpired, api.VerdictSuspended, api.VerdictRevoked, api.VerdictScheduled:
 		return string(l.Status) == string(code)
 	}
 	return false
@@ -39,21 +40,21 @@ func refusalApplies(code VerdictCode, l License, full bool) bool {
 
 // RefusalApplies is Applies for a license of which full says whether no seat is
 // free.
-func (internals) RefusalApplies(code VerdictCode, l License, full bool) bool {
+func (internals) RefusalApplies(code api.VerdictCode, l api.License, full bool) bool {
 	return refusalApplies(code, l, full)
 }
 
 // refusedParams select refused licenses.
 type refusedParams struct {
-	Code   VerdictCode // empty: any
-	Days   int         // the last days; 0: all that are kept
-	Open   bool        // only licenses to which the code still applies
+	Code   api.VerdictCode // empty: any
+	Days   int             // the last days; 0: all that are kept
+	Open   bool            // only licenses to which the code still applies
 	Cursor string
 	Limit  int // 0: no limit but maxRefusedScan
 }
 
 // RefusedParams are the parameters of RefusedLicenses.
-func (internals) RefusedParams(code VerdictCode, days int, open bool, cursor string, limit int) refusedParams {
+func (internals) RefusedParams(code api.VerdictCode, days int, open bool, cursor string, limit int) refusedParams {
 	return refusedParams{code, days, open, cursor, limit}
 }
 
@@ -70,21 +71,21 @@ const (
 // most 1,000 licenses, so a page may have fewer than the limit and still have more
 // pages. Refusals of the last minute come first. It has the limits of
 // [Service.Refusals].
-func (s internals) RefusedLicenses(ctx context.Context, p refusedParams) (page Page[refusedLicense], err error) {
+func (s internals) RefusedLicenses(ctx context.Context, p refusedParams) (page api.Page[refusedLicense], err error) {
 	from, key, ok := strings.Cut(p.Cursor, ".")
 	day, err := strconv.Atoi(cmp.Or(from, "0"))
 	if p.Cursor != "" && (!ok || err != nil || !record.IsID("lic", key)) {
-		return page, Invalid("cursor", CodeInvalidFormat, "is not a cursor of this list")
+		return page, api.Invalid("cursor", api.FieldInvalidFormat, "is not a cursor of this list")
 	}
 	day = min(day, dayOf(s.now()))
 	first := dayOf(s.now()) - cmp.Or(p.Days, refusalDays) + 1
 	match := func(l refusedLicense) bool {
-		return slices.ContainsFunc(l.Refusals, func(r Refusal) bool {
+		return slices.ContainsFunc(l.Refusals, func(r api.Refusal) bool {
 			return (p.Code == "" || p.Code == r.Code) && dayOf(r.LastAt) >= first && (!p.Open || l.Applies(r.Code))
 		})
 	}
 	err = s.read(ctx, func(r store.Reader) error {
-		page = Page[refusedLicense]{}
+		page = api.Page[refusedLicense]{}
 		pending := s.pending.ids(maxPending)
 		slices.Sort(pending)
 		if p.Cursor == "" {
@@ -183,7 +184,7 @@ func (s *Service) refused(ctx context.Context, r store.Reader, ids []string, rec
 
 // A refusalGroup counts the refusals with one code.
 type refusalGroup struct {
-	Code     VerdictCode
+	Code     api.VerdictCode
 	Calls    int64
 	Licenses int
 	Open     int // licenses to which it still applies
@@ -198,7 +199,7 @@ func (s internals) RefusalGroups(ctx context.Context, days int) (groups []refusa
 		return nil, false, err
 	}
 	first := dayText(dayOf(s.now()) - days + 1)
-	byCode := map[VerdictCode]*refusalGroup{}
+	byCode := map[api.VerdictCode]*refusalGroup{}
 	for _, l := range page.Data {
 		for _, r := range l.Refusals {
 			var calls int64

@@ -5,43 +5,44 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Deactivate releases the activation of a fingerprint, whatever the state of
 // the license. An activation that has already ended is returned unchanged.
-// It returns an [*InvalidError], [ErrNotFound] for an unknown key or
-// fingerprint, or a [*SeatHeldError]. Events name the actor as in [Service.Activate].
+// It returns an [*api.InvalidError], [api.ErrNotFound] for an unknown key or
+// fingerprint, or a [*api.SeatHeldError]. Events name the actor as in [Service.Activate].
 // With an ActivationID it does what [Service.ReleaseActivation] does for a license
 // key holder.
-func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
+func (s *Service) Deactivate(ctx context.Context, p api.DeactivateKeyParams) (api.Activation, error) {
 	if err := invalidFields(checkDeactivate(p)); err != nil {
-		return Activation{}, err
+		return api.Activation{}, err
 	}
 	if p.ActivationID != "" {
-		return s.ReleaseActivation(ctx, ReleaseParams{Key: p.Key, ActivationID: p.ActivationID, Reason: p.Reason})
+		return s.ReleaseActivation(ctx, api.ReleaseActivationParams{Key: p.Key, ActivationID: p.ActivationID, Reason: p.Reason})
 	}
 	q := question{fingerprint: p.Fingerprint}
 	return s.asHolder().release(ctx, "", false, func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
 		f, err := s.findByKey(ctx, r, p.Key, q, now)
 		if err == nil && !f.seated {
-			err = fmt.Errorf("activation: %w", ErrNotFound)
+			err = fmt.Errorf("activation: %w", api.ErrNotFound)
 		}
 		return f.license, f.seat, err
 	})
 }
 
-func checkDeactivate(p DeactivateParams) []FieldError {
+func checkDeactivate(p api.DeactivateKeyParams) []api.FieldError {
 	broken := checkTags(p)
 	fail := func(field, code, detail string) {
-		broken = append(broken, FieldError{Field: field, Code: code, Detail: detail})
+		broken = append(broken, api.FieldError{Field: field, Code: code, Detail: detail})
 	}
 	switch {
 	case p.ActivationID != "" && p.Fingerprint != "":
-		fail("fingerprint", CodeImmutable, "cannot be combined with activation_id; omit one of them")
+		fail("fingerprint", api.FieldImmutable, "cannot be combined with activation_id; omit one of them")
 	case p.ActivationID == "" && p.Reason != "":
-		fail("reason", CodeUnknown, "is only allowed with activation_id; omit it")
+		fail("reason", api.FieldUnknown, "is only allowed with activation_id; omit it")
 	}
 	return broken
 }
@@ -49,10 +50,10 @@ func checkDeactivate(p DeactivateParams) []FieldError {
 // ReleaseActivation releases an activation on behalf of an operator, an API
 // client or, with Options.KeyHolderSeats, a license key holder. An
 // activation that has already ended is returned unchanged. It returns
-// [ErrNotFound], an [*InvalidError], [ErrForbidden] or a [*SeatHeldError].
-func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
+// [api.ErrNotFound], an [*api.InvalidError], [api.ErrForbidden] or a [*api.SeatHeldError].
+func (s *Service) ReleaseActivation(ctx context.Context, p api.ReleaseActivationParams) (api.Activation, error) {
 	if err := check(p); err != nil {
-		return Activation{}, err
+		return api.Activation{}, err
 	}
 	as := s
 	if p.Key != "" {
@@ -70,7 +71,7 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 
 // PreviewRelease returns an activation as its forced release would leave it
 // now. It writes nothing.
-func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID string) (released Activation, err error) {
+func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID string) (released api.Activation, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
 		l, err := s.find(ctx, r, licenseID)
 		if err != nil {
@@ -81,14 +82,14 @@ func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID s
 			return err
 		}
 		now := s.now()
-		if activationStatusAt(a, now) == ActivationLive {
-			end(&a, ActivationReleased, now)
+		if activationStatusAt(a, now) == api.ActivationLive {
+			end(&a, api.ActivationReleased, now)
 		}
 		released, err = activationAt(a, now)
 		return err
 	})
 	if err != nil {
-		return Activation{}, fmt.Errorf("preview release: %w", err)
+		return api.Activation{}, fmt.Errorf("preview release: %w", err)
 	}
 	return released, nil
 }
@@ -96,8 +97,8 @@ func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID s
 // release ends the activation that find returns unless it has ended. It
 // reads first, so that it takes the write lock only if there is something to
 // write.
-func (s *Service) release(ctx context.Context, reason string, force bool, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (Activation, error) {
-	var released Activation
+func (s *Service) release(ctx context.Context, reason string, force bool, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (api.Activation, error) {
+	var released api.Activation
 	err := s.read(ctx, func(r store.Reader) error {
 		now := s.now()
 		_, a, err := find(r, now)
@@ -107,13 +108,13 @@ func (s *Service) release(ctx context.Context, reason string, force bool, find f
 		released, err = activationAt(a, now)
 		return err
 	})
-	if err == nil && released.Status == ActivationLive {
+	if err == nil && released.Status == api.ActivationLive {
 		err = s.write(ctx, func(tx *transaction) error {
 			l, a, err := find(tx, tx.now)
 			if err != nil {
 				return err
 			}
-			if activationStatusAt(a, tx.now) == ActivationLive {
+			if activationStatusAt(a, tx.now) == api.ActivationLive {
 				if err := s.releaseSeat(ctx, tx, l, &a, reason, force); err != nil {
 					return err
 				}
@@ -123,7 +124,7 @@ func (s *Service) release(ctx context.Context, reason string, force bool, find f
 		})
 	}
 	if err != nil {
-		return Activation{}, fmt.Errorf("release activation: %w", err)
+		return api.Activation{}, fmt.Errorf("release activation: %w", err)
 	}
 	return released, nil
 }
@@ -134,7 +135,7 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.Lic
 	if err != nil {
 		return err
 	}
-	if err := s.endSeat(ctx, tx, l, a, ActivationReleased, reason, force, ""); err != nil {
+	if err := s.endSeat(ctx, tx, l, a, api.ActivationReleased, reason, force, ""); err != nil {
 		return err
 	}
 	return putSeats(ctx, tx, l.ID, n-1)
@@ -142,7 +143,7 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.Lic
 
 // endSeat ends an active activation, keeps its row and appends an event. The
 // caller stores the seat count. own is as in spend.
-func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string, force bool, own string) error {
+func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how api.ActivationStatus, reason string, force bool, own string) error {
 	forced, err := s.spend(ctx, tx, l, *a, force, own)
 	if err != nil {
 		return err
@@ -151,20 +152,20 @@ func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License
 	if err := tx.PutActivations(ctx, a.Row()); err != nil {
 		return err
 	}
-	eventType := EventActivationReleased
-	if how == ActivationEvicted {
-		eventType = EventActivationEvicted
+	eventType := api.EventActivationReleased
+	if how == api.ActivationEvicted {
+		eventType = api.EventActivationEvicted
 	}
-	return s.appendSeat(ctx, tx, eventType, l, *a, EventData{Reason: reason, Forced: forced})
+	return s.appendSeat(ctx, tx, eventType, l, *a, api.EventData{Reason: reason, Forced: forced})
 }
 
 // end marks an active activation as released or evicted.
-func end(a *record.Activation, how ActivationStatus, now time.Time) {
+func end(a *record.Activation, how api.ActivationStatus, now time.Time) {
 	a.EndedAt, a.EndReason = now, string(how)
 }
 
 // appendSeat adds an event about an activation to the feed.
-func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec record.License, row record.Activation, data EventData) error {
+func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec record.License, row record.Activation, data api.EventData) error {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -16,36 +17,36 @@ import (
 //
 // Fault: renewals do not show in the events, or only as an update.
 func TestRenew(t *testing.T) {
-	month, year := license.Duration{Months: 1}, license.Duration{Years: 1}
+	month, year := api.Duration{Months: 1}, api.Duration{Years: 1}
 	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 12, 0, 0, 0, time.UTC) }
 	for name, test := range map[string]struct {
 		expiry, now time.Time
-		p           license.RenewParams
+		p           api.RenewLicenseParams
 		want        time.Time
 	}{
-		"by date":                        {day(2026, 6, 1), start, license.RenewParams{ExpiresAt: ptr(day(2026, 7, 9))}, day(2026, 7, 9)},
-		"early, from the later":          {day(2026, 6, 1), start, license.RenewParams{Duration: month}, day(2026, 7, 1)},
-		"late, from the later":           {day(2026, 6, 1), day(2026, 9, 5), license.RenewParams{Duration: month}, day(2026, 10, 5)},
-		"late, from expiry":              {day(2026, 6, 1), day(2026, 6, 20), license.RenewParams{Duration: month, From: license.FromExpiry}, day(2026, 7, 1)},
-		"late, from expiry, still ended": {day(2026, 6, 1), day(2026, 9, 5), license.RenewParams{Duration: month, From: license.FromExpiry}, day(2026, 7, 1)},
-		"from now":                       {day(2026, 6, 1), day(2026, 5, 20), license.RenewParams{Duration: month, From: license.FromNow}, day(2026, 6, 20)},
-		"month's end":                    {day(2027, 1, 31), start, license.RenewParams{Duration: month}, day(2027, 2, 28)},
-		"month's end in a leap year":     {day(2028, 1, 31), start, license.RenewParams{Duration: month}, day(2028, 2, 29)},
-		"leap day":                       {day(2028, 2, 29), start, license.RenewParams{Duration: year}, day(2029, 2, 28)},
+		"by date":                        {day(2026, 6, 1), start, api.RenewLicenseParams{ExpiresAt: ptr(day(2026, 7, 9))}, day(2026, 7, 9)},
+		"early, from the later":          {day(2026, 6, 1), start, api.RenewLicenseParams{Duration: month}, day(2026, 7, 1)},
+		"late, from the later":           {day(2026, 6, 1), day(2026, 9, 5), api.RenewLicenseParams{Duration: month}, day(2026, 10, 5)},
+		"late, from expiry":              {day(2026, 6, 1), day(2026, 6, 20), api.RenewLicenseParams{Duration: month, From: api.FromExpiry}, day(2026, 7, 1)},
+		"late, from expiry, still ended": {day(2026, 6, 1), day(2026, 9, 5), api.RenewLicenseParams{Duration: month, From: api.FromExpiry}, day(2026, 7, 1)},
+		"from now":                       {day(2026, 6, 1), day(2026, 5, 20), api.RenewLicenseParams{Duration: month, From: api.FromNow}, day(2026, 6, 20)},
+		"month's end":                    {day(2027, 1, 31), start, api.RenewLicenseParams{Duration: month}, day(2027, 2, 28)},
+		"month's end in a leap year":     {day(2028, 1, 31), start, api.RenewLicenseParams{Duration: month}, day(2028, 2, 29)},
+		"leap day":                       {day(2028, 2, 29), start, api.RenewLicenseParams{Duration: year}, day(2029, 2, 28)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
-			l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = &test.expiry })
+			l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = &test.expiry })
 			f.now = test.now
 			test.p.ID, test.p.Reason = l.ID, "Paid"
 			r, err := f.Renew(t.Context(), test.p)
 			is.NoErr(err)
 			is.Equal(*r.ExpiresAt, test.want)
 			e, data := f.lastEvent(t)
-			is.Equal(e.Type, license.EventLicenseRenewed)
+			is.Equal(e.Type, api.EventLicenseRenewed)
 			is.Equal(data.Reason, "Paid")
-			is.Equal(data.Changes["expires_at"], license.FieldChange{From: test.expiry.Format(time.RFC3339), To: test.want.Format(time.RFC3339)})
+			is.Equal(data.Changes["expires_at"], api.FieldChange{From: test.expiry.Format(time.RFC3339), To: test.want.Format(time.RFC3339)})
 		})
 	}
 }
@@ -53,25 +54,25 @@ func TestRenew(t *testing.T) {
 func TestRenewRefuses(t *testing.T) {
 	expiry := start.AddDate(0, 1, 0)
 	for name, test := range map[string]struct {
-		p    license.RenewParams
+		p    api.RenewLicenseParams
 		want map[string]string
 	}{
-		"nothing":       {license.RenewParams{}, map[string]string{"expires_at": "required"}},
-		"both":          {license.RenewParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Duration: license.Duration{Days: 1}}, map[string]string{"expires_at": "required"}},
-		"extend a date": {license.RenewParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Extend: license.ExtendUpdates}, map[string]string{"extend": "out_of_range"}},
-		"the same":      {license.RenewParams{ExpiresAt: &expiry}, map[string]string{"expires_at": "out_of_range"}},
-		"within the ms": {license.RenewParams{ExpiresAt: ptr(expiry.Add(time.Microsecond))}, map[string]string{"expires_at": "out_of_range"}},
-		"earlier":       {license.RenewParams{Duration: license.Duration{Days: 1}, From: license.FromNow}, map[string]string{"expires_at": "out_of_range"}},
-		"too far":       {license.RenewParams{Duration: license.Duration{Years: 9000}}, map[string]string{"expires_at": "out_of_range"}},
-		"huge":          {license.RenewParams{Duration: license.Duration{Years: 99_999_999, Weeks: 99_999_999}}, map[string]string{"expires_at": "out_of_range"}},
-		"negative":      {license.RenewParams{Duration: license.Duration{Days: -1}}, map[string]string{"duration": "out_of_range"}},
-		"from where":    {license.RenewParams{Duration: license.Duration{Days: 1}, From: "then"}, map[string]string{"from": "unknown"}},
-		"bad reason":    {license.RenewParams{Duration: license.Duration{Days: 1}, Reason: "\n"}, map[string]string{"reason": "invalid_characters"}},
+		"nothing":       {api.RenewLicenseParams{}, map[string]string{"expires_at": "required"}},
+		"both":          {api.RenewLicenseParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Duration: api.Duration{Days: 1}}, map[string]string{"expires_at": "required"}},
+		"extend a date": {api.RenewLicenseParams{ExpiresAt: ptr(expiry.AddDate(1, 0, 0)), Extend: api.ExtendUpdates}, map[string]string{"extend": "out_of_range"}},
+		"the same":      {api.RenewLicenseParams{ExpiresAt: &expiry}, map[string]string{"expires_at": "out_of_range"}},
+		"within the ms": {api.RenewLicenseParams{ExpiresAt: ptr(expiry.Add(time.Microsecond))}, map[string]string{"expires_at": "out_of_range"}},
+		"earlier":       {api.RenewLicenseParams{Duration: api.Duration{Days: 1}, From: api.FromNow}, map[string]string{"expires_at": "out_of_range"}},
+		"too far":       {api.RenewLicenseParams{Duration: api.Duration{Years: 9000}}, map[string]string{"expires_at": "out_of_range"}},
+		"huge":          {api.RenewLicenseParams{Duration: api.Duration{Years: 99_999_999, Weeks: 99_999_999}}, map[string]string{"expires_at": "out_of_range"}},
+		"negative":      {api.RenewLicenseParams{Duration: api.Duration{Days: -1}}, map[string]string{"duration": "out_of_range"}},
+		"from where":    {api.RenewLicenseParams{Duration: api.Duration{Days: 1}, From: "then"}, map[string]string{"from": "unknown"}},
+		"bad reason":    {api.RenewLicenseParams{Duration: api.Duration{Days: 1}, Reason: "\n"}, map[string]string{"reason": "invalid_characters"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
-			l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = &expiry })
+			l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = &expiry })
 			test.p.ID = l.ID
 			_, err := f.Renew(t.Context(), test.p)
 			is.Equal(fields(t, err), test.want)
@@ -83,29 +84,29 @@ func TestRenewRefuses(t *testing.T) {
 func TestRenewByState(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	year := license.Duration{Years: 1}
+	year := api.Duration{Years: 1}
 	forever := f.create(t)
-	_, err := f.Renew(t.Context(), license.RenewParams{ID: forever.ID, Duration: year})
+	_, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: forever.ID, Duration: year})
 	is.Equal(fields(t, err), map[string]string{"expires_at": "out_of_range"})
 
-	l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Abuse"})
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Abuse"})
 	is.NoErr(err)
-	r, err := f.Renew(t.Context(), license.RenewParams{ID: l.ID, Duration: year, Reason: "Paid"})
+	r, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: l.ID, Duration: year, Reason: "Paid"})
 	is.NoErr(err)
-	is.Equal(r.Status, license.StatusSuspended) // renewed, and still suspended
+	is.Equal(r.Status, api.LicenseSuspended) // renewed, and still suspended
 	is.Equal(r.StatusReason, "Abuse")
-	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	_, err = f.Renew(t.Context(), license.RenewParams{ID: l.ID, Duration: year})
-	var forbidden *license.MoveError
+	_, err = f.Renew(t.Context(), api.RenewLicenseParams{ID: l.ID, Duration: year})
+	var forbidden *api.MoveError
 	require.ErrorAs(t, err, &forbidden)
-	is.Equal(*forbidden, license.MoveError{Move: "renew", From: license.StatusRevoked, To: license.StatusRevoked})
+	is.Equal(*forbidden, api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked})
 }
 
 func TestParseDuration(t *testing.T) {
 	is := is.New(t)
-	for text, want := range map[string]license.Duration{
+	for text, want := range map[string]api.Duration{
 		"P1Y":              {Years: 1},
 		"P18M":             {Months: 18},
 		"P2W":              {Weeks: 2},
@@ -148,7 +149,7 @@ func TestDurationArithmetic(t *testing.T) {
 	for range 20_000 {
 		from := time.Unix(random.Int64N(4_000_000_000), random.Int64N(1e9)).UTC()
 		years, months := random.IntN(50), random.IntN(50)
-		to := license.Duration{Years: years, Months: months}.AddTo(from)
+		to := api.Duration{Years: years, Months: months}.AddTo(from)
 
 		wantMonth := from.Year()*12 + int(from.Month()) - 1 + years*12 + months
 		if got := to.Year()*12 + int(to.Month()) - 1; got != wantMonth {
@@ -162,12 +163,12 @@ func TestDurationArithmetic(t *testing.T) {
 			t.Fatalf("%v and %d years, %d months is %v: wrong time of day", from, years, months, to)
 		}
 
-		d := license.Duration{Weeks: random.IntN(9), Days: random.IntN(99), Hours: random.IntN(99), Minutes: random.IntN(99), Seconds: random.IntN(99)}
+		d := api.Duration{Weeks: random.IntN(9), Days: random.IntN(99), Hours: random.IntN(99), Minutes: random.IntN(99), Seconds: random.IntN(99)}
 		length := time.Duration((d.Weeks*7+d.Days)*24+d.Hours)*time.Hour + time.Duration(d.Minutes)*time.Minute + time.Duration(d.Seconds)*time.Second
 		if got := d.AddTo(from).Sub(from); got != length {
 			t.Fatalf("%v later than %v by %v, want %v", d, from, got, length)
 		}
-		longer := license.Duration{Years: years, Months: months + 1}
+		longer := api.Duration{Years: years, Months: months + 1}
 		if longer.AddTo(from).Before(to) {
 			t.Fatalf("a month more than %v after %v is earlier", to, from)
 		}

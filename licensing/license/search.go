@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -66,7 +67,7 @@ const maxTexts = 100
 // and the product limit of the caller select, in order of their IDs. If it stops
 // before the end, because it has found n or has taken too long, it continues after
 // the ID end.
-func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams, n int, long time.Duration, add func(store.License)) (end string, err error) {
+func (s *Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLicensesParams, n int, long time.Duration, add func(store.License)) (end string, err error) {
 	words := searchWords(p.Search)
 	switch products := s.products(); {
 	case len(words) == 0 && p.KeyPart == "", p.KeyPart != "" && s.caller.MaskKeys,

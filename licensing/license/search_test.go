@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -23,7 +24,7 @@ import (
 
 // search returns the IDs that a text finds, in any number of pages. It reads the
 // pages forward and then backward.
-func search(t *testing.T, s *license.Service, p license.ListParams) (ids []string) {
+func search(t *testing.T, s *license.Service, p api.ListLicensesParams) (ids []string) {
 	t.Helper()
 	var pages [][]string
 	for {
@@ -63,13 +64,13 @@ func search(t *testing.T, s *license.Service, p license.ListParams) (ids []strin
 func TestSearchMatchesParts(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.Name, p.ProductID, p.CustomerID = "Söhne & Łódź ＰＲＯ, İstanbul", "prod_editor", "Ada.Lovelace@example.com"
 		p.Metadata = map[string]string{"order": "2026-0042", "note": "東京都の客 Straße", "zone": "Ωμέγας"}
 	})
 	f.activate(t, l.Key, "AA:bb:17:host-jupiter")
-	f.create(t, func(p *license.CreateParams) { p.Name, p.ProductID, p.CustomerID = "Other", "x", "bob" })
-	find := func(text string) bool { return len(search(t, f.Service, license.ListParams{Search: text})) == 1 }
+	f.create(t, func(p *api.CreateLicenseParams) { p.Name, p.ProductID, p.CustomerID = "Other", "x", "bob" })
+	find := func(text string) bool { return len(search(t, f.Service, api.ListLicensesParams{Search: text})) == 1 }
 	for _, text := range []string{
 		"sohne", "SÖHNE", "hne", "lodz", "pro", "istanbul", "İSTANBUL", "ıstan", "lace@EXAM", "editor", "_ed", "0042",
 		"京都", "客", "strasse", "STRASSE", "ΩΜΈΓΑΣ", "ωμεγας", "sohne 0042 ada", "&",
@@ -79,10 +80,10 @@ func TestSearchMatchesParts(t *testing.T) {
 	for _, text := range []string{"sohne bob", "order", "都東", "jupiter", "proistanbul", "comprod", "´", l.Key[:5]} {
 		is.True(!find(text)) // text
 	}
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Metadata: license.ToNull[map[string]*string]()})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Metadata: api.ToNull[map[string]*string]()})
 	is.NoErr(err)
 	is.True(!find("0042") && !find("東京") && find("sohne"))
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	is.True(!find("sohne"))
 }
 
@@ -91,7 +92,7 @@ func TestTextIsCutAtACharacter(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	for _, name := range []string{"a", "ab", "abc"} {
-		l := f.create(t, func(p *license.CreateParams) {
+		l := f.create(t, func(p *api.CreateLicenseParams) {
 			p.Name, p.Metadata = name, map[string]string{"z": "last"}
 			for i := range 20 {
 				p.Metadata[fmt.Sprint(i)] = strings.Repeat("東", 499)
@@ -112,11 +113,11 @@ func TestSearchByPartsOfKeys(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	const key = "A0B1C-D2E3F-G4H5J-K6M7N-P8Q9R"
-	l := f.create(t, func(p *license.CreateParams) { p.Key = key })
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.Key = key })
 	f.now = f.now.Add(time.Millisecond)
-	other := f.create(t, func(p *license.CreateParams) { p.Key = "imported-key-abc-0001" })
+	other := f.create(t, func(p *api.CreateLicenseParams) { p.Key = "imported-key-abc-0001" })
 	find := func(text string) []string {
-		p := license.ListParams{KeyPart: text, Limit: 1}
+		p := api.ListLicensesParams{KeyPart: text, Limit: 1}
 		ids := search(t, f.Service, p)
 		c, err := f.Count(t.Context(), p)
 		is.NoErr(err)
@@ -137,9 +138,9 @@ func TestSearchByPartsOfKeys(t *testing.T) {
 	for _, text := range []string{"d2e3fx", "KEY-AB", "d2e3f0"} {
 		is.Equal(find(text), nil) // text
 	}
-	is.Equal(search(t, f.Service, license.ListParams{Search: "ada", KeyPart: "d2e3f"}), []string{l.ID})
-	is.Equal(search(t, f.Service, license.ListParams{Search: "bob", KeyPart: "d2e3f"}), nil)
-	_, err := f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})
+	is.Equal(search(t, f.Service, api.ListLicensesParams{Search: "ada", KeyPart: "d2e3f"}), []string{l.ID})
+	is.Equal(search(t, f.Service, api.ListLicensesParams{Search: "bob", KeyPart: "d2e3f"}), nil)
+	_, err := f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(find("d2e3f"), nil)
 }
@@ -151,7 +152,7 @@ func TestSearchPages(t *testing.T) {
 	var want []string
 	for i := range 130 {
 		f.now = f.now.Add(time.Millisecond)
-		l := f.create(t, func(p *license.CreateParams) {
+		l := f.create(t, func(p *api.CreateLicenseParams) {
 			p.Name, p.CustomerID = fmt.Sprintf("Anna annabel %d", i), "anno"
 			if i%3 == 0 {
 				p.Name = "Annika"
@@ -160,16 +161,16 @@ func TestSearchPages(t *testing.T) {
 		want = append(want, l.ID)
 	}
 	for _, limit := range []int{1, 7, 130, 200} {
-		is.Equal(search(t, f.Service, license.ListParams{Search: "ann", Limit: limit}), want)
+		is.Equal(search(t, f.Service, api.ListLicensesParams{Search: "ann", Limit: limit}), want)
 	}
-	newest := search(t, f.Service, license.ListParams{Search: "ann", NewestFirst: true, Limit: 9})
+	newest := search(t, f.Service, api.ListLicensesParams{Search: "ann", NewestFirst: true, Limit: 9})
 	slices.Reverse(newest)
 	is.Equal(newest, want)
-	is.Equal(len(search(t, f.Service, license.ListParams{Search: "ann", CustomerID: "anno", Limit: 9})), 130)
-	is.Equal(len(search(t, f.Service, license.ListParams{Search: "annika ann"})), 44)
+	is.Equal(len(search(t, f.Service, api.ListLicensesParams{Search: "ann", CustomerID: "anno", Limit: 9})), 130)
+	is.Equal(len(search(t, f.Service, api.ListLicensesParams{Search: "annika ann"})), 44)
 
 	// The page before the second one is the first one, and its next one is the second.
-	for _, p := range []license.ListParams{{Search: "ann", Limit: 5}, {Search: "annika ann", Limit: 5, NewestFirst: true}, {Search: "ann", CustomerID: "anno", Limit: 5}} {
+	for _, p := range []api.ListLicensesParams{{Search: "ann", Limit: 5}, {Search: "annika ann", Limit: 5, NewestFirst: true}, {Search: "ann", CustomerID: "anno", Limit: 5}} {
 		read := func(cursor string) license.ListPage {
 			p := p
 			p.Cursor = cursor
@@ -189,12 +190,12 @@ func TestSearchPages(t *testing.T) {
 		is.Equal(read(read(third.PrevCursor).PrevCursor).Data, first.Data)
 	}
 
-	page, err := f.List(t.Context(), license.ListParams{Search: "ann", Limit: 5})
+	page, err := f.List(t.Context(), api.ListLicensesParams{Search: "ann", Limit: 5})
 	is.NoErr(err)
-	for _, p := range []license.ListParams{{Search: "anna", Limit: 5}, {Search: "ann", Status: license.StatusActive}, {Search: "ann", KeyPart: "A"}, {}} {
+	for _, p := range []api.ListLicensesParams{{Search: "anna", Limit: 5}, {Search: "ann", Status: api.LicenseActive}, {Search: "ann", KeyPart: "A"}, {}} {
 		p.Cursor = page.NextCursor
 		_, err = f.List(t.Context(), p)
-		require.ErrorIs(t, err, license.ErrInvalid) // a cursor of another search
+		require.ErrorIs(t, err, api.ErrInvalid) // a cursor of another search
 	}
 }
 
@@ -206,7 +207,7 @@ func TestSearchIsBounded(t *testing.T) {
 		st := &narrowStore{Store: memory.New(), window: 10}
 		now := start
 		s := license.New(st, license.Options{Now: func() time.Time { return now }})
-		var created, rare []license.License
+		var created, rare []api.License
 		for i := range 100 {
 			now = now.Add(time.Hour)
 			p := plain()
@@ -220,7 +221,7 @@ func TestSearchIsBounded(t *testing.T) {
 			}
 		}
 		st.took = 100 * time.Millisecond
-		p := license.ListParams{Search: "rare", NewestFirst: true, Limit: 10}
+		p := api.ListLicensesParams{Search: "rare", NewestFirst: true, Limit: 10}
 		read := func(cursor string) license.ListPage {
 			p := p
 			p.Cursor = cursor
@@ -254,7 +255,7 @@ func TestSearchIsBounded(t *testing.T) {
 		n, err := s.Count(t.Context(), p) // 20 of them
 		is.NoErr(err)
 		is.True(n.AtLeast && n.Total == 1)
-		part := license.ListParams{KeyPart: rare[2].Key[:12], NewestFirst: true}
+		part := api.ListLicensesParams{KeyPart: rare[2].Key[:12], NewestFirst: true}
 		n, err = s.Count(t.Context(), part)
 		is.NoErr(err)
 		is.True(n.AtLeast) // of 20 of them
@@ -272,7 +273,7 @@ func TestSearchIsBounded(t *testing.T) {
 
 		one := inner.Of(s).ForRequest()
 		began := time.Now()
-		for _, p := range []license.ListParams{{Search: "rare none"}, {KeyPart: "NONE"}, {Search: "none", NewestFirst: true}} {
+		for _, p := range []api.ListLicensesParams{{Search: "rare none"}, {KeyPart: "NONE"}, {Search: "none", NewestFirst: true}} {
 			page, err := one.List(t.Context(), p)
 			is.NoErr(err)
 			is.True(page.HasMore)
@@ -290,7 +291,7 @@ func TestOneSearchAtATime(t *testing.T) {
 		s := license.New(st, license.Options{})
 		_, err := s.Create(t.Context(), plain())
 		is.NoErr(err)
-		p := license.ListParams{Search: "ada"}
+		p := api.ListLicensesParams{Search: "ada"}
 		began := time.Now()
 		for range 3 {
 			go func() {
@@ -345,19 +346,19 @@ func TestCountsAreKept(t *testing.T) {
 		st := memory.New()
 		s := license.New(countedStore{st, &counts}, license.Options{})
 		other := license.New(st, license.Options{})
-		create := func(s *license.Service) license.License {
+		create := func(s *license.Service) api.License {
 			l, err := s.Create(t.Context(), plain())
 			is.NoErr(err)
 			return l
 		}
 		read := func() int64 {
-			c, err := s.As(license.Caller{Actor: "operator"}).Count(t.Context(), license.ListParams{Status: license.StatusSuspended})
+			c, err := s.As(license.Caller{Actor: "operator"}).Count(t.Context(), api.ListLicensesParams{Status: api.LicenseSuspended})
 			is.NoErr(err)
-			c.ByStatus[license.StatusActive]++ // a copy
+			c.ByStatus[api.LicenseActive]++ // a copy
 			return c.Total
 		}
 		suspend := func(s *license.Service, id string) {
-			_, err := s.Suspend(t.Context(), license.MoveParams{ID: id})
+			_, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: id})
 			is.NoErr(err)
 		}
 		a, b := create(s), create(s)
@@ -375,12 +376,12 @@ func TestCountsAreKept(t *testing.T) {
 
 		go func() { // a change during a count
 			time.Sleep(500 * time.Millisecond)
-			is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: b.ID}))
+			is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: b.ID}))
 		}()
-		is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: a.ID}))
+		is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: a.ID}))
 		read()
 		is.Equal(read(), int64(0))
-		_, err := s.As(license.Caller{Products: []string{"x"}}).Count(t.Context(), license.ListParams{Status: license.StatusSuspended})
+		_, err := s.As(license.Caller{Products: []string{"x"}}).Count(t.Context(), api.ListLicensesParams{Status: api.LicenseSuspended})
 		is.NoErr(err)
 		is.Equal(counts, 6) // of another product limit
 		is.Equal(read(), int64(0))
@@ -404,7 +405,7 @@ func TestCountsAfterALostAnswer(t *testing.T) {
 		counts := 0
 		s := license.New(countedStore{lossyStore{memory.New()}, &counts}, license.Options{})
 		total := func() int64 {
-			c, err := s.Count(t.Context(), license.ListParams{Status: license.StatusActive})
+			c, err := s.Count(t.Context(), api.ListLicensesParams{Status: api.LicenseActive})
 			is.NoErr(err)
 			return c.Total
 		}

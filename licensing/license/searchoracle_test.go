@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -69,8 +70,8 @@ func (s *shop) words(n int) string {
 	return strings.Join(list, []string{" ", "-", ""}[s.dice.IntN(3)])
 }
 
-func (s *shop) all() (list []license.License) {
-	for l, err := range s.All(s.t.Context(), license.ListParams{}) {
+func (s *shop) all() (list []api.License) {
+	for l, err := range s.All(s.t.Context(), api.ListLicensesParams{}) {
 		is.New(s.t).NoErr(err)
 		list = append(list, l)
 	}
@@ -78,7 +79,7 @@ func (s *shop) all() (list []license.License) {
 }
 
 // change changes one license.
-func (s *shop) change(all []license.License) {
+func (s *shop) change(all []api.License) {
 	s.t.Helper()
 	is, ctx := is.New(s.t), s.t.Context()
 	*s.clock = s.clock.Add(time.Millisecond)
@@ -90,7 +91,7 @@ func (s *shop) change(all []license.License) {
 	}
 	if len(all) < 10 || s.dice.IntN(3) == 0 {
 		end := s.clock.Add(time.Duration(s.dice.IntN(100)-20) * time.Millisecond)
-		_, err := s.Create(ctx, license.CreateParams{Name: s.words(3), ProductID: "p" + fmt.Sprint(s.dice.IntN(3)), CustomerID: s.words(1), Metadata: metadata, ExpiresAt: &end})
+		_, err := s.Create(ctx, api.CreateLicenseParams{Name: s.words(3), ProductID: "p" + fmt.Sprint(s.dice.IntN(3)), CustomerID: s.words(1), Metadata: metadata, ExpiresAt: &end})
 		is.NoErr(err)
 		return
 	}
@@ -98,21 +99,21 @@ func (s *shop) change(all []license.License) {
 	var err error
 	switch s.dice.IntN(6) {
 	case 0:
-		err = s.Delete(ctx, license.DeleteParams{ID: id})
+		err = s.Delete(ctx, api.DeleteLicenseParams{ID: id})
 	case 1:
-		_, err = s.Rekey(ctx, license.RekeyParams{ID: id})
+		_, err = s.Rekey(ctx, api.RekeyLicenseParams{ID: id})
 	case 2:
-		_, err = s.Suspend(ctx, license.MoveParams{ID: id})
+		_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: id})
 	case 3:
 		patch := map[string]*string{}
 		for name, value := range metadata {
 			patch[name] = &value
 		}
-		_, err = s.Update(ctx, license.UpdateParams{ID: id, Metadata: license.To(patch)})
+		_, err = s.Update(ctx, api.UpdateLicenseParams{ID: id, Metadata: api.To(patch)})
 	case 4:
 		importAll(s.t, s.Service, fmt.Sprintf(`{"key":"imported-key-%d","name":%q,"product_id":"p1","customer_id":"c"}`, s.dice.Int(), s.words(3)))
 	default:
-		_, err = s.Update(ctx, license.UpdateParams{ID: id, Name: ptr(s.words(3)), CustomerID: ptr(s.words(1))})
+		_, err = s.Update(ctx, api.UpdateLicenseParams{ID: id, Name: ptr(s.words(3)), CustomerID: ptr(s.words(1))})
 	}
 	if err != nil {
 		is.True(strings.Contains(err.Error(), "suspend") || strings.Contains(err.Error(), "not exist") || strings.Contains(err.Error(), "found")) // deleted or suspended before
@@ -120,17 +121,17 @@ func (s *shop) change(all []license.License) {
 }
 
 // wanted reports whether p selects a license.
-func wanted(p license.ListParams, products []string, l license.License) bool {
+func wanted(p api.ListLicensesParams, products []string, l api.License) bool {
 	return (p.Search == "" || license.Matches(l, p.Search)) && (p.KeyPart == "" || strings.Contains(l.Key, p.KeyPart)) &&
 		(p.ProductID == "" || p.ProductID == l.ProductID) && (p.Status == "" || p.Status == l.Status) &&
 		(p.CustomerID == "" || p.CustomerID == l.CustomerID) && (products == nil || slices.Contains(products, l.ProductID))
 }
 
 // compare compares a random search, in both directions, and the counts.
-func (s *shop) compare(all []license.License) {
+func (s *shop) compare(all []api.License) {
 	s.t.Helper()
 	is := is.New(s.t)
-	p := license.ListParams{Search: s.words(2), NewestFirst: s.dice.IntN(2) == 0, Limit: 1 + s.dice.IntN(6)}
+	p := api.ListLicensesParams{Search: s.words(2), NewestFirst: s.dice.IntN(2) == 0, Limit: 1 + s.dice.IntN(6)}
 	if text := []rune(p.Search); s.dice.IntN(2) == 0 {
 		p.Search = string(text[s.dice.IntN(len(text)):])
 	}
@@ -138,7 +139,7 @@ func (s *shop) compare(all []license.License) {
 	case 0:
 		p.ProductID = "p1"
 	case 1:
-		p.Status = license.StatusActive
+		p.Status = api.LicenseActive
 	case 2:
 		p.Search, p.KeyPart = "", all[0].Key[s.dice.IntN(20):][:2]
 	case 3:
@@ -155,7 +156,7 @@ func (s *shop) compare(all []license.License) {
 	}
 	as := s.As(license.Caller{Products: products})
 	var want []string
-	status := map[license.Status]int64{}
+	status := map[api.LicenseStatus]int64{}
 	for _, l := range all {
 		if wanted(p, products, l) {
 			want = append(want, l.ID)
@@ -183,7 +184,7 @@ func (s *shop) compare(all []license.License) {
 // time.
 func (s *shop) chain() {
 	s.t.Helper()
-	p := license.ListParams{Search: s.words(1), NewestFirst: s.dice.IntN(2) == 0, Limit: 1 + s.dice.IntN(4)}
+	p := api.ListLicensesParams{Search: s.words(1), NewestFirst: s.dice.IntN(2) == 0, Limit: 1 + s.dice.IntN(4)}
 	always, sometimes, found := map[string]int{}, map[string]bool{}, map[string]int{}
 	pages := 0
 	for {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -59,20 +60,20 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 	rows := &rowStore{Store: f.store}
 	s := license.New(rows, license.Options{Now: func() time.Time { return f.now }})
 	activate := func(fingerprint, takeOver string) error {
-		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: takeOver})
+		_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: takeOver})
 		return err
 	}
 	is.NoErr(activate("last", ""))
-	require.ErrorIs(t, activate("none left", ""), license.ErrActivationLimit)
-	is.NoErr(activate("newcomer", license.TakeOverOldest))
-	v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
+	require.ErrorIs(t, activate("none left", ""), api.ErrActivationLimit)
+	is.NoErr(activate("newcomer", api.TakeOverOldest))
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
+	is.Equal(codes(v.Verdict), []api.VerdictCode{api.VerdictNotActivated, api.VerdictActivationLimit})
 
 	f.now = f.now.Add(time.Hour) // all leases have ended
-	v, err = s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
+	v, err = s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictNotActivated})
+	is.Equal(codes(v.Verdict), []api.VerdictCode{api.VerdictNotActivated})
 	is.NoErr(activate("after the leases", ""))
 	require.Less(t, rows.rows, 10)
 }
@@ -90,22 +91,22 @@ func TestMissingCountOfSeats(t *testing.T) {
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
 	}
 	lose()
-	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	is.Equal(codes(f.validate(t, l.Key, "new")), []api.VerdictCode{api.VerdictNotActivated, api.VerdictActivationLimit})
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "new"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	is.NoErr(err) // the refusal has stored the count
 
 	lose()
-	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-0"})
+	_, err = f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-0"})
 	is.NoErr(err)
 	lose()
 	f.activate(t, l.Key, "new")
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "newer"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	is.Equal(f.live(t, l.ID), 3)
 
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	require.ErrorIs(t, err, store.ErrNotFound) // so that an import of the id does not find it
 }
@@ -136,7 +137,7 @@ func TestASeatThatIsFreedBeforeARetry(t *testing.T) {
 	f.activate(t, l.Key, "old")
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
 	s := license.New(changingStore{f.store, func() { is.NoErr(f.release(t, l.Key, "old")) }}, license.Options{})
-	_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+	_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "new"})
 	is.NoErr(err)
 }
 
@@ -146,13 +147,13 @@ func TestNoCountWithoutActivations(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	none, one := int64(0), int64(1)
-	l := f.create(t, seats(0, 60), func(p *license.CreateParams) { p.MaxActivations = &none })
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	l := f.create(t, seats(0, 60), func(p *api.CreateLicenseParams) { p.MaxActivations = &none })
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	require.ErrorIs(t, err, store.ErrNotFound)
 
-	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(one)})
+	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(one)})
 	is.NoErr(err)
 	f.activate(t, l.Key, "pc")
 	f.now = f.now.Add(90 * 24 * time.Hour)
@@ -164,7 +165,7 @@ func TestNoCountWithoutActivations(t *testing.T) {
 	is.NoErr(err)
 	require.Greater(t, len(rows), 0)
 	require.Less(t, len(rows), 50)
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
@@ -188,13 +189,13 @@ func TestManySeatsAreCounted(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		return errors.Join(tx.DeleteEntries(t.Context(), "seats", l.ID), tx.PutActivations(t.Context(), rows...))
 	}))
-	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit}) // with the spent seat
+	is.Equal(codes(f.validate(t, l.Key, "new")), []api.VerdictCode{api.VerdictNotActivated, api.VerdictActivationLimit}) // with the spent seat
 	f.limit(t, l.ID, 7)
-	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated}) // and a seat is free
+	is.Equal(codes(f.validate(t, l.Key, "new")), []api.VerdictCode{api.VerdictNotActivated}) // and a seat is free
 	f.activate(t, l.Key, "new")
 	is.Equal(f.live(t, l.ID), 6)
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "newer"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 }
 
 // TestLoweredLimitIsExactAfterLeases: many leases more than one Update ends have
@@ -211,14 +212,14 @@ func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
 		f.activate(t, l.Key, fmt.Sprint("late-", i))
 	}
 	limit := func(n int64) {
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(n)})
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(n)})
 		is.NoErr(err)
 	}
 	full := func() bool {
 		stranger := len(codes(f.validate(t, l.Key, "stranger"))) == 2
-		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+		_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "new"})
 		is.Equal(err != nil, stranger) // both say the same
-		return errors.Is(err, license.ErrActivationLimit)
+		return errors.Is(err, api.ErrActivationLimit)
 	}
 	limit(10)
 	is.True(full()) // of 260
@@ -227,13 +228,13 @@ func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
 	limit(11)
 	is.True(!full())
 	is.Equal(f.live(t, l.ID), 11)
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "newer"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 
 	old, err := f.store.Activation(t.Context(), l.ID, "old-0")
 	is.NoErr(err)
 	v := f.validate(t, l.Key, "old-0") // which an admission has ended
-	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
+	is.Equal(v.Activation.Status, api.ActivationLeaseEnded)
 	is.True(!old.EndedAt.IsZero())
 	is.Equal(v.Activation.EndedAt, nil) // it was not released or evicted
 }
@@ -264,7 +265,7 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 					f.activate(t, l.Key, fmt.Sprint("pc-", i))
 				}
 				recheck := f.validate(t, l.Key, "pc-0").RecheckAfter
-				lease := license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(3600))}
+				lease := api.UpdateLicenseParams{ID: l.ID, LeaseSeconds: api.To(int64(3600))}
 				if by == "the admission" { // as when the process ends after the update
 					is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 						row, err := tx.License(t.Context(), l.ID)
@@ -274,8 +275,8 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 						return errors.Join(err, tx.UpdateLicense(t.Context(), rec.Row()))
 					}))
 					for range 3 {
-						_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
-						require.ErrorIs(t, err, license.ErrActivationLimit)
+						_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "new"})
+						require.ErrorIs(t, err, api.ErrActivationLimit)
 					}
 				} else {
 					_, err := f.Update(t.Context(), lease)
@@ -315,7 +316,7 @@ func TestShortenedLeaseIsInterrupted(t *testing.T) {
 			return n, len(named)
 		}
 		s := license.New(&haltingStore{Store: f.store, left: updates}, license.Options{Now: func() time.Time { return f.now }})
-		changed, err := s.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(600))})
+		changed, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, LeaseSeconds: api.To(int64(600))})
 		is.NoErr(err)
 		is.Equal(*changed.LeaseSeconds, int64(600))
 		n, entries := left()
@@ -357,9 +358,9 @@ func TestShortenedLeaseOfAHeldSeat(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 3600))
 	ends := *f.activateFile(t, l.Key, "pc").Activation.LeaseEndsAt
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(600))})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, LeaseSeconds: api.To(int64(600))})
 	is.NoErr(err)
-	explained, err := f.Explain(t.Context(), license.ExplainParams{ID: l.ID, Fingerprint: "pc"})
+	explained, err := f.Explain(t.Context(), api.ExplainLicenseParams{ID: l.ID, Fingerprint: "pc"})
 	is.NoErr(err)
 	is.Equal(*explained.Activation.LeaseEndsAt, ends)
 }
@@ -371,7 +372,7 @@ func TestSeatCounts(t *testing.T) {
 	f.activate(t, two.Key, "pc-1")
 	gone := f.activate(t, two.Key, "pc-2")
 	f.activate(t, two.Key, "pc-3")
-	_, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: two.ID, ActivationID: gone.ID})
+	_, err := f.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: two.ID, ActivationID: gone.ID})
 	is.NoErr(err)
 	f.activate(t, leased.Key, "pc-1")
 	f.now = f.now.Add(time.Hour) // the lease has ended
@@ -388,9 +389,9 @@ func TestSeatCounts(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
 	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatCounts(t.Context(), ids)
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatUse(t.Context())
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
 // TestSeatUse adds up more counts than one read returns.
@@ -400,11 +401,11 @@ func TestSeatUse(t *testing.T) {
 	const n = 1_050
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 		for i := range n {
-			l, err := s.Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: []string{"atlas", "beacon"}[i%2], CustomerID: "ada"})
+			l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: []string{"atlas", "beacon"}[i%2], CustomerID: "ada"})
 			if err != nil {
 				return err
 			}
-			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"}); err != nil {
+			if _, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"}); err != nil {
 				return err
 			}
 		}
@@ -424,7 +425,7 @@ func TestSeatCountsAfterMove(t *testing.T) {
 	f.activate(t, few.Key, "pc-1")
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 		for i := range store.MaxLimit + 1 {
-			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: many.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
+			if _, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: many.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
 				return err
 			}
 		}
@@ -452,8 +453,8 @@ func TestSeatUseAfterMove(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	f.activate(t, l.Key, "pc-1")
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
 	use, err := inner.Of(f.Service).SeatUse(t.Context())
 	is.NoErr(err)

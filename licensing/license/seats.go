@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -98,10 +99,10 @@ type seatNumber struct {
 // license without a stored count, as after a move to another store, are read: up to
 // [store.MaxLimit] of them. A license without activations has the zero number or is
 // missing. It takes at most 1,000 IDs. A caller limited to some products gets
-// [ErrProductForbidden].
+// [api.ErrProductForbidden].
 func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]seatNumber, error) {
 	if s.caller.Products != nil {
-		return nil, fmt.Errorf("seat counts: %w", ErrProductForbidden)
+		return nil, fmt.Errorf("seat counts: %w", api.ErrProductForbidden)
 	}
 	counts, err := seatCounts(ctx, s.reader(), ids)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 		if err != nil {
 			return false, err
 		}
-		a.EndedAt, a.EndReason = a.LeaseEndsAt, string(ActivationLeaseEnded)
+		a.EndedAt, a.EndReason = a.LeaseEndsAt, string(api.ActivationLeaseEnded)
 		ended[i] = a.Row()
 		f.count, f.taken, f.recount = f.count-1, f.taken-1, true
 		need--

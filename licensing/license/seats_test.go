@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -32,11 +33,11 @@ func TestExactlyAsManySeats(t *testing.T) {
 			var admitted, refused atomic.Int64
 			for i := range 300 {
 				wg.Go(func() {
-					_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
+					_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
 					switch {
 					case err == nil:
 						admitted.Add(1)
-					case errors.Is(err, license.ErrActivationLimit):
+					case errors.Is(err, api.ErrActivationLimit):
 						refused.Add(1)
 					default:
 						t.Error(err)
@@ -63,7 +64,7 @@ func TestOneSeatForOneFingerprint(t *testing.T) {
 	ids := make([]string, 200)
 	for i := range ids {
 		wg.Go(func() {
-			v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+			v, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 			is.NoErr(err)
 			ids[i] = v.Activation.ID
 		})
@@ -73,7 +74,7 @@ func TestOneSeatForOneFingerprint(t *testing.T) {
 		is.Equal(id, ids[0])
 	}
 	is.Equal(f.live(t, l.ID), 1)
-	is.Equal(f.events(t, l.ID), []string{license.EventLicenseCreated, license.EventActivationCreated})
+	is.Equal(f.events(t, l.ID), []string{api.EventLicenseCreated, api.EventActivationCreated})
 }
 
 // TestSeatsInTurmoil lets hundreds activate, renew, release, lapse and take
@@ -100,17 +101,17 @@ func TestSeatsInTurmoil(t *testing.T) {
 				var err error
 				switch random.IntN(6) {
 				case 0, 1:
-					_, err = s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: pc})
+					_, err = s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: pc})
 				case 2:
-					_, err = s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: pc, TakeOver: license.TakeOverOldest})
+					_, err = s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: pc, TakeOver: api.TakeOverOldest})
 				case 3:
-					_, err = s.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: pc})
+					_, err = s.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: pc})
 				case 4:
-					_, err = s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: pc})
+					_, err = s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: pc})
 				case 5:
 					clock.Add(random.Int64N(4))
 				}
-				if err != nil && !errors.Is(err, license.ErrActivationLimit) && !errors.Is(err, license.ErrNotFound) {
+				if err != nil && !errors.Is(err, api.ErrActivationLimit) && !errors.Is(err, api.ErrNotFound) {
 					t.Error(err)
 				}
 				err = st.View(t.Context(), func(r store.Reader) error {
@@ -140,7 +141,7 @@ func TestSeatsInTurmoil(t *testing.T) {
 	for _, e := range events {
 		data := eventData(t, e)
 		switch e.Type {
-		case license.EventActivationCreated:
+		case api.EventActivationCreated:
 			admissions++
 			certain[data.Activation.ID] = *data.Activation.LeaseEndsAt
 			n := 0
@@ -152,7 +153,7 @@ func TestSeatsInTurmoil(t *testing.T) {
 			if n > limit {
 				t.Fatalf("event %d admits seat %d of %d", e.Seq, n, limit)
 			}
-		case license.EventActivationReleased, license.EventActivationEvicted:
+		case api.EventActivationReleased, api.EventActivationEvicted:
 			delete(certain, data.Activation.ID)
 		}
 	}
@@ -168,12 +169,12 @@ func TestSeatsWhileTheLimitChanges(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
-			is.True(err == nil || errors.Is(err, license.ErrActivationLimit))
+			_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
+			is.True(err == nil || errors.Is(err, api.ErrActivationLimit))
 		})
 	}
 	wg.Go(func() {
-		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(10))})
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(int64(10))})
 		is.NoErr(err)
 	})
 	wg.Wait()
@@ -182,9 +183,9 @@ func TestSeatsWhileTheLimitChanges(t *testing.T) {
 	is.NoErr(err)
 	for _, e := range events {
 		switch e.Type {
-		case license.EventLicenseUpdated:
+		case api.EventLicenseUpdated:
 			limit = 10
-		case license.EventActivationCreated:
+		case api.EventActivationCreated:
 			taken++
 			require.AtMost(t, taken, limit) // at the moment of each admission
 		}

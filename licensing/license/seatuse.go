@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -17,10 +18,10 @@ type seatUse struct {
 
 // SeatUse adds up the seats of the licenses of each product. It reads licenses for up
 // to 250 ms and keeps the sums for up to 20 times as long as that took. A caller
-// limited to some products gets [ErrProductForbidden].
+// limited to some products gets [api.ErrProductForbidden].
 func (s internals) SeatUse(ctx context.Context) (seatUse, error) {
 	if s.caller.Products != nil {
-		return seatUse{}, fmt.Errorf("seats by product: %w", ErrProductForbidden)
+		return seatUse{}, fmt.Errorf("seats by product: %w", api.ErrProductForbidden)
 	}
 	u, err := kept(ctx, s.Service, "seats", s.counts.reading, func() (seatUse, error) { return s.seatUse(ctx) })
 	if err != nil {

@@ -7,74 +7,26 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Options configure a [Service]. The zero value is ready to use.
+// Options are the options of licensing.Options that the rules use, under the same names.
+// That type describes them. The zero value has the defaults.
 type Options struct {
-	// Now returns the current time. Its results are converted to UTC and
-	// truncated to milliseconds. Default: time.Now.
-	Now func() time.Time
-
-	// Logger receives what operators should know and callers do not see.
-	// License keys are never logged. Default: slog.Default().
-	Logger *slog.Logger
-
-	// BeforeCreate runs before a license is created. It may fill in fields of
-	// p (the seats of a plan, an expiry), consult other systems, or refuse. An
-	// [*InvalidError], as returned by [Invalid], is a refusal that the API
-	// client can read; any other error is returned to the caller of Create
-	// wrapped. p is a copy, any part of which BeforeCreate may change; the
-	// result is checked again. Import does not call BeforeCreate.
-	//
-	// It runs outside of any Update, except for a Create inside Atomically or
-	// Once: there it runs in their Update, once for each license and each
-	// attempt, and holds the write lock. All other changes wait for it
-	// meanwhile, and it must not use the store. Of concurrent requests with the
-	// same Idempotency-Key, each may call it. Default: none.
-	BeforeCreate func(ctx context.Context, p *CreateParams) error
-
-	// IdempotencyTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
-	IdempotencyTTL time.Duration
-
-	// KeyHolderSeats lets license key holders list and release all
-	// activations of their license, for programs whose users manage their
-	// own activations. Releasing its own activation, with Deactivate, is
-	// always allowed. Default: operators and API clients only.
-	KeyHolderSeats bool
-
-	// RecheckAfter is the longest [Verdict.RecheckAfter]: how soon programs learn
-	// of a suspension, for example. From a minute to 24 hours. Default: one hour.
-	RecheckAfter time.Duration
-
-	// MaxOffline is how long a license file for a license key holder is valid
-	// at most, if the license does not say. A license with LeaseSeconds that
-	// does not say gets files of at most two leases. Default: 14 days.
-	MaxOffline time.Duration
-
-	// HoldOffline keeps every seat that a license file holds until the file
-	// has expired: its activation cannot be released or evicted before, except
-	// by force. Only then does the number of programs that can run never exceed
-	// the number of seats. Default: license key holders can cause as many spent
-	// seats as the license has seats, and at least three.
-	HoldOffline bool
-
-	// FileIssuer is the iss of license files. Default: none.
-	FileIssuer string
-
-	// MasterKey encrypts stored webhook secrets: at least 32 random bytes.
-	// Without it, secrets are stored in plain text. A key that is set later
-	// encrypts new secrets only. Default: none.
-	MasterKey []byte
-
-	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted. Without
-	// them, such secrets cannot be read, and nothing is sent to their
-	// webhooks until each secret is rotated. Default: none.
+	Now                func() time.Time
+	Logger             *slog.Logger
+	BeforeCreate       func(ctx context.Context, p *api.CreateLicenseParams) error
+	IdempotencyTTL     time.Duration
+	KeyHolderSeats     bool
+	RecheckAfter       time.Duration
+	MaxOffline         time.Duration
+	HoldOffline        bool
+	FileIssuer         string
+	MasterKey          []byte
 	PreviousMasterKeys [][]byte
-
-	// Events configure the event feed.
-	Events EventOptions
+	Events             EventOptions
 }
 
 // EventOptions configure the event feed.
@@ -124,7 +76,7 @@ type hooks struct {
 
 	// observed runs after a Validate or an Activate that joined no Update, with its
 	// verdict; of Activate, only after a refusal.
-	observed func(ctx context.Context, v Verdict, c RefusedCall)
+	observed func(ctx context.Context, v api.Verdict, c api.RefusedCall)
 
 	// customerChanged runs in each Update that gives a license another customer, or
 	// another ID of the same one, after the license is written.
@@ -176,7 +128,7 @@ type Caller struct {
 	Address string
 	// Products limits the licenses that exist for the caller: nil means all
 	// products, otherwise only those listed. A license of any other product
-	// is [ErrNotFound], is missing from lists, and cannot be created.
+	// is [api.ErrNotFound], is missing from lists, and cannot be created.
 	Products []string
 	// MaskKeys hides license keys from the caller: of each key, only the last
 	// four characters are returned, a search finds a license by its whole key

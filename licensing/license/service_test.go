@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -39,12 +40,12 @@ func newFixture(t *testing.T, opts ...func(*license.Options)) *fixture {
 }
 
 // plain are the three fields that every license has.
-func plain() license.CreateParams {
-	return license.CreateParams{Name: "Ada's license", ProductID: "prod_editor", CustomerID: "cus_ada"}
+func plain() api.CreateLicenseParams {
+	return api.CreateLicenseParams{Name: "Ada's license", ProductID: "prod_editor", CustomerID: "cus_ada"}
 }
 
 // create adds a license with the plain fields, changed by edits.
-func (f *fixture) create(t *testing.T, edits ...func(*license.CreateParams)) license.License {
+func (f *fixture) create(t *testing.T, edits ...func(*api.CreateLicenseParams)) api.License {
 	t.Helper()
 	p := plain()
 	for _, edit := range edits {
@@ -72,7 +73,7 @@ func (f *fixture) events(t *testing.T, subject string) []string {
 }
 
 // lastEvent returns the newest event and its data.
-func (f *fixture) lastEvent(t *testing.T) (store.Event, license.EventData) {
+func (f *fixture) lastEvent(t *testing.T) (store.Event, api.EventData) {
 	t.Helper()
 	events, err := f.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 	if err != nil || len(events) == 0 {
@@ -82,7 +83,7 @@ func (f *fixture) lastEvent(t *testing.T) (store.Event, license.EventData) {
 }
 
 // eventData returns what an event tells.
-func eventData(t *testing.T, e store.Event) (data license.EventData) {
+func eventData(t *testing.T, e store.Event) (data api.EventData) {
 	t.Helper()
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		t.Fatal(err)

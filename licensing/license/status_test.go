@@ -6,25 +6,25 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 func TestStatusFollowsTheClock(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) {
+	l := f.create(t, func(p *api.CreateLicenseParams) {
 		p.StartsAt, p.ExpiresAt, p.GraceSeconds = ptr(start.Add(time.Hour)), ptr(start.Add(2*time.Hour)), 600
 	})
 	for _, step := range []struct {
 		after time.Duration
-		want  license.Status
+		want  api.LicenseStatus
 	}{
-		{0, license.StatusScheduled},
-		{time.Hour - time.Millisecond, license.StatusScheduled},
-		{time.Hour, license.StatusActive},
-		{2*time.Hour - time.Millisecond, license.StatusActive},
-		{2 * time.Hour, license.StatusExpired}, // active while now is before expires_at
-		{1000 * time.Hour, license.StatusExpired},
+		{0, api.LicenseScheduled},
+		{time.Hour - time.Millisecond, api.LicenseScheduled},
+		{time.Hour, api.LicenseActive},
+		{2*time.Hour - time.Millisecond, api.LicenseActive},
+		{2 * time.Hour, api.LicenseExpired}, // active while now is before expires_at
+		{1000 * time.Hour, api.LicenseExpired},
 	} {
 		f.now = start.Add(step.after)
 		read, err := f.Get(t.Context(), l.ID)
@@ -34,22 +34,22 @@ func TestStatusFollowsTheClock(t *testing.T) {
 	}
 }
 
-var statuses = []license.Status{license.StatusRevoked, license.StatusSuspended, license.StatusExpired, license.StatusScheduled, license.StatusActive}
+var statuses = []api.LicenseStatus{api.LicenseRevoked, api.LicenseSuspended, api.LicenseExpired, api.LicenseScheduled, api.LicenseActive}
 
 func TestParseVersion(t *testing.T) {
 	is := is.New(t)
 	for _, status := range statuses {
-		v := license.Version{Revision: 12, Status: status}
-		read, ok := license.ParseVersion(v.String())
+		v := api.Version{Revision: 12, Status: status}
+		read, ok := api.ParseVersion(v.String())
 		is.True(ok)
 		is.Equal(read, v)
 	}
-	plan, ok := license.ParseVersion("3")
+	plan, ok := api.ParseVersion("3")
 	is.True(ok)
-	is.Equal(plan, license.Version{Revision: 3})
+	is.Equal(plan, api.Version{Revision: 3})
 	for _, text := range []string{"", "3.", "03", "0", ".active", "03.active", "+3.active", "3.ended", "0.active", "-1.active", "3.active ", "99999999999999999999.active"} {
-		v, ok := license.ParseVersion(text)
+		v, ok := api.ParseVersion(text)
 		is.True(!ok) // not a version
-		is.Equal(v, license.Version{})
+		is.Equal(v, api.Version{})
 	}
 }

@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
@@ -51,12 +52,12 @@ func traces() []trace {
 		{
 			name: "events about a license", erased: (*erasure).blankEvents,
 			events: []string{
-				EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
-				EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
-				EventActivationCreated, EventActivationReleased, EventActivationEvicted, EventFileIssued, EventFilesVoided, EventTrialAllowed,
+				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
+				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired,
+				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
 			},
 		},
-		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{EventLicenseUpdated, EventLicenseTransferred}},
+		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
 	}
 }
 

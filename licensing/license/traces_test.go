@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -87,38 +88,38 @@ var ofPerson = []string{"zaphod", "203.0.113.42"}
 // live lets Zaphod, whose ID is corrected twice, have licenses that do everything a
 // license can do, with the types of events that a customer causes. One of them goes to
 // Trillian, and one comes from her. It returns these two.
-func live(t *testing.T, st store.Store, s *seller) (gone, got license.License) {
+func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
-	buy := func(reference, customer string) license.License {
+	buy := func(reference, customer string) api.License {
 		s.tell(t, reference, event{
-			At: onDay(0), CustomerID: customer, PlanID: "basic", State: "active", Until: license.To(onDay(390)),
+			At: onDay(0), CustomerID: customer, PlanID: "basic", State: "active", Until: api.To(onDay(390)),
 			Name: customer + " the First", Metadata: map[string]*string{"mail": ptr(customer + "@example.com")},
 		})
 		s.tell(t, reference, event{At: onDay(1), State: "paused", Reason: customer + " did not pay"})
 		s.tell(t, reference, event{At: onDay(2), State: "active"})
-		return *s.tell(t, reference, event{At: onDay(3), Quantity: ptr[int64](3), Until: license.To(onDay(400))}).License
+		return *s.tell(t, reference, event{At: onDay(3), Quantity: ptr[int64](3), Until: api.To(onDay(400))}).License
 	}
-	use := func(l license.License, who string) {
+	use := func(l api.License, who string) {
 		at := s.Service.As(license.Caller{Address: map[string]string{"zaphod": "203.0.113.42"}[who]})
 		for i := range 7 { // one more than there are seats
-			p := license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint(who, "-pc-", i), Name: who, File: days14}
+			p := api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint(who, "-pc-", i), Name: who, File: days14}
 			if _, err := at.Activate(ctx, p); i < 6 {
 				is.NoErr(err)
 			}
 		}
-		_, err := s.Deactivate(ctx, license.DeactivateParams{Key: l.Key, Fingerprint: who + "-pc-0"})
+		_, err := s.Deactivate(ctx, api.DeactivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-0"})
 		is.NoErr(err)
-		_, err = at.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: who + "-pc-8", TakeOver: license.TakeOverOldest})
+		_, err = at.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-8", TakeOver: api.TakeOverOldest})
 		is.NoErr(err)
-		_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: who + "-pc-9", TakeOver: license.TakeOverOldest})
+		_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-9", TakeOver: api.TakeOverOldest})
 		is.NoErr(err)
-		_, err = at.Validate(ctx, license.ValidateParams{Key: l.Key, ProductID: who + "-asked"})
+		_, err = at.Validate(ctx, api.ValidateKeyParams{Key: l.Key, ProductID: who + "-asked"})
 		is.NoErr(err)
-		_, err = s.VoidFiles(ctx, license.MoveParams{ID: l.ID, Reason: who + " lost it"})
+		_, err = s.VoidFiles(ctx, api.MoveLicenseParams{ID: l.ID, Reason: who + " lost it"})
 		is.NoErr(err)
-		_, err = s.Rekey(ctx, license.RekeyParams{ID: l.ID, Reason: who + " lost it"})
+		_, err = s.Rekey(ctx, api.RekeyLicenseParams{ID: l.ID, Reason: who + " lost it"})
 		is.NoErr(err)
 	}
 	notify := func(now float64) {
@@ -130,42 +131,42 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got license.License) {
 		}
 	}
 	notify(40)
-	trial, err := s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "zaphod-typo", Subjects: []string{"mail:zaphod@example.com"}})
+	trial, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod-typo", Subjects: []string{"mail:zaphod@example.com"}})
 	is.NoErr(err)
 	first := buy("shop:1", "zaphod-typo")
 	for _, id := range []string{trial.License.ID, first.ID} {
 		for _, to := range []string{"zaphod-2", "zaphod"} {
-			_, err := s.Update(ctx, license.UpdateParams{ID: id, CustomerID: &to})
+			_, err := s.Update(ctx, api.UpdateLicenseParams{ID: id, CustomerID: &to})
 			is.NoErr(err)
 		}
 	}
 	use(first, "zaphod")
 	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
-	_, err = s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
+	_, err = s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
 	is.NoErr(err)
 	gone = buy("shop:2", "zaphod")
 	use(gone, "zaphod")
 	is.NoErr(s.StoreUsage(ctx))
-	gone, err = s.Transfer(ctx, license.TransferParams{ID: gone.ID, CustomerID: "trillian", Reason: "zaphod gave it away"})
+	gone, err = s.Transfer(ctx, api.TransferLicenseParams{ID: gone.ID, CustomerID: "trillian", Reason: "zaphod gave it away"})
 	is.NoErr(err)
 	got = buy("shop:3", "trillian")
 	use(got, "trillian")
-	got, err = s.Transfer(ctx, license.TransferParams{ID: got.ID, CustomerID: "zaphod", Name: "Zaphod", Metadata: map[string]string{"mail": "zaphod@example.com"}})
+	got, err = s.Transfer(ctx, api.TransferLicenseParams{ID: got.ID, CustomerID: "zaphod", Name: "Zaphod", Metadata: map[string]string{"mail": "zaphod@example.com"}})
 	is.NoErr(err)
 	use(got, "zaphod")
 	s.tell(t, "shop:4", event{At: onDay(0), CustomerID: "zaphod", Name: "Zaphod", PlanID: "nothing", State: "active"}) // waits
-	for _, l := range []license.License{first, got} {
-		_, err = s.Suspend(ctx, license.MoveParams{ID: l.ID, Reason: "zaphod is president"})
+	for _, l := range []api.License{first, got} {
+		_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "zaphod is president"})
 		is.NoErr(err)
-		_, err = s.Reinstate(ctx, license.MoveParams{ID: l.ID})
+		_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
 		is.NoErr(err)
 	}
-	_, err = s.Validate(ctx, license.ValidateParams{Key: gone.Key, CustomerID: "zaphod"})
+	_, err = s.Validate(ctx, api.ValidateKeyParams{Key: gone.Key, CustomerID: "zaphod"})
 	is.NoErr(err)
 	revoked := buy("shop:5", "zaphod")
-	_, err = s.Revoke(ctx, license.MoveParams{ID: revoked.ID, Reason: "zaphod"})
+	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.ID, Reason: "zaphod"})
 	is.NoErr(err)
-	is.NoErr(s.Delete(ctx, license.DeleteParams{ID: buy("shop:6", "zaphod").ID}))
+	is.NoErr(s.Delete(ctx, api.DeleteLicenseParams{ID: buy("shop:6", "zaphod").ID}))
 	is.NoErr(s.StoreUsage(ctx))
 	notify(395)
 	notify(401)
@@ -194,8 +195,8 @@ func TestErasureStopped(t *testing.T) {
 			t.Fatalf("stopped after %d Updates:\n%s", n, strings.Join(left, ""))
 		}
 		is.Equal(s.mustGet(t, gone.ID), before)
-		f := s.tell(t, "shop:2", event{At: onDay(402), CustomerID: "zaphod", State: "active", Until: license.To(onDay(800))})
-		is.Equal(f.Result, license.FulfillTransferred)
+		f := s.tell(t, "shop:2", event{At: onDay(402), CustomerID: "zaphod", State: "active", Until: api.To(onDay(800))})
+		is.Equal(f.Result, api.FulfillTransferred)
 		is.Equal(*s.mustGet(t, gone.ID).ExpiresAt, onDay(800))
 		if finished {
 			is.True(n > 5)
@@ -212,7 +213,7 @@ func TestTraces(t *testing.T) {
 		"cursor", "dead_letter", "lease", "license_deleted", "long_leases", "plan", "purged", "revocation_list", "signing_key", "usage", "watermark", "webhook", "webhook_lane", "webhook_left",
 		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
 
-		license.EventPlanCreated, license.EventPlanUpdated, license.EventPlanDeleted, license.EventCustomerErased, license.EventLicensesExported,
+		api.EventPlanCreated, api.EventPlanUpdated, api.EventPlanDeleted, api.EventCustomerErased, api.EventLicensesExported,
 	}
 	known := func(name string) bool {
 		return slices.Contains(impersonal, name) || slices.Contains(license.TracedKinds(), name) || slices.Contains(license.TracedEvents(), name)
@@ -236,7 +237,7 @@ func TestTraces(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, name := range license.EventTypes() {
+		for _, name := range api.EventTypes() {
 			if family, _, _ := strings.Cut(name, "."); !known(name) && !slices.Contains([]string{"webhook", "signing_key", "client", "operator"}, family) {
 				t.Errorf("event type %q", name)
 			}

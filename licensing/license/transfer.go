@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -29,15 +30,15 @@ import (
 // finishes a transfer that was interrupted. If the license is revoked, deleted or gets
 // another customer between two Updates, the error says so. Inside Atomically or Once
 // there is only their one Update, however many activations there are.
-func (s *Service) Transfer(ctx context.Context, p TransferParams) (License, error) {
-	t := transfer{TransferParams: p}
+func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (api.License, error) {
+	t := transfer{TransferLicenseParams: p}
 	if err := t.check(); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	for {
 		l, more, err := s.transfer(ctx, &t, true)
 		if err != nil {
-			return License{}, fmt.Errorf("transfer license: %w", err)
+			return api.License{}, fmt.Errorf("transfer license: %w", err)
 		}
 		if !more {
 			return s.shown(l), nil
@@ -47,8 +48,8 @@ func (s *Service) Transfer(ctx context.Context, p TransferParams) (License, erro
 
 // TransferInParts returns the parts of Transfer for [internals.OncePrepared]: the first
 // does all Updates but the last.
-func (s internals) TransferInParts(ctx context.Context, p TransferParams) (prepare func() error, change func(*Service) (License, error)) {
-	t := transfer{TransferParams: p}
+func (s internals) TransferInParts(ctx context.Context, p api.TransferLicenseParams) (prepare func() error, change func(*Service) (api.License, error)) {
+	t := transfer{TransferLicenseParams: p}
 	prepare = func() error {
 		if err := t.check(); err != nil {
 			return err
@@ -66,14 +67,14 @@ func (s internals) TransferInParts(ctx context.Context, p TransferParams) (prepa
 			}
 		}
 	}
-	return prepare, func(in *Service) (License, error) {
+	return prepare, func(in *Service) (api.License, error) {
 		last := t // the Update may be undone
 		l, more, err := in.transfer(ctx, &last, true)
 		if err == nil && more {
 			err = errUnprepared
 		}
 		if err != nil {
-			return License{}, fmt.Errorf("transfer license: %w", err)
+			return api.License{}, fmt.Errorf("transfer license: %w", err)
 		}
 		return in.shown(l), nil
 	}
@@ -81,14 +82,14 @@ func (s internals) TransferInParts(ctx context.Context, p TransferParams) (prepa
 
 // A transfer is a call of Transfer.
 type transfer struct {
-	TransferParams
+	api.TransferLicenseParams
 	from string // the customer, once the first Update has deleted activations
 }
 
 // check checks t and normalizes it as stored.
-func (t *transfer) check() error { return invalidFields(checkTransfer(&t.TransferParams)) }
+func (t *transfer) check() error { return invalidFields(checkTransfer(&t.TransferLicenseParams)) }
 
-func checkTransfer(p *TransferParams) []FieldError {
+func checkTransfer(p *api.TransferLicenseParams) []api.FieldError {
 	broken := checkTags(p)
 	metadata, wrong := checkMetadata(p.Metadata)
 	p.Metadata = metadata
@@ -98,7 +99,7 @@ func checkTransfer(p *TransferParams) []FieldError {
 // transfer does one Update of a transfer. If the license has more activations than a
 // batch, it only deletes a batch, and more is true. Otherwise it moves the license if
 // move is set.
-func (s *Service) transfer(ctx context.Context, t *transfer, move bool) (moved License, more bool, err error) {
+func (s *Service) transfer(ctx context.Context, t *transfer, move bool) (moved api.License, more bool, err error) {
 	from := t.from
 	err = s.write(ctx, func(tx *transaction) error {
 		more = false
@@ -118,7 +119,7 @@ func (s *Service) transfer(ctx context.Context, t *transfer, move bool) (moved L
 			return err
 		}
 		if !more {
-			moved, err = s.moveTo(ctx, tx, rec, before, t.TransferParams)
+			moved, err = s.moveTo(ctx, tx, rec, before, t.TransferLicenseParams)
 			return err
 		}
 		from = rec.CustomerID
@@ -139,25 +140,25 @@ func activationsLeft(ctx context.Context, r store.Reader, id string) ([]store.Ac
 }
 
 // refusal returns why a license cannot be transferred now; nil: it can.
-func (t *transfer) refusal(l License) error {
+func (t *transfer) refusal(l api.License) error {
 	if t.from == "" {
 		if err := checkVersion(l.Version(), t.IfMatch); err != nil {
 			return err
 		}
 	}
 	switch {
-	case l.Status == StatusRevoked:
-		return &MoveError{Move: "transfer", From: StatusRevoked, To: StatusRevoked}
+	case l.Status == api.LicenseRevoked:
+		return &api.MoveError{Move: "transfer", From: api.LicenseRevoked, To: api.LicenseRevoked}
 	case l.CustomerID == t.CustomerID:
-		return Invalid("customer_id", CodeTaken, "is the customer of the license")
+		return api.Invalid("customer_id", api.FieldTaken, "is the customer of the license")
 	case t.from != "" && l.CustomerID != t.from:
-		return &StaleError{Current: l.Version()}
+		return &api.StaleError{Current: l.Version()}
 	}
 	return nil
 }
 
 // moveTo writes the license of the new customer.
-func (s *Service) moveTo(ctx context.Context, tx *transaction, rec record.License, before License, p TransferParams) (License, error) {
+func (s *Service) moveTo(ctx context.Context, tx *transaction, rec record.License, before api.License, p api.TransferLicenseParams) (api.License, error) {
 	fields := paramsOf(before)
 	fields.CustomerID, fields.Name, fields.Metadata = p.CustomerID, cmp.Or(p.Name, p.CustomerID), p.Metadata
 	next := rec
@@ -167,10 +168,10 @@ func (s *Service) moveTo(ctx context.Context, tx *transaction, rec record.Licens
 	writeFields(fields, &next)
 	next.StateReason, next.Generation = "", generation(rec)+1
 	next.CustomerSince = next.Generation
-	data := EventData{Reason: p.Reason, Changes: map[string]FieldChange{
+	data := api.EventData{Reason: p.Reason, Changes: map[string]api.FieldChange{
 		"customer_id": {From: before.CustomerID, To: p.CustomerID},
 		"generation":  {From: before.Generation, To: next.Generation},
 	}}
-	after, _, err := s.replace(ctx, tx, rec, before, next, EventLicenseTransferred, data)
+	after, _, err := s.replace(ctx, tx, rec, before, next, api.EventLicenseTransferred, data)
 	return after, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -21,18 +22,18 @@ import (
 func TestTransferLeavesNothing(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, func(p *license.CreateParams) { p.MaxActivations = ptr[int64](1) })
-	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "former"})
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.MaxActivations = ptr[int64](1) })
+	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "former"})
 	is.NoErr(err)
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "The card of Ada was declined"})
+	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The card of Ada was declined"})
 	is.NoErr(err)
-	moved, err := f.Transfer(t.Context(), license.TransferParams{ID: l.ID, CustomerID: "cus_next", KeepKey: true})
+	moved, err := f.Transfer(t.Context(), api.TransferLicenseParams{ID: l.ID, CustomerID: "cus_next", KeepKey: true})
 	is.NoErr(err)
 	is.Equal(moved.Generation, l.Generation+1)
 	is.Equal(moved.StatusReason, "")
-	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	_, err = f.Activate(t.Context(), license.ActivateParams{Key: moved.Key, Fingerprint: "next"})
+	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: moved.Key, Fingerprint: "next"})
 	is.NoErr(err)
 }
 
@@ -41,7 +42,7 @@ func TestTransferLeavesNothing(t *testing.T) {
 // activates again. A repeated call finishes it. So does one with an Idempotency-Key.
 func TestTransferStopped(t *testing.T) {
 	const machines = 2*100 + 1 // three Updates
-	once := func(f *fixture, p license.TransferParams) (l license.License, err error) {
+	once := func(f *fixture, p api.TransferLicenseParams) (l api.License, err error) {
 		prepare, move := inner.Of(f.Service).TransferInParts(t.Context(), p)
 		_, _, err = inner.Of(f.Service).OncePrepared(t.Context(), "key", "print", prepare, func(in *license.Service) (_ []byte, err error) {
 			l, err = move(in)
@@ -49,8 +50,8 @@ func TestTransferStopped(t *testing.T) {
 		})
 		return l, err
 	}
-	plainly := func(f *fixture, p license.TransferParams) (license.License, error) { return f.Transfer(t.Context(), p) }
-	for name, transfer := range map[string]func(*fixture, license.TransferParams) (license.License, error){"plain": plainly, "once": once} {
+	plainly := func(f *fixture, p api.TransferLicenseParams) (api.License, error) { return f.Transfer(t.Context(), p) }
+	for name, transfer := range map[string]func(*fixture, api.TransferLicenseParams) (api.License, error){"plain": plainly, "once": once} {
 		for _, exact := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " exact ", exact), func(t *testing.T) {
 				for n := 0; ; n++ {
@@ -58,16 +59,16 @@ func TestTransferStopped(t *testing.T) {
 					st := &haltingStore{Store: memory.New(), left: unhalted}
 					f := &fixture{store: st, now: start}
 					f.Service = license.New(st, license.Options{HoldOffline: exact, Now: func() time.Time { return f.now }})
-					l := f.create(t, func(p *license.CreateParams) { p.MaxActivations = ptr[int64](machines) })
+					l := f.create(t, func(p *api.CreateLicenseParams) { p.MaxActivations = ptr[int64](machines) })
 					is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 						for i := range machines {
-							if _, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i), File: days14}); err != nil {
+							if _, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i), File: days14}); err != nil {
 								return err
 							}
 						}
 						return nil
 					}))
-					p := license.TransferParams{ID: l.ID, CustomerID: "cus_next", IfMatch: []license.Version{l.Version()}}
+					p := api.TransferLicenseParams{ID: l.ID, CustomerID: "cus_next", IfMatch: []api.Version{l.Version()}}
 					st.left = n
 					moved, err := transfer(f, p)
 					st.left = unhalted
@@ -80,16 +81,16 @@ func TestTransferStopped(t *testing.T) {
 					require.ErrorIs(t, err, errHalted)
 					is.Equal(f.live(t, l.ID), machines-100*n)
 					if exact {
-						_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-new"})
-						require.ErrorIs(t, err, license.ErrActivationLimit)
+						_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-new"})
+						require.ErrorIs(t, err, api.ErrActivationLimit)
 					}
 					is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 						for i := range machines {
-							v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
+							v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
 							if err != nil || v.Valid {
 								continue
 							}
-							if _, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
+							if _, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
 								return fmt.Errorf("stopped after %d Updates: pc-%d: %w", n, i, err)
 							}
 						}
@@ -111,7 +112,7 @@ func TestTransferStopped(t *testing.T) {
 type sale struct {
 	*seller
 	st *haltingStore
-	l  license.License // as Ada had it
+	l  api.License // as Ada had it
 }
 
 // sell sells a license with one seat to Ada, who activates it and is refused a second
@@ -126,18 +127,18 @@ func sell(t *testing.T, exact bool) *sale {
 	return s
 }
 
-func (s *sale) transfer(t *testing.T, to string) license.License {
+func (s *sale) transfer(t *testing.T, to string) api.License {
 	t.Helper()
-	l, err := s.Transfer(t.Context(), license.TransferParams{ID: s.l.ID, CustomerID: to, Name: to + "'s", KeepKey: true})
+	l, err := s.Transfer(t.Context(), api.TransferLicenseParams{ID: s.l.ID, CustomerID: to, Name: to + "'s", KeepKey: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func (s *sale) correct(t *testing.T, to string) license.License {
+func (s *sale) correct(t *testing.T, to string) api.License {
 	t.Helper()
-	l, err := s.Update(t.Context(), license.UpdateParams{ID: s.l.ID, CustomerID: &to})
+	l, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: s.l.ID, CustomerID: &to})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,19 +154,19 @@ func (s *sale) erase(t *testing.T, customer string) {
 
 // activate activates a fingerprint, with a file that holds its seat.
 func (s *sale) activate(t *testing.T, fingerprint string) error {
-	_, err := s.As(license.Caller{Address: "203.0.113.42"}).Activate(t.Context(), license.ActivateParams{Key: s.l.Key, Fingerprint: fingerprint, File: days14})
+	_, err := s.As(license.Caller{Address: "203.0.113.42"}).Activate(t.Context(), api.ActivateKeyParams{Key: s.l.Key, Fingerprint: fingerprint, File: days14})
 	return err
 }
 
 func (s *sale) release(t *testing.T, fingerprint string) error {
-	_, err := s.Deactivate(t.Context(), license.DeactivateParams{Key: s.l.Key, Fingerprint: fingerprint})
+	_, err := s.Deactivate(t.Context(), api.DeactivateKeyParams{Key: s.l.Key, Fingerprint: fingerprint})
 	return err
 }
 
 // refusals returns how many refusals of the license are stored or wait in memory.
 func (s *sale) refusals(t *testing.T) (n int64) {
 	t.Helper()
-	page, err := s.Refusals(t.Context(), license.RefusalsParams{ID: s.l.ID})
+	page, err := s.Refusals(t.Context(), api.ListRefusalsParams{ID: s.l.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +192,11 @@ func TestDepartures(t *testing.T) {
 			is.NoErr(s.store.Update(t.Context(), func(tx store.Tx) error {
 				return tx.PutEntries(t.Context(), store.Entry{Kind: "seats", Key: s.l.ID, Data: []byte("1"), Move: store.Derived})
 			}))
-			_, err := s.Activate(t.Context(), license.ActivateParams{Key: s.l.Key, Fingerprint: "pc", TakeOver: license.TakeOverOldest})
-			require.ErrorIs(t, err, license.ErrActivationLimit)
+			_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: s.l.Key, Fingerprint: "pc", TakeOver: api.TakeOverOldest})
+			require.ErrorIs(t, err, api.ErrActivationLimit)
 		},
 		"only the first Update can refuse the version": func(t *testing.T, is *is.I, s *sale) {
-			l, err := s.Update(t.Context(), license.UpdateParams{ID: s.l.ID, MaxActivations: license.To[int64](150)})
+			l, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: s.l.ID, MaxActivations: api.To[int64](150)})
 			is.NoErr(err)
 			for i := range 150 {
 				is.NoErr(s.activate(t, fmt.Sprint("pc-", i)))
@@ -203,14 +204,14 @@ func TestDepartures(t *testing.T) {
 			updates := 0
 			s.st.before = func() {
 				if updates++; updates == 2 {
-					_, err := s.Update(t.Context(), license.UpdateParams{ID: l.ID, GraceSeconds: ptr[int64](7)})
+					_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, GraceSeconds: ptr[int64](7)})
 					is.NoErr(err)
 				}
 			}
-			_, err = s.Transfer(t.Context(), license.TransferParams{ID: l.ID, CustomerID: "cus_bob", IfMatch: []license.Version{{Revision: 1}}})
-			require.ErrorIs(t, err, license.ErrStale)
+			_, err = s.Transfer(t.Context(), api.TransferLicenseParams{ID: l.ID, CustomerID: "cus_bob", IfMatch: []api.Version{{Revision: 1}}})
+			require.ErrorIs(t, err, api.ErrStale)
 			updates = 0
-			moved, err := s.Transfer(t.Context(), license.TransferParams{ID: l.ID, CustomerID: "cus_bob", IfMatch: []license.Version{l.Version()}})
+			moved, err := s.Transfer(t.Context(), api.TransferLicenseParams{ID: l.ID, CustomerID: "cus_bob", IfMatch: []api.Version{l.Version()}})
 			is.NoErr(err)
 			is.Equal([]any{moved.CustomerID, moved.GraceSeconds}, []any{"cus_bob", int64(7)})
 		},
@@ -242,7 +243,7 @@ func TestDepartures(t *testing.T) {
 			is.Equal(s.refusals(t), int64(1))
 		},
 		"erasing the former customer blanks the transfer": func(t *testing.T, is *is.I, s *sale) {
-			_, err := s.Transfer(t.Context(), license.TransferParams{ID: s.l.ID, CustomerID: "cus_bob", Reason: "Ada Lovelace asked"})
+			_, err := s.Transfer(t.Context(), api.TransferLicenseParams{ID: s.l.ID, CustomerID: "cus_bob", Reason: "Ada Lovelace asked"})
 			is.NoErr(err)
 			s.erase(t, "cus_ada")
 			s.nothing(t, "cus_ada", "lovelace", "ada@example.com")
@@ -253,20 +254,20 @@ func TestDepartures(t *testing.T) {
 			s.tell(t, "shop:1", event{At: onDay(2), State: "paused", CustomerID: "cus_bob", Reason: "Babbage did not pay"})
 			s.erase(t, "cus_bob")
 			s.nothing(t, "cus_bob", "babbage", "bob@example.com")
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(3), CustomerID: "cus_ada"}).Result, license.FulfillDeleted)
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(3), CustomerID: "cus_ada"}).Result, api.FulfillDeleted)
 		},
 		"a purchase keeps working after its payer was erased": func(t *testing.T, is *is.I, s *sale) {
 			s.transfer(t, "cus_bob")
 			s.erase(t, "cus_ada")
 			for _, e := range []event{
-				{At: onDay(1), CustomerID: "cus_ada", Until: license.To(onDay(500)), State: "active"},
+				{At: onDay(1), CustomerID: "cus_ada", Until: api.To(onDay(500)), State: "active"},
 				{At: onDay(2), CustomerID: "cus_ada", State: "paused"},
 				{At: onDay(3), Quantity: ptr[int64](3), State: "active"},
 			} {
-				is.Equal(s.tell(t, "shop:1", e).Result, license.FulfillTransferred)
+				is.Equal(s.tell(t, "shop:1", e).Result, api.FulfillTransferred)
 			}
 			l := s.mustGet(t, s.l.ID)
-			is.Equal([]any{l.CustomerID, l.Status, *l.ExpiresAt, *l.MaxActivations}, []any{"cus_bob", license.StatusActive, onDay(500), int64(3)})
+			is.Equal([]any{l.CustomerID, l.Status, *l.ExpiresAt, *l.MaxActivations}, []any{"cus_bob", api.LicenseActive, onDay(500), int64(3)})
 		},
 		"events of the former customer, or of none, say nothing of a person": func(t *testing.T, is *is.I, s *sale) {
 			moved := s.transfer(t, "cus_bob")
@@ -274,19 +275,19 @@ func TestDepartures(t *testing.T) {
 				f := s.tell(t, "shop:1", event{
 					At: onDay(5), CustomerID: customer, State: "paused", Name: "Ada Byron", Reason: "Byron did not pay", Metadata: map[string]*string{"mail": ptr("byron@example.com")},
 				})
-				is.Equal([]any{f.Result, f.License == nil, f.CustomerID, len(f.Fields)}, []any{license.FulfillTransferred, true, "", 0})
+				is.Equal([]any{f.Result, f.License == nil, f.CustomerID, len(f.Fields)}, []any{api.FulfillTransferred, true, "", 0})
 			}
 			l := s.mustGet(t, s.l.ID)
-			is.Equal([]any{l.Status, l.Name, l.StatusReason, len(l.Metadata)}, []any{license.StatusSuspended, moved.Name, "", 0})
+			is.Equal([]any{l.Status, l.Name, l.StatusReason, len(l.Metadata)}, []any{api.LicenseSuspended, moved.Name, "", 0})
 			s.nothing(t, "byron")
 			f := s.tell(t, "shop:1", event{At: onDay(6), CustomerID: "cus_bob", State: "active", Name: "Bob"})
-			is.Equal([]any{f.Result, f.License.Name, f.License.Status}, []any{license.FulfillChanged, "Bob", license.StatusActive})
+			is.Equal([]any{f.Result, f.License.Name, f.License.Status}, []any{api.FulfillChanged, "Bob", api.LicenseActive})
 			back := s.transfer(t, "cus_ada")
 			f = s.tell(t, "shop:1", event{At: onDay(7), CustomerID: "cus_ada", Name: "Ada"})
-			is.Equal([]any{f.Result, f.License.ID, f.License.Name}, []any{license.FulfillChanged, back.ID, "Ada"})
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(8), CustomerID: "cus_bob"}).Result, license.FulfillTransferred)
+			is.Equal([]any{f.Result, f.License.ID, f.License.Name}, []any{api.FulfillChanged, back.ID, "Ada"})
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(8), CustomerID: "cus_bob"}).Result, api.FulfillTransferred)
 			_, err := s.Fulfill(t.Context(), event{Reference: "shop:1", At: onDay(9), CustomerID: "cus_eve"})
-			require.ErrorIs(t, err, license.ErrReferenceTaken)
+			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"the former customer does not get the license by its reference": func(t *testing.T, is *is.I, s *sale) {
 			ensure := event{At: onDay(0), CustomerID: "ada", PlanID: "basic", State: "active"}
@@ -296,15 +297,15 @@ func TestDepartures(t *testing.T) {
 			is.True(s.tell(t, "user:ada:2", ensure).License.ID != s.l.ID)
 		},
 		"a key does not tell the reference": func(t *testing.T, is *is.I, s *sale) {
-			v, err := s.Validate(t.Context(), license.ValidateParams{Key: s.l.Key})
+			v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: s.l.Key})
 			is.NoErr(err)
 			is.Equal([]any{v.License.Reference, v.License.PlanID}, []any{"", "other"})
 			is.NoErr(s.activate(t, "pc-1"))
-			_, err = s.Activate(t.Context(), license.ActivateParams{Key: s.l.Key, Fingerprint: "pc-2"})
-			var denied *license.DeniedError
+			_, err = s.Activate(t.Context(), api.ActivateKeyParams{Key: s.l.Key, Fingerprint: "pc-2"})
+			var denied *api.DeniedError
 			require.ErrorAs(t, err, &denied)
 			is.Equal(denied.Verdict.License.Reference, "")
-			page, err := s.Events(t.Context(), license.EventsParams{Subject: s.l.ID})
+			page, err := s.Events(t.Context(), api.ListEventsParams{Subject: s.l.ID})
 			is.NoErr(err)
 			for _, e := range page.Data {
 				data, err := e.Decode()
@@ -316,8 +317,8 @@ func TestDepartures(t *testing.T) {
 			other := s.tell(t, "shop:2", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active"})
 			s.correct(t, "cus_grace")
 			f := s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_ada", Name: "Grace Hopper"}) // the provider has the wrong ID
-			is.Equal([]any{f.Result, f.License.CustomerID, f.License.Name}, []any{license.FulfillChanged, "cus_grace", "Grace Hopper"})
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_grace"}).Result, license.FulfillUnchanged)
+			is.Equal([]any{f.Result, f.License.CustomerID, f.License.Name}, []any{api.FulfillChanged, "cus_grace", "Grace Hopper"})
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_grace"}).Result, api.FulfillUnchanged)
 			s.erase(t, "cus_grace")
 			s.nothing(t, "cus_grace", "hopper", "lovelace", "ada@example.com")
 			is.Equal(s.mustGet(t, other.LicenseID).CustomerID, "cus_ada") // it is somebody else's ID
@@ -326,15 +327,15 @@ func TestDepartures(t *testing.T) {
 		"corrections of several licenses are all followed": func(t *testing.T, is *is.I, s *sale) {
 			for i := range 3 {
 				l := *s.tell(t, fmt.Sprint("shop:more", i), event{At: onDay(0), CustomerID: "cus_typo", PlanID: "basic", State: "active"}).License
-				_, err := s.Update(t.Context(), license.UpdateParams{ID: l.ID, CustomerID: ptr("cus_ada")})
+				_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, CustomerID: ptr("cus_ada")})
 				is.NoErr(err)
 			}
 			s.erase(t, "cus_ada")
 			s.nothing(t, "cus_typo", "cus_ada")
 		},
 		"a correction binds the trial to the right ID": func(t *testing.T, is *is.I, s *sale) {
-			trial := func(customer string) license.Trial {
-				got, err := s.StartTrial(t.Context(), license.StartTrialParams{PlanID: "trial", CustomerID: customer})
+			trial := func(customer string) api.Trial {
+				got, err := s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: customer})
 				is.NoErr(err)
 				return got
 			}
@@ -342,8 +343,8 @@ func TestDepartures(t *testing.T) {
 			s.correct(t, "cus_right")
 			again := trial("cus_right")
 			is.Equal([]any{again.Started, again.License.ID}, []any{false, s.l.ID})
-			_, err := s.StartTrial(t.Context(), license.StartTrialParams{PlanID: "trial", CustomerID: "cus_typo"})
-			require.ErrorIs(t, err, license.ErrTrialTaken)
+			_, err := s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_typo"})
+			require.ErrorIs(t, err, api.ErrTrialTaken)
 			own := trial("cus_own")
 			s.correct(t, "cus_own")
 			is.Equal(trial("cus_own").License.ID, own.License.ID)
@@ -353,35 +354,35 @@ func TestDepartures(t *testing.T) {
 		},
 		"a waiting purchase of a license that is transferred gets one of its own": func(t *testing.T, is *is.I, s *sale) {
 			waits := event{At: onDay(1), CustomerID: "cus_ada", PlanID: "later", State: "active", LicenseID: s.l.ID}
-			is.Equal(s.tell(t, "shop:2", waits).Result, license.FulfillWaiting)
-			is.Equal(s.tell(t, "shop:3", event{At: onDay(1), PlanID: "other", State: "active", LicenseID: s.l.ID}).Result, license.FulfillWaiting)
+			is.Equal(s.tell(t, "shop:2", waits).Result, api.FulfillWaiting)
+			is.Equal(s.tell(t, "shop:3", event{At: onDay(1), PlanID: "other", State: "active", LicenseID: s.l.ID}).Result, api.FulfillWaiting)
 			s.transfer(t, "cus_bob")
 			f, err := s.GetFulfillment(t.Context(), "shop:2")
 			is.NoErr(err)
-			is.Equal([]any{f.Result, f.License == nil}, []any{license.FulfillWaiting, true})
-			_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: "later", ProductID: "prod_other"})
+			is.Equal([]any{f.Result, f.License == nil}, []any{api.FulfillWaiting, true})
+			_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: "later", ProductID: "prod_other"})
 			is.NoErr(err)
 			f = s.tell(t, "shop:2", waits)
-			is.Equal([]any{f.Result, f.License.CustomerID}, []any{license.FulfillCreated, "cus_ada"})
+			is.Equal([]any{f.Result, f.License.CustomerID}, []any{api.FulfillCreated, "cus_ada"})
 			is.Equal(s.tell(t, "shop:2", waits).License.ID, f.License.ID) // each event may name the license
-			is.Equal(s.tell(t, "shop:3", event{At: onDay(2), LicenseID: s.l.ID}).Waiting, license.WaitingCustomer)
-			is.Equal(s.tell(t, "shop:3", event{At: onDay(3), CustomerID: "cus_ada", LicenseID: s.l.ID}).Result, license.FulfillCreated)
+			is.Equal(s.tell(t, "shop:3", event{At: onDay(2), LicenseID: s.l.ID}).Waiting, api.WaitingCustomer)
+			is.Equal(s.tell(t, "shop:3", event{At: onDay(3), CustomerID: "cus_ada", LicenseID: s.l.ID}).Result, api.FulfillCreated)
 			is.Equal(s.mustGet(t, s.l.ID).CustomerID, "cus_bob")
 			_, err = s.Fulfill(t.Context(), event{Reference: "shop:4", At: onDay(1), CustomerID: "cus_ada", PlanID: "other", State: "active", LicenseID: s.l.ID})
-			require.ErrorIs(t, err, license.ErrReferenceTaken)
+			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"a reference that was used again is not erased with its first customer": func(t *testing.T, is *is.I, s *sale) {
 			s.tell(t, "shop:2", event{At: onDay(1), CustomerID: "cus_eve", PlanID: "nothing", State: "active"})
 			s.now = s.now.Add(91 * day)
 			f := s.tell(t, "shop:2", event{CustomerID: "cus_bob", PlanID: "other", State: "active"})
-			is.Equal(f.Result, license.FulfillCreated)
+			is.Equal(f.Result, api.FulfillCreated)
 			s.erase(t, "cus_eve")
-			is.Equal(s.tell(t, "shop:2", event{CustomerID: "cus_bob", Quantity: ptr[int64](2)}).Result, license.FulfillChanged)
+			is.Equal(s.tell(t, "shop:2", event{CustomerID: "cus_bob", Quantity: ptr[int64](2)}).Result, api.FulfillChanged)
 		},
 		"a customer who was asked for is not stored with a refusal": func(t *testing.T, is *is.I, s *sale) {
-			v, err := s.Validate(t.Context(), license.ValidateParams{Key: s.l.Key, CustomerID: "cus_eve"})
+			v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: s.l.Key, CustomerID: "cus_eve"})
 			is.NoErr(err)
-			is.Equal(v.Code, license.VerdictCustomerMismatch)
+			is.Equal(v.Code, api.VerdictCustomerMismatch)
 			is.NoErr(s.StoreUsage(t.Context()))
 			is.Equal(s.refusals(t), int64(1))
 			s.nothing(t, "cus_eve")
@@ -389,7 +390,7 @@ func TestDepartures(t *testing.T) {
 		"a deletion after a transfer leaves no count": func(t *testing.T, is *is.I, s *sale) {
 			is.NoErr(s.activate(t, "pc-1"))
 			s.transfer(t, "cus_bob")
-			is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: s.l.ID}))
+			is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: s.l.ID}))
 			_, err := s.store.Entry(t.Context(), "seats", s.l.ID)
 			require.ErrorIs(t, err, store.ErrNotFound)
 		},
@@ -405,18 +406,18 @@ func TestTransferEndsMeanwhile(t *testing.T) {
 		want error
 		do   func(*sale) error
 	}{
-		"transferred": {license.ErrStale, func(s *sale) error { s.transfer(t, "cus_eve"); return nil }},
-		"corrected":   {license.ErrStale, func(s *sale) error { s.correct(t, "cus_eve"); return nil }},
-		"deleted":     {license.ErrNotFound, func(s *sale) error { return s.Delete(t.Context(), license.DeleteParams{ID: s.l.ID}) }},
-		"revoked": {license.ErrMove, func(s *sale) error {
-			_, err := s.Revoke(t.Context(), license.MoveParams{ID: s.l.ID})
+		"transferred": {api.ErrStale, func(s *sale) error { s.transfer(t, "cus_eve"); return nil }},
+		"corrected":   {api.ErrStale, func(s *sale) error { s.correct(t, "cus_eve"); return nil }},
+		"deleted":     {api.ErrNotFound, func(s *sale) error { return s.Delete(t.Context(), api.DeleteLicenseParams{ID: s.l.ID}) }},
+		"revoked": {api.ErrMove, func(s *sale) error {
+			_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: s.l.ID})
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			s := sell(t, false)
-			_, err := s.Update(t.Context(), license.UpdateParams{ID: s.l.ID, MaxActivations: license.ToNull[int64]()})
+			_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: s.l.ID, MaxActivations: api.ToNull[int64]()})
 			is.NoErr(err)
 			for i := range 150 {
 				is.NoErr(s.activate(t, fmt.Sprint("pc-", i)))
@@ -427,7 +428,7 @@ func TestTransferEndsMeanwhile(t *testing.T) {
 					is.NoErr(test.do(s))
 				}
 			}
-			_, err = s.Transfer(t.Context(), license.TransferParams{ID: s.l.ID, CustomerID: "cus_bob"})
+			_, err = s.Transfer(t.Context(), api.TransferLicenseParams{ID: s.l.ID, CustomerID: "cus_bob"})
 			require.ErrorIs(t, err, test.want)
 			l, err := s.Get(t.Context(), s.l.ID)
 			is.True(l.CustomerID != "cus_bob" && (err != nil) == (name == "deleted"))
@@ -442,12 +443,12 @@ func TestHoldOfflineIsExactAfterATransfer(t *testing.T) {
 	s := sell(t, true)
 	is.NoErr(s.activate(t, "pc-1"))
 	s.transfer(t, "cus_bob")
-	require.ErrorIs(t, s.activate(t, "pc-2"), license.ErrActivationLimit)
-	v, err := s.Activate(t.Context(), license.ActivateParams{Key: s.l.Key, Fingerprint: "pc-1"})
+	require.ErrorIs(t, s.activate(t, "pc-2"), api.ErrActivationLimit)
+	v, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: s.l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	is.True(v.Activation.HeldUntil != nil) // it may still run from the file of before
-	require.ErrorIs(t, s.release(t, "pc-1"), license.ErrSeatHeld)
-	require.ErrorIs(t, s.activate(t, "pc-2"), license.ErrActivationLimit)
+	require.ErrorIs(t, s.release(t, "pc-1"), api.ErrSeatHeld)
+	require.ErrorIs(t, s.activate(t, "pc-2"), api.ErrActivationLimit)
 	s.transfer(t, "cus_eve")
 	s.now = s.now.Add(15 * day)
 	is.NoErr(s.activate(t, "pc-2"))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -18,26 +19,26 @@ import (
 // StartTrial creates a license for the Duration of a plan, unless the customer or one
 // of the subjects has had a trial of the product. To a customer who has had one, it
 // returns the license of that, whatever the subjects, and binds none of them. It
-// returns [ErrTrialTaken] if another customer had a trial with one of the subjects, or
-// if the license of the trial has been revoked or deleted, and an [*InvalidError].
+// returns [api.ErrTrialTaken] if another customer had a trial with one of the subjects, or
+// if the license of the trial has been revoked or deleted, and an [*api.InvalidError].
 //
 // To turn the trial into a purchase, name its license in FulfillParams.LicenseID.
-func (s *Service) StartTrial(ctx context.Context, p StartTrialParams) (Trial, error) {
+func (s *Service) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Trial, error) {
 	if err := check(p); err != nil {
-		return Trial{}, err
+		return api.Trial{}, err
 	}
 	f, err := s.fulfill(ctx, "start trial", s.decideTrial(s.newTrial(p)))
 	if err != nil {
-		return Trial{}, err
+		return api.Trial{}, err
 	}
 	return trialOf(f), nil
 }
 
 // StartTrialInParts returns the parts of StartTrial for [internals.OncePrepared]:
 // Options.BeforeCreate runs before the Update.
-func (s internals) StartTrialInParts(ctx context.Context, p StartTrialParams) (prepare func() error, change func(*Service) (Trial, error)) {
+func (s internals) StartTrialInParts(ctx context.Context, p api.StartTrialParams) (prepare func() error, change func(*Service) (api.Trial, error)) {
 	if s.opts.BeforeCreate == nil {
-		return nil, func(in *Service) (Trial, error) { return in.StartTrial(ctx, p) }
+		return nil, func(in *Service) (api.Trial, error) { return in.StartTrial(ctx, p) }
 	}
 	trial := s.newTrial(p)
 	var prepared *preparedCreate
@@ -50,27 +51,27 @@ func (s internals) StartTrialInParts(ctx context.Context, p StartTrialParams) (p
 		}
 		return err
 	}
-	return prepare, func(in *Service) (Trial, error) {
+	return prepare, func(in *Service) (api.Trial, error) {
 		f, err := in.fulfillPrepared(ctx, in.decideTrial(trial), prepared)
 		if err != nil {
-			return Trial{}, fmt.Errorf("start trial: %w", err)
+			return api.Trial{}, fmt.Errorf("start trial: %w", err)
 		}
 		return trialOf(f), nil
 	}
 }
 
-func trialOf(f Fulfillment) Trial {
-	return Trial{Object: "trial", Started: f.Result == FulfillCreated, License: *f.License}
+func trialOf(f api.Fulfillment) api.Trial {
+	return api.Trial{Object: "trial", Started: f.Result == api.FulfillCreated, License: *f.License}
 }
 
 // A newTrial is a call of StartTrial, and the license that it creates if it creates one.
 type newTrial struct {
-	StartTrialParams
+	api.StartTrialParams
 	at time.Time
 	id string
 }
 
-func (s *Service) newTrial(p StartTrialParams) newTrial {
+func (s *Service) newTrial(p api.StartTrialParams) newTrial {
 	now := s.now()
 	return newTrial{p, now, store.NewID("lic", now)}
 }
@@ -85,9 +86,9 @@ func (s *Service) decideTrial(p newTrial) decide {
 		case !ok:
 			return decision{}, errUnknownPlan
 		case plan.Duration.IsZero():
-			return decision{}, Invalid("plan_id", CodeOutOfRange, "is a plan without a duration, so that a trial of it would never end")
-		case plan.UntilEnds == UntilEndsUpdates:
-			return decision{}, Invalid("plan_id", CodeOutOfRange, "is a plan whose duration ends only updates, so that a trial of it would never end")
+			return decision{}, api.Invalid("plan_id", api.FieldOutOfRange, "is a plan without a duration, so that a trial of it would never end")
+		case plan.UntilEnds == api.UntilEndsUpdates:
+			return decision{}, api.Invalid("plan_id", api.FieldOutOfRange, "is a plan whose duration ends only updates, so that a trial of it would never end")
 		}
 		keys := []string{trialKey("customer", plan.ProductID, p.CustomerID)}
 		for _, subject := range p.Subjects {
@@ -105,9 +106,9 @@ func (s *Service) decideTrial(p newTrial) decide {
 			}
 		}
 		if len(found) > 0 {
-			return decision{}, ErrTrialTaken
+			return decision{}, api.ErrTrialTaken
 		}
-		event := purchaseOf(FulfillParams{Reference: trialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: PurchaseActive})
+		event := purchaseOf(api.FulfillParams{Reference: trialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: api.PurchaseActive})
 		d := decision{after: event, id: p.id}
 		d.after.Subjects = keys
 		return s.settle(ctx, r, d, event.Plan)
@@ -117,8 +118,8 @@ func (s *Service) decideTrial(p newTrial) decide {
 // oldTrial decides that a customer gets the license of an earlier trial.
 func (s *Service) oldTrial(ctx context.Context, r store.Reader, id, customerID string) (decision, error) {
 	rec, err := s.find(ctx, r, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (rec.State == store.StateRevoked || rec.CustomerID != customerID) {
-		return decision{}, ErrTrialTaken
+	if errors.Is(err, api.ErrNotFound) || err == nil && (rec.State == store.StateRevoked || rec.CustomerID != customerID) {
+		return decision{}, api.ErrTrialTaken
 	}
 	p := purchase{LicenseID: id, Granted: true}
 	return decision{before: p, after: p, license: &rec}, err
@@ -132,7 +133,7 @@ type AllowTrialParams struct {
 
 // AllowTrial allows the customer and the subjects of a trial another one, and appends
 // a trial.allowed event. The license of the trial does not change. It returns
-// [ErrNotFound] if no trial with that license is in the way of another.
+// [api.ErrNotFound] if no trial with that license is in the way of another.
 func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 	if err := check(p); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 		reference := trialPrefix + p.LicenseID
 		trial, ok, err := readPurchase(ctx, tx, reference, tx.now)
 		if err == nil && (!ok || len(trial.Subjects) == 0 || !s.sees(trial.productID())) {
-			err = ErrNotFound
+			err = api.ErrNotFound
 		}
 		if err != nil {
 			return err
@@ -164,8 +165,8 @@ func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
 			return err
 		}
 		return s.appendOther(ctx, tx, store.Event{
-			Type: EventTrialAllowed, Subject: p.LicenseID, ProductID: trial.productID(), CustomerID: trial.CustomerID,
-			Data: record.Encode(EventData{Reference: reference, Reason: p.Reason}),
+			Type: api.EventTrialAllowed, Subject: p.LicenseID, ProductID: trial.productID(), CustomerID: trial.CustomerID,
+			Data: record.Encode(api.EventData{Reference: reference, Reason: p.Reason}),
 		})
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -17,8 +18,8 @@ func TestTrial(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	ctx := t.Context()
-	start := func(customer string, subjects ...string) (license.Trial, error) {
-		return s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
+	start := func(customer string, subjects ...string) (api.Trial, error) {
+		return s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
 	}
 	first, err := start("cus_ada", "device:1", "mail:ada@example.com")
 	is.NoErr(err)
@@ -27,7 +28,7 @@ func TestTrial(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]any{again.Started, again.License.ID}, []any{false, first.License.ID})
 	_, err = start("cus_bob", "device:1", "device:3")
-	require.ErrorIs(t, err, license.ErrTrialTaken)
+	require.ErrorIs(t, err, api.ErrTrialTaken)
 	bob, err := start("cus_bob", "device:2", "device:3", "device:3")
 	is.NoErr(err)
 	is.True(bob.Started)
@@ -38,34 +39,34 @@ func TestTrial(t *testing.T) {
 	f := s.tell(t, "shop:1", e)
 	is.Equal([]any{f.LicenseID, f.Governs, f.License.Key, *f.License.MaxActivations}, []any{first.License.ID, true, first.License.Key, int64(2)})
 
-	_, err = s.Revoke(ctx, license.MoveParams{ID: bob.License.ID})
+	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: bob.License.ID})
 	is.NoErr(err)
 	_, err = start("cus_bob")
-	require.ErrorIs(t, err, license.ErrTrialTaken)
+	require.ErrorIs(t, err, api.ErrTrialTaken)
 	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
-	require.ErrorIs(t, s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}), license.ErrNotFound)
+	require.ErrorIs(t, s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}), api.ErrNotFound)
 	bob, err = start("cus_bob", "device:3")
 	is.NoErr(err)
 	is.True(bob.Started)
 	_, err = s.EraseCustomer(ctx, "cus_bob")
 	is.NoErr(err)
 	_, err = start("cus_eve", "device:3")
-	require.ErrorIs(t, err, license.ErrTrialTaken)
+	require.ErrorIs(t, err, api.ErrTrialTaken)
 	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}))
 	_, err = start("cus_eve", "device:3")
 	is.NoErr(err)
 
-	for field, p := range map[string]license.StartTrialParams{
+	for field, p := range map[string]api.StartTrialParams{
 		"plan_id":     {PlanID: "forever", CustomerID: "c"},
 		"customer_id": {PlanID: "trial"},
 		"subjects/0":  {PlanID: "trial", CustomerID: "c", Subjects: []string{""}},
 	} {
 		_, err := s.StartTrial(ctx, p)
-		require.ErrorIs(t, err, license.ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 		require.Contains(t, err.Error(), field)
 	}
-	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "c"})
-	require.ErrorIs(t, err, license.ErrInvalid) // no plan of its products
+	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "c"})
+	require.ErrorIs(t, err, api.ErrInvalid) // no plan of its products
 }
 
 // TestTrialIsWhole: a crash at any call of the store leaves nothing half.
@@ -88,9 +89,9 @@ func TestTrialIsWhole(t *testing.T) {
 			is.Equal(archiveOf(t, st.Store), before)
 		}
 	}
-	var trial license.Trial
+	var trial api.Trial
 	crash(func() (err error) {
-		trial, err = s.StartTrial(t.Context(), license.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada", Subjects: []string{"device:1"}})
+		trial, err = s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada", Subjects: []string{"device:1"}})
 		return err
 	})
 	is.True(trial.Started)
@@ -102,17 +103,17 @@ func TestTrialThatIsRefused(t *testing.T) {
 	is := is.New(t)
 	key := ""
 	s := newTwice(t, func(o *license.Options) {
-		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+		o.BeforeCreate = func(_ context.Context, p *api.CreateLicenseParams) error {
 			p.Key = key
 			return nil
 		}
 	})
 	taken := s.tell(t, "shop:1", paid())
 	key = taken.License.Key
-	start := license.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}}
+	start := api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}}
 	is.NoErr(s.Atomically(t.Context(), func(in *license.Service) error {
 		_, err := in.StartTrial(t.Context(), start)
-		require.ErrorIs(t, err, license.ErrKeyTaken)
+		require.ErrorIs(t, err, api.ErrKeyTaken)
 		return nil
 	}))
 	key = ""
@@ -126,10 +127,10 @@ func TestTrialsInParallel(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	var wg sync.WaitGroup
-	trials, errs := make([]license.Trial, 100), make([]error, 100)
+	trials, errs := make([]api.Trial, 100), make([]error, 100)
 	for i := range trials {
 		wg.Go(func() {
-			trials[i], errs[i] = s.StartTrial(t.Context(), license.StartTrialParams{
+			trials[i], errs[i] = s.StartTrial(t.Context(), api.StartTrialParams{
 				PlanID: "trial", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{fmt.Sprint("device:", i), "mail:common"},
 			})
 		})
@@ -138,14 +139,14 @@ func TestTrialsInParallel(t *testing.T) {
 	started, refused := 0, 0
 	for i, trial := range trials {
 		if errs[i] != nil {
-			require.ErrorIs(t, errs[i], license.ErrTrialTaken)
+			require.ErrorIs(t, errs[i], api.ErrTrialTaken)
 			refused++
 		} else if trial.Started {
 			started++
 		}
 	}
 	is.Equal([]int{started, refused}, []int{1, 50})
-	page, err := s.List(t.Context(), license.ListParams{})
+	page, err := s.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 }

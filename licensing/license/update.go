@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -16,29 +17,29 @@ import (
 // shortened in batches after the change, and by Run if that is interrupted. Another
 // CustomerID is a correction: the same customer keeps everything, the purchases of the
 // license get the ID, and so does its trial, unless the ID has one. To give the license
-// to somebody else, use [Service.Transfer]. It returns [ErrNotFound], an
-// [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the license would move
-// to a product outside the caller's limit, [ErrProductForbidden].
-func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
+// to somebody else, use [Service.Transfer]. It returns [api.ErrNotFound], an
+// [*api.AmbiguousError], a [*api.StaleError], an [*api.InvalidError] or, if the license would move
+// to a product outside the caller's limit, [api.ErrProductForbidden].
+func (s *Service) Update(ctx context.Context, p api.UpdateLicenseParams) (api.License, error) {
 	if (p.ID == "") == (p.Match == nil) {
-		return License{}, Invalid("id", CodeRequired, "identify the license by its id, or by product_id and customer_id")
+		return api.License{}, api.Invalid("id", api.FieldRequired, "identify the license by its id, or by product_id and customer_id")
 	}
 	if err := invalidFields(checkUpdate(p)); err != nil {
-		return License{}, err
+		return api.License{}, err
 	}
 	return s.edit(ctx, edit{
 		verb:    "update",
-		event:   EventLicenseUpdated,
+		event:   api.EventLicenseUpdated,
 		find:    func(r store.Reader) (record.License, error) { return s.target(ctx, r, p) },
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *record.License, _ time.Time) error {
+		apply: func(l api.License, next *record.License, _ time.Time) error {
 			fields := paramsOf(l)
 			apply(p, &fields)
 			if err := invalidFields(normalize(&fields)); err != nil {
 				return err
 			}
 			if !s.sees(fields.ProductID) {
-				return ErrProductForbidden
+				return api.ErrProductForbidden
 			}
 			writeFields(fields, next)
 			return nil
@@ -48,8 +49,8 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 
 // checkUpdate checks what does not depend on the license: the fields that p sets,
 // in a license of which all other fields are valid.
-func checkUpdate(p UpdateParams) []FieldError {
-	fields := CreateParams{Name: "-", ProductID: "-", CustomerID: "-"}
+func checkUpdate(p api.UpdateLicenseParams) []api.FieldError {
+	fields := api.CreateLicenseParams{Name: "-", ProductID: "-", CustomerID: "-"}
 	apply(p, &fields)
 	broken := checkCreate(&fields)
 	if p.Match != nil {
@@ -59,7 +60,7 @@ func checkUpdate(p UpdateParams) []FieldError {
 }
 
 // target returns the record that p selects.
-func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (record.License, error) {
+func (s *Service) target(ctx context.Context, r store.Reader, p api.UpdateLicenseParams) (record.License, error) {
 	if p.Match != nil {
 		return s.match(ctx, r, *p.Match)
 	}

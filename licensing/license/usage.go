@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -14,8 +15,8 @@ type usageDay struct {
 	From        time.Time // start of the day
 	Validations int64     // calls of Validate, whatever the verdict
 	// Refused counts refusals of Validate and Activate by code. Calls with
-	// unknown keys are counted as [VerdictNotFound].
-	Refused map[VerdictCode]int64
+	// unknown keys are counted as [api.VerdictNotFound].
+	Refused map[api.VerdictCode]int64
 }
 
 // usageKind is the kind of entries with the usage of one day. Key is the date;
@@ -26,15 +27,15 @@ const usageKind = "usage"
 const usageDays = overviewDays + 1
 
 type usageRecord struct {
-	Validations int64                 `json:"validations"`
-	Refused     map[VerdictCode]int64 `json:"refused,omitempty"`
+	Validations int64                     `json:"validations"`
+	Refused     map[api.VerdictCode]int64 `json:"refused,omitempty"`
 }
 
 // merge adds the usage of another record, which it does not change.
 func (u *usageRecord) merge(other usageRecord) {
 	u.Validations += other.Validations
 	if u.Refused == nil {
-		u.Refused = make(map[VerdictCode]int64, len(other.Refused))
+		u.Refused = make(map[api.VerdictCode]int64, len(other.Refused))
 	}
 	for code, n := range other.Refused {
 		u.Refused[code] += n
@@ -44,10 +45,10 @@ func (u *usageRecord) merge(other usageRecord) {
 // Usage returns the validations and refusals of each of the last
 // overviewDays days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
-// missing. A caller limited to some products gets [ErrProductForbidden].
+// missing. A caller limited to some products gets [api.ErrProductForbidden].
 func (s internals) Usage(ctx context.Context) ([]usageDay, error) {
 	if s.caller.Products != nil {
-		return nil, fmt.Errorf("usage: %w", ErrProductForbidden)
+		return nil, fmt.Errorf("usage: %w", api.ErrProductForbidden)
 	}
 	first := dayOf(s.now()) - overviewDays + 1
 	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: usageKind, From: dayText(first), Limit: overviewDays})

@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Validate reports whether the license with the given key is valid now. An
 // unknown key yields a verdict, not an error. Validate returns an
-// [*InvalidError] or a wrapped store error.
+// [*api.InvalidError] or a wrapped store error.
 //
 // With a fingerprint, Validate also checks its activation. If nothing about
 // the license's state and scope is wrong, it renews the activation: with
 // LeaseSeconds, the lease starts again if a tenth of it has passed. An ended
 // lease is never renewed. A validation that renews nothing writes nothing; but
 // see [Service.Refusals].
-func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFile, error) {
+func (s *Service) Validate(ctx context.Context, p api.ValidateKeyParams) (VerdictWithFile, error) {
 	if err := check(p); err != nil {
 		return VerdictWithFile{}, err
 	}
@@ -55,7 +56,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFi
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observe(ctx, a.verdict.Verdict, RefusedCall{Action: actionValidate, Fingerprint: p.Fingerprint, Asked: asked(p, a.verdict.Verdict)})
+	s.observe(ctx, a.verdict.Verdict, api.RefusedCall{Action: actionValidate, Fingerprint: p.Fingerprint, Asked: asked(p, a.verdict.Verdict)})
 	return a.verdict, nil
 }
 
@@ -67,7 +68,7 @@ const (
 
 // observe hands a call and the verdict on it to the hook, unless it has joined an
 // Update: that may be repeated, or undone.
-func (s *Service) observe(ctx context.Context, v Verdict, c RefusedCall) {
+func (s *Service) observe(ctx context.Context, v api.Verdict, c api.RefusedCall) {
 	if s.tx == nil {
 		c.At, c.Address = s.now(), s.caller.Address
 		s.observed(ctx, v, c)
@@ -76,11 +77,11 @@ func (s *Service) observe(ctx context.Context, v Verdict, c RefusedCall) {
 
 // asked returns what a refused call asked for and the license is not for, unless that
 // is a customer: erasing that customer would not find it.
-func asked(p ValidateParams, v Verdict) string {
+func asked(p api.ValidateKeyParams, v api.Verdict) string {
 	switch v.Code {
-	case VerdictProductMismatch:
+	case api.VerdictProductMismatch:
 		return p.ProductID
-	case VerdictEntitlementMissing:
+	case api.VerdictEntitlementMissing:
 		for _, name := range p.Entitlements {
 			if _, included := v.License.Entitlements[name]; !included {
 				return name
@@ -99,7 +100,7 @@ type validation struct {
 }
 
 // answer answers Validate. It writes nothing.
-func (s *Service) answer(ctx context.Context, r store.Reader, p ValidateParams, ask *fileAsk, now time.Time) (a validation, err error) {
+func (s *Service) answer(ctx context.Context, r store.Reader, p api.ValidateKeyParams, ask *fileAsk, now time.Time) (a validation, err error) {
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, timeOrZero(p.BuiltAt)}
 	if a.facts, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
 		return validation{}, err
@@ -209,17 +210,17 @@ func leaseEnd(l record.License, now time.Time) time.Time {
 
 // Explain returns the verdict that Validate would return at any instant,
 // past or future, based on the license and activations as recorded now. It
-// writes and renews nothing. It returns [ErrNotFound] or an [*InvalidError].
-func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {
+// writes and renews nothing. It returns [api.ErrNotFound] or an [*api.InvalidError].
+func (s *Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.Verdict, error) {
 	if err := check(p); err != nil {
-		return Verdict{}, err
+		return api.Verdict{}, err
 	}
 	at := toMillis(p.At)
 	if at.IsZero() {
 		at = s.now()
 	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, p.BuiltAt}
-	var v Verdict
+	var v api.Verdict
 	err := s.read(ctx, func(r store.Reader) (err error) {
 		f := s.facts(at)
 		f.found = true
@@ -235,7 +236,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 		return err
 	})
 	if err != nil {
-		return Verdict{}, fmt.Errorf("explain: %w", err)
+		return api.Verdict{}, fmt.Errorf("explain: %w", err)
 	}
 	return v, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -26,19 +27,19 @@ const customerBatch = store.MaxLimit
 // ValidateCustomer reports whether a customer has a license that is valid
 // now, without a license key or an activation. It returns the verdict on the
 // newest valid license; if none is valid, the verdict on the newest license;
-// and if the customer has no license for the product, [VerdictNotFound]. It
-// writes nothing. It returns an [*InvalidError] or a wrapped store error.
+// and if the customer has no license for the product, [api.VerdictNotFound]. It
+// writes nothing. It returns an [*api.InvalidError] or a wrapped store error.
 //
 // For a customer with more than 50 licenses, it prefers licenses that have
 // not expired to those in grace, and reads the newest 1,000 of each.
-func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
+func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (api.Verdict, error) {
 	if err := check(p); err != nil {
-		return Verdict{}, err
+		return api.Verdict{}, err
 	}
-	none := deny(Reason{Code: VerdictNotFound, Detail: "The customer has no matching license."})
+	none := deny(api.Reason{Code: api.VerdictNotFound, Detail: "The customer has no matching license."})
 	none.RecheckAfter = seconds(s.opts.RecheckAfter)
 	q := question{entitlements: p.Entitlements}
-	var v Verdict
+	var v api.Verdict
 	err := s.read(ctx, func(r store.Reader) error {
 		v = none
 		now := s.now()
@@ -85,7 +86,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 		return nil
 	})
 	if err != nil {
-		return Verdict{}, fmt.Errorf("validate customer: %w", err)
+		return api.Verdict{}, fmt.Errorf("validate customer: %w", err)
 	}
 	return v, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -18,37 +19,37 @@ import (
 func TestValidateCustomer(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	ask := func(entitlements ...string) license.Verdict {
+	ask := func(entitlements ...string) api.Verdict {
 		t.Helper()
 		v, err := f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
 		is.NoErr(err)
 		return v
 	}
 	v := ask()
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotFound})
+	is.Equal(codes(v), []api.VerdictCode{api.VerdictNotFound})
 	is.Equal(v.License, nil)
 	is.True(!v.Valid)
 	require.Greater(t, v.RecheckAfter, 0)
 
-	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
+	good := f.create(t, func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"export": true} })
 	for range 60 { // more than a page of newer ones
 		f.now = f.now.Add(time.Millisecond)
 		newer := f.create(t)
-		_, err := f.Suspend(t.Context(), license.MoveParams{ID: newer.ID})
+		_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: newer.ID})
 		is.NoErr(err)
 	}
 	v = ask("export")
 	is.True(v.Valid)
 	is.Equal(v.License.ID, good.ID)
-	is.Equal(v.License.Key, "")                                                                                     // the signed-in user is not shown the key
-	is.Equal(codes(ask("sso")), []license.VerdictCode{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
+	is.Equal(v.License.Key, "")                                                                         // the signed-in user is not shown the key
+	is.Equal(codes(ask("sso")), []api.VerdictCode{api.VerdictSuspended, api.VerdictEntitlementMissing}) // of the newest
 
 	// A license in its grace is good enough; one that has ended is none.
 	ends := f.now.Add(time.Hour)
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: good.ID, ExpiresAt: license.To(ends), GraceSeconds: ptr(int64(60))})
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: good.ID, ExpiresAt: api.To(ends), GraceSeconds: ptr(int64(60))})
 	is.NoErr(err)
 	f.now = ends
-	is.Equal(ask("export").Code, license.VerdictInGrace)
+	is.Equal(ask("export").Code, api.VerdictInGrace)
 	f.now = ends.Add(time.Minute)
 	is.True(!ask("export").Valid)
 
@@ -56,9 +57,9 @@ func TestValidateCustomer(t *testing.T) {
 	limited := f.As(license.Caller{Products: []string{"prod_viewer"}})
 	v, err = limited.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictNotFound)
+	is.Equal(v.Code, api.VerdictNotFound)
 	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
-	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
+	is.Equal(fields(t, err), map[string]string{"customer_id": api.FieldRequired, "product_id": api.FieldInvalidFormat})
 }
 
 // TestValidateCustomerReadsFewLicenses, however many have ended, and finds the
@@ -78,16 +79,16 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 	}))
 	bounded := &boundedStore{Store: f.store}
 	s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
-	ask := func() license.Verdict {
+	ask := func() api.Verdict {
 		v, err := s.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
 		is.NoErr(err)
 		return v
 	}
 	is.Equal(ask().License.ID, good.ID)
 	require.Less(t, bounded.licenses, 100)
-	_, err := f.Suspend(t.Context(), license.MoveParams{ID: good.ID})
+	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: good.ID})
 	is.NoErr(err)
 	bounded.licenses = 0
-	is.Equal(ask().Code, license.VerdictExpired)
+	is.Equal(ask().Code, api.VerdictExpired)
 	require.Less(t, bounded.licenses, 2100)
 }

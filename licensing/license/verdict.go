@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -44,24 +45,24 @@ type facts struct {
 }
 
 // evaluate returns the verdict on a question.
-func evaluate(q question, f facts) (Verdict, error) {
+func evaluate(q question, f facts) (api.Verdict, error) {
 	at := f.at
 	if !f.found {
-		v := deny(Reason{Code: VerdictNotFound, Detail: "No license has this key; check it for typos."})
+		v := deny(api.Reason{Code: api.VerdictNotFound, Detail: "No license has this key; check it for typos."})
 		v.RecheckAfter = seconds(f.recheck)
 		return v, nil
 	}
 	v := verdictAt(q, f, at)
 	l, err := fromRecord(f.license, at)
 	if err != nil {
-		return Verdict{}, err
+		return api.Verdict{}, err
 	}
 	l.Key, l.Reference = "", ""
 	v.License = &l
 	if f.seated {
 		a, err := activationAt(f.seat, at)
 		if err != nil {
-			return Verdict{}, err
+			return api.Verdict{}, err
 		}
 		v.Activation = &a
 	}
@@ -71,41 +72,43 @@ func evaluate(q question, f facts) (Verdict, error) {
 }
 
 // deny returns a verdict of invalid with the given reasons.
-func deny(reasons ...Reason) Verdict { return Verdict{Code: reasons[0].Code, Reasons: reasons} }
+func deny(reasons ...api.Reason) api.Verdict {
+	return api.Verdict{Code: reasons[0].Code, Reasons: reasons}
+}
 
 // verdictAt returns the verdict at an instant.
-func verdictAt(q question, f facts, at time.Time) Verdict {
+func verdictAt(q question, f facts, at time.Time) api.Verdict {
 	reasons := slices.Concat(timeReasons(f.license, at), scopeReasons(q, f.license), seatReasons(q, f, at), entitlementReasons(q, f.license))
 	switch {
 	case len(reasons) > 0:
 		return deny(reasons...)
-	case statusAt(f.license.License, at) == StatusExpired:
-		return Verdict{Valid: true, Code: VerdictInGrace, Reasons: []Reason{}}
+	case statusAt(f.license.License, at) == api.LicenseExpired:
+		return api.Verdict{Valid: true, Code: api.VerdictInGrace, Reasons: []api.Reason{}}
 	}
-	return Verdict{Valid: true, Code: VerdictValid, Reasons: []Reason{}}
+	return api.Verdict{Valid: true, Code: api.VerdictValid, Reasons: []api.Reason{}}
 }
 
 // timeReasons checks the stored state and the time, independently.
-func timeReasons(l record.License, at time.Time) (reasons []Reason) {
+func timeReasons(l record.License, at time.Time) (reasons []api.Reason) {
 	switch l.State {
 	case store.StateRevoked:
-		reasons = append(reasons, Reason{Code: VerdictRevoked, Detail: "The license was revoked."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictRevoked, Detail: "The license was revoked."})
 	case store.StateSuspended:
-		reasons = append(reasons, Reason{Code: VerdictSuspended, Detail: "The license is suspended."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictSuspended, Detail: "The license is suspended."})
 	}
 	if !l.ExpiresAt.IsZero() && !at.Before(graceEnd(l)) {
-		reasons = append(reasons, Reason{Code: VerdictExpired, Detail: "The license expired at " + l.ExpiresAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictExpired, Detail: "The license expired at " + l.ExpiresAt.Format(time.RFC3339) + "."})
 	}
 	if !l.StartsAt.IsZero() && at.Before(l.StartsAt) {
-		reasons = append(reasons, Reason{Code: VerdictScheduled, Detail: "The license starts at " + l.StartsAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictScheduled, Detail: "The license starts at " + l.StartsAt.Format(time.RFC3339) + "."})
 	}
 	return reasons
 }
 
 // InGrace reports whether a license that was just read is in its grace period, so
 // that a list needs no verdict of each.
-func (s internals) InGrace(l License) bool {
-	return l.Status == StatusExpired && s.now().Before(l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second))
+func (s internals) InGrace(l api.License) bool {
+	return l.Status == api.LicenseExpired && s.now().Before(l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second))
 }
 
 // graceEnd returns when an expiring license stops being valid.
@@ -113,31 +116,31 @@ func graceEnd(l record.License) time.Time {
 	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
 }
 
-func scopeReasons(q question, l record.License) (reasons []Reason) {
+func scopeReasons(q question, l record.License) (reasons []api.Reason) {
 	if q.productID != "" && q.productID != l.ProductID {
-		reasons = append(reasons, Reason{Code: VerdictProductMismatch, Detail: "The license is for another product."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictProductMismatch, Detail: "The license is for another product."})
 	}
 	if q.customerID != "" && q.customerID != l.CustomerID {
-		reasons = append(reasons, Reason{Code: VerdictCustomerMismatch, Detail: "The license is for another customer."})
+		reasons = append(reasons, api.Reason{Code: api.VerdictCustomerMismatch, Detail: "The license is for another customer."})
 	}
 	if until := l.UpdatesUntil; !until.IsZero() && q.builtAt.After(until) {
-		reasons = append(reasons, Reason{Code: VerdictUpdatesEnded, Detail: "The license includes updates until " + until.Format(time.RFC3339) +
+		reasons = append(reasons, api.Reason{Code: api.VerdictUpdatesEnded, Detail: "The license includes updates until " + until.Format(time.RFC3339) +
 			", and this build is newer; builds made until then keep running."})
 	}
 	return reasons
 }
 
-func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
+func seatReasons(q question, f facts, at time.Time) (reasons []api.Reason) {
 	if q.fingerprint == "" || f.holdsSeatAt(at) {
 		return nil
 	}
-	reason := Reason{Code: VerdictNotActivated, Detail: "The fingerprint is not activated; activate it first."}
+	reason := api.Reason{Code: api.VerdictNotActivated, Detail: "The fingerprint is not activated; activate it first."}
 	if f.seated {
 		switch activationStatusAt(f.seat, at) {
-		case ActivationLeaseEnded:
-			reason = Reason{Code: VerdictLeaseEnded, Detail: "The lease ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + " because it was not renewed; activate again."}
-		case ActivationEvicted:
-			reason = Reason{Code: VerdictEvicted, Detail: "Another activation took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
+		case api.ActivationLeaseEnded:
+			reason = api.Reason{Code: api.VerdictLeaseEnded, Detail: "The lease ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + " because it was not renewed; activate again."}
+		case api.ActivationEvicted:
+			reason = api.Reason{Code: api.VerdictEvicted, Detail: "Another activation took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
 		}
 	}
 	reasons = append(reasons, reason)
@@ -147,11 +150,11 @@ func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
 	return reasons
 }
 
-func fullReason(l record.License) Reason {
-	return Reason{Code: VerdictActivationLimit, Detail: fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
+func fullReason(l record.License) api.Reason {
+	return api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
 }
 
-func entitlementReasons(q question, l record.License) (reasons []Reason) {
+func entitlementReasons(q question, l record.License) (reasons []api.Reason) {
 	if len(q.entitlements) == 0 {
 		return nil
 	}
@@ -159,7 +162,7 @@ func entitlementReasons(q question, l record.License) (reasons []Reason) {
 	_ = decode(l.Entitlements, &granted) // evaluate decodes the document too, and returns the error
 	for _, name := range q.entitlements {
 		if _, ok := granted[name]; !ok {
-			reasons = append(reasons, Reason{Code: VerdictEntitlementMissing, Detail: fmt.Sprintf("The license does not include %q.", name)})
+			reasons = append(reasons, api.Reason{Code: api.VerdictEntitlementMissing, Detail: fmt.Sprintf("The license does not include %q.", name)})
 		}
 	}
 	return reasons
@@ -169,7 +172,7 @@ func entitlementReasons(q question, l record.License) (reasons []Reason) {
 func (f facts) holdsSeat() bool { return f.holdsSeatAt(f.at) }
 
 func (f facts) holdsSeatAt(at time.Time) bool {
-	return f.seated && activationStatusAt(f.seat, at) == ActivationLive
+	return f.seated && activationStatusAt(f.seat, at) == api.ActivationLive
 }
 
 // full reports whether no seat is free.
@@ -181,7 +184,7 @@ func (f facts) full() bool {
 // at which a change of the license or activation changes the code. An
 // instant past the year 9999, where a long grace period can end, has no JSON
 // form and counts as never.
-func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
+func nextChange(q question, f facts, at time.Time, v api.Verdict) *time.Time {
 	var instants []time.Time
 	if l := f.license; !l.ExpiresAt.IsZero() {
 		instants = append(instants, l.ExpiresAt, graceEnd(l))
@@ -197,11 +200,11 @@ func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
 }
 
 // recheckAfter returns after how many seconds to validate again.
-func recheckAfter(v Verdict, f facts, at time.Time) int64 {
+func recheckAfter(v api.Verdict, f facts, at time.Time) int64 {
 	wait := f.recheck
 	// The lease of an active activation may need renewal whether or not the
 	// license is valid. Rechecking at half of it leaves time for a retry.
-	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
+	if a := v.Activation; a != nil && a.Status == api.ActivationLive && a.LeaseEndsAt != nil {
 		end := *a.LeaseEndsAt
 		if end.Before(f.renewedTo) {
 			end = f.renewedTo // not yet written; see renewSeat

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -18,7 +19,7 @@ const fulfilledTogether = 50
 func (p purchase) paid() bool { return !p.FirstActive.IsZero() && p.FirstEnded.IsZero() }
 
 // Paid reports whether a purchase is active, as [purchase.paid].
-func (internals) Paid(f Fulfillment) bool { return f.FirstActiveAt != nil && f.EndedAt == nil }
+func (internals) Paid(f api.Fulfillment) bool { return f.FirstActiveAt != nil && f.EndedAt == nil }
 
 // FulfillWaiting gives the purchases that wait for a plan their licenses, each by a
 // Fulfill that reports nothing new, so that Options.BeforeCreate runs outside of any
@@ -56,9 +57,9 @@ func (s internals) FulfillWaiting(ctx context.Context, planID, after string) (ne
 				continue
 			}
 			tried++
-			f, err := s.Fulfill(ctx, FulfillParams{Reference: p.Reference, At: p.State.At})
+			f, err := s.Fulfill(ctx, api.FulfillParams{Reference: p.Reference, At: p.State.At})
 			switch {
-			case errors.Is(err, ErrInvalid), errors.Is(err, ErrReferenceTaken):
+			case errors.Is(err, api.ErrInvalid), errors.Is(err, api.ErrReferenceTaken):
 			case err != nil:
 				return "", n, err
 			case f.License != nil:
@@ -88,7 +89,7 @@ func (s internals) CountWaiting(ctx context.Context) (paid, unpaid int, more boo
 
 // PaidPurchases returns the purchases of a customer that are paid for and have no
 // license, in the order in which they were paid.
-func (s internals) PaidPurchases(ctx context.Context, customerID string) (list []Fulfillment, err error) {
+func (s internals) PaidPurchases(ctx context.Context, customerID string) (list []api.Fulfillment, err error) {
 	r, prefix := s.reader(), digest(customerID)+"/"
 	links, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix)})
 	links = slices.DeleteFunc(links, func(e store.Entry) bool { return e.ExpiresAt.IsZero() || isOver(e, s.now()) })
@@ -99,7 +100,7 @@ func (s internals) PaidPurchases(ctx context.Context, customerID string) (list [
 	slices.SortFunc(all, func(a, b purchase) int { return a.FirstActive.Compare(b.FirstActive) })
 	for _, p := range all {
 		if p.CustomerID == customerID && !p.Granted && p.paid() {
-			list = append(list, decision{after: p, result: FulfillWaiting}.fulfillment(nil))
+			list = append(list, decision{after: p, result: api.FulfillWaiting}.fulfillment(nil))
 		}
 	}
 	return list, err
@@ -118,7 +119,7 @@ func (p purchase) text() string {
 
 // waitingEntries returns the entries of purchases that wait for something, those that
 // expire first, after a position; an empty waits: for anything.
-func waitingEntries(ctx context.Context, r store.Reader, waits Waiting, now time.Time, after store.Position) ([]store.Entry, error) {
+func waitingEntries(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time, after store.Position) ([]store.Entry, error) {
 	return r.Entries(ctx, store.EntryQuery{
 		Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}, After: after,
 	})

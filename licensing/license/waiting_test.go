@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -30,14 +31,14 @@ func newWaiting(t *testing.T, n int, opts ...func(*license.Options)) *seller {
 
 func (s *seller) putNew(t *testing.T) {
 	t.Helper()
-	if _, err := s.PutPlan(t.Context(), license.PutPlanParams{ID: "new", ProductID: "prod_editor", Duration: license.Duration{Years: 1}}); err != nil {
+	if _, err := s.PutPlan(t.Context(), api.PutPlanParams{ID: "new", ProductID: "prod_editor", Duration: api.Duration{Years: 1}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (s *seller) licenses(t *testing.T) int {
 	t.Helper()
-	page, err := s.List(t.Context(), license.ListParams{Limit: 200})
+	page, err := s.List(t.Context(), api.ListLicensesParams{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestFulfillWaiting(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]any{next, n, s.licenses(t)}, []any{"", 0, 120})
 	_, _, err = fulfill(t.Context(), "new", "wrong")
-	require.ErrorIs(t, err, license.ErrInvalid)
+	require.ErrorIs(t, err, api.ErrInvalid)
 }
 
 // TestFulfillWaitingStops: wherever the call stops, repeating it gives the rest their
@@ -79,10 +80,10 @@ func TestFulfillWaitingStops(t *testing.T) {
 	for stop := range all {
 		is := is.New(t)
 		created := 0
-		hook := func(_ context.Context, p *license.CreateParams) error {
+		hook := func(_ context.Context, p *api.CreateLicenseParams) error {
 			switch {
 			case p.CustomerID == "cus_1":
-				return license.Invalid("customer_id", license.CodeUnknown, "is not known here")
+				return api.Invalid("customer_id", api.FieldUnknown, "is not known here")
 			case created == stop:
 				created = all // the system is up again
 				return down
@@ -106,7 +107,7 @@ func TestFulfillWaitingStops(t *testing.T) {
 		is.Equal(s.licenses(t), all-1)
 		f, err := s.GetFulfillment(t.Context(), "shop:1")
 		is.NoErr(err)
-		is.Equal([]any{f.Result, f.Waiting}, []any{license.FulfillWaiting, license.Waiting("")})
+		is.Equal([]any{f.Result, f.Waiting}, []any{api.FulfillWaiting, api.Waiting("")})
 	}
 }
 

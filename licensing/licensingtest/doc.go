@@ -9,8 +9,8 @@ an API client with a token, and access to every event:
 		kit := licensingtest.New(t, licensing.Options{})
 		sell(t, kit.Handler.Service(), "cus_1") // the code under test
 		kit.Clock.Advance(400 * 24 * time.Hour)
-		page, err := kit.Handler.Service().List(t.Context(), license.ListParams{CustomerID: "cus_1"})
-		if err != nil || page.Data[0].Status != license.StatusExpired {
+		page, err := kit.Handler.Service().List(t.Context(), api.ListLicensesParams{CustomerID: "cus_1"})
+		if err != nil || page.Data[0].Status != api.LicenseExpired {
 			t.Error(page, err)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
 // sell is the code under test.
-func sell(ctx context.Context, h *licensing.Handler, customerID string) (license.License, error) {
+func sell(ctx context.Context, h *licensing.Handler, customerID string) (api.License, error) {
 	expires := h.Service().Options().Now().AddDate(1, 0, 0)
-	return h.Service().Create(ctx, license.CreateParams{
+	return h.Service().Create(ctx, api.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID, ExpiresAt: &expires,
 	})
 }
@@ -32,7 +32,7 @@ func ExampleNew() {
 	fmt.Println(events[len(events)-1].Type)
 
 	kit.Clock.Advance(366 * 24 * time.Hour)
-	v, err := kit.Handler.Service().Validate(t.Context(), license.ValidateParams{Key: sold.Key, ProductID: "atlas"})
+	v, err := kit.Handler.Service().Validate(t.Context(), api.ValidateKeyParams{Key: sold.Key, ProductID: "atlas"})
 	if err != nil {
 		t.Fatal(err)
 	}

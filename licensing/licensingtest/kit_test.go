@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
@@ -21,12 +21,12 @@ func TestKitFromGo(t *testing.T) {
 	before := len(kit.Events())
 
 	ends := kit.Clock.Now().AddDate(1, 0, 0)
-	sold, err := kit.Handler.Service().Create(t.Context(), license.CreateParams{
+	sold, err := kit.Handler.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1", ExpiresAt: &ends,
 	})
 	is.NoErr(err)
 	is.Equal(sold.CreatedAt, licensingtest.Start)
-	is.Equal(sold.Status, license.StatusActive)
+	is.Equal(sold.Status, api.LicenseActive)
 
 	events := kit.Events()[before:]
 	is.Equal(len(events), 1)
@@ -36,7 +36,7 @@ func TestKitFromGo(t *testing.T) {
 	kit.Clock.Advance(366 * 24 * time.Hour)
 	sold, err = kit.Handler.Service().Get(t.Context(), sold.ID)
 	is.NoErr(err)
-	is.Equal(sold.Status, license.StatusExpired)
+	is.Equal(sold.Status, api.LicenseExpired)
 }
 
 // A host's test over HTTP: the token is good at any time, and another client's

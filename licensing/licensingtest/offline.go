@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -68,7 +69,7 @@ type offlineFile struct {
 }
 
 // newOffline creates a license with three seats.
-func newOffline(t *testing.T, st store.Store, holdOffline bool, edits ...func(*license.CreateParams)) *offline {
+func newOffline(t *testing.T, st store.Store, holdOffline bool, edits ...func(*api.CreateLicenseParams)) *offline {
 	o := &offline{
 		Store: st, t: t, clock: NewClock(), hold: holdOffline, seats: 3,
 		held: map[string]heldSeat{}, known: map[string]offlineFile{}, forced: map[string]time.Time{},
@@ -80,7 +81,7 @@ func newOffline(t *testing.T, st store.Store, holdOffline bool, edits ...func(*l
 			Logger: slog.New(slog.DiscardHandler), HoldOffline: holdOffline, MaxOffline: 20 * day,
 		})
 	}
-	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}
+	p := api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}
 	p.MaxActivations = &o.seats
 	for _, edit := range edits {
 		edit(&p)
@@ -110,7 +111,7 @@ func (o *offline) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 // issued notes the file of an answer, and signs it unless the process crashes
 // before. Without an activation, the answer is a replay.
-func (o *offline) issued(a *license.Activation, c *licensefile.Claims, crash bool) {
+func (o *offline) issued(a *api.Activation, c *licensefile.Claims, crash bool) {
 	if c == nil {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -22,16 +22,16 @@ func rushFiles(t *testing.T, st store.Store, hold bool) {
 			node := o.nodes[worker%len(o.nodes)]
 			for step := range steps {
 				fingerprint := pc(random.IntN(fingerprints))
-				lifetime, crash := license.Duration{Days: 10}, random.IntN(5) == 0
+				lifetime, crash := api.Duration{Days: 10}, random.IntN(5) == 0
 				if random.IntN(3) == 0 {
-					lifetime = license.Duration{} // no file
+					lifetime = api.Duration{} // no file
 				}
 				var err error
 				switch random.IntN(6) {
 				case 0:
 					err = o.activate(node, fingerprint, "", lifetime, crash)
 				case 1:
-					err = o.activate(node, fingerprint, license.TakeOverOldest, lifetime, crash)
+					err = o.activate(node, fingerprint, api.TakeOverOldest, lifetime, crash)
 				case 2:
 					err = o.validate(node, fingerprint, lifetime, crash)
 				case 3:

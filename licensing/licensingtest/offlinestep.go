@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -14,8 +15,8 @@ import (
 // The steps of an offline. Each returns the error of the call.
 
 // activate activates a fingerprint. With a lifetime it asks for a file.
-func (o *offline) activate(node *license.Service, fingerprint, takeOver string, lifetime license.Duration, crash bool) error {
-	v, err := node.Activate(o.t.Context(), license.ActivateParams{Key: o.key, Fingerprint: fingerprint, TakeOver: takeOver, File: lifetime})
+func (o *offline) activate(node *license.Service, fingerprint, takeOver string, lifetime api.Duration, crash bool) error {
+	v, err := node.Activate(o.t.Context(), api.ActivateKeyParams{Key: o.key, Fingerprint: fingerprint, TakeOver: takeOver, File: lifetime})
 	if err == nil {
 		o.issued(v.Activation, v.FileClaims(), crash)
 	}
@@ -23,8 +24,8 @@ func (o *offline) activate(node *license.Service, fingerprint, takeOver string, 
 }
 
 // validate validates a fingerprint. With a lifetime it asks for a file.
-func (o *offline) validate(node *license.Service, fingerprint string, lifetime license.Duration, crash bool) error {
-	v, err := node.Validate(o.t.Context(), license.ValidateParams{Key: o.key, Fingerprint: fingerprint, File: lifetime})
+func (o *offline) validate(node *license.Service, fingerprint string, lifetime api.Duration, crash bool) error {
+	v, err := node.Validate(o.t.Context(), api.ValidateKeyParams{Key: o.key, Fingerprint: fingerprint, File: lifetime})
 	if err == nil {
 		o.issued(v.Activation, v.FileClaims(), crash)
 	}
@@ -33,7 +34,7 @@ func (o *offline) validate(node *license.Service, fingerprint string, lifetime l
 
 // deactivate releases a fingerprint with the license key.
 func (o *offline) deactivate(node *license.Service, fingerprint string) error {
-	_, err := node.Deactivate(o.t.Context(), license.DeactivateParams{Key: o.key, Fingerprint: fingerprint})
+	_, err := node.Deactivate(o.t.Context(), api.DeactivateKeyParams{Key: o.key, Fingerprint: fingerprint})
 	return err
 }
 
@@ -41,11 +42,11 @@ func (o *offline) deactivate(node *license.Service, fingerprint string) error {
 func (o *offline) release(node *license.Service, fingerprint string) error {
 	row, err := o.Activation(o.t.Context(), o.id, fingerprint)
 	if err != nil {
-		return license.ErrNotFound
+		return api.ErrNotFound
 	}
-	p := license.ReleaseParams{LicenseID: o.id, ActivationID: row.ID}
+	p := api.ReleaseActivationParams{LicenseID: o.id, ActivationID: row.ID}
 	_, err = node.ReleaseActivation(o.t.Context(), p)
-	if held, ok := errors.AsType[*license.SeatHeldError](err); ok {
+	if held, ok := errors.AsType[*api.SeatHeldError](err); ok {
 		p.Force = true
 		if _, err = node.ReleaseActivation(o.t.Context(), p); err == nil {
 			o.mu.Lock()
@@ -58,10 +59,10 @@ func (o *offline) release(node *license.Service, fingerprint string) error {
 
 // request issues a file as an API client does. The same idempotency key gets the
 // same file again.
-func (o *offline) request(node *license.Service, idempotencyKey, fingerprint string, lifetime license.Duration, crash bool) error {
-	var activation *license.Activation
+func (o *offline) request(node *license.Service, idempotencyKey, fingerprint string, lifetime api.Duration, crash bool) error {
+	var activation *api.Activation
 	reply, replayed, err := node.Once(o.t.Context(), o.id+idempotencyKey, "request", func(in *license.Service) ([]byte, error) {
-		file, err := in.IssueFile(o.t.Context(), license.IssueFileParams{LicenseID: o.id, Fingerprint: fingerprint, Lifetime: lifetime})
+		file, err := in.IssueFile(o.t.Context(), api.IssueFileParams{LicenseID: o.id, Fingerprint: fingerprint, Lifetime: lifetime})
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +85,7 @@ func (o *offline) request(node *license.Service, idempotencyKey, fingerprint str
 
 // limit changes the number of seats.
 func (o *offline) limit(node *license.Service, seats int64) error {
-	_, err := node.Update(o.t.Context(), license.UpdateParams{ID: o.id, MaxActivations: license.To(seats)})
+	_, err := node.Update(o.t.Context(), api.UpdateLicenseParams{ID: o.id, MaxActivations: api.To(seats)})
 	if err == nil {
 		o.seats = seats
 	}
@@ -93,9 +94,9 @@ func (o *offline) limit(node *license.Service, seats int64) error {
 
 // unlimit removes the limit, so that more programs get files, and sets another.
 func (o *offline) unlimit(node *license.Service, seats int64) error {
-	_, err := node.Update(o.t.Context(), license.UpdateParams{ID: o.id, MaxActivations: license.ToNull[int64]()})
+	_, err := node.Update(o.t.Context(), api.UpdateLicenseParams{ID: o.id, MaxActivations: api.ToNull[int64]()})
 	for i := 0; i < 6 && err == nil; i++ {
-		err = o.activate(node, pc(i), "", license.Duration{Days: 10}, false)
+		err = o.activate(node, pc(i), "", api.Duration{Days: 10}, false)
 	}
 	if err != nil {
 		return err
@@ -105,17 +106,17 @@ func (o *offline) unlimit(node *license.Service, seats int64) error {
 
 // lease changes the leases; 0: none.
 func (o *offline) lease(node *license.Service, seconds int64) error {
-	lease := license.ToNull[int64]()
+	lease := api.ToNull[int64]()
 	if seconds > 0 {
-		lease = license.To(seconds)
+		lease = api.To(seconds)
 	}
-	_, err := node.Update(o.t.Context(), license.UpdateParams{ID: o.id, LeaseSeconds: lease})
+	_, err := node.Update(o.t.Context(), api.UpdateLicenseParams{ID: o.id, LeaseSeconds: lease})
 	return err
 }
 
 // void raises the generation.
 func (o *offline) void(node *license.Service) error {
-	_, err := node.VoidFiles(o.t.Context(), license.MoveParams{ID: o.id})
+	_, err := node.VoidFiles(o.t.Context(), api.MoveLicenseParams{ID: o.id})
 	return err
 }
 
@@ -145,7 +146,7 @@ func (o *offline) beforeEnd(d time.Duration) {
 
 // explained returns an error that no rule explains.
 func explained(err error) error {
-	for _, rule := range []error{license.ErrDenied, license.ErrSeatHeld, license.ErrNotFound, license.ErrNoFile} {
+	for _, rule := range []error{api.ErrDenied, api.ErrSeatHeld, api.ErrNotFound, api.ErrNoFile} {
 		if errors.Is(err, rule) {
 			return nil
 		}

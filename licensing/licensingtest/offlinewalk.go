@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -72,17 +73,17 @@ func (w *offlineWalk) walk(steps int) {
 // any does a random step.
 func (w *offlineWalk) any() error {
 	node, fingerprint := w.nodes[w.random.IntN(2)], pc(w.random.IntN(fingerprints))
-	lifetime := license.Duration{Hours: 1 + w.random.IntN(24*20)}
+	lifetime := api.Duration{Hours: 1 + w.random.IntN(24*20)}
 	crash := w.random.IntN(5) == 0
 	switch w.random.IntN(21) {
 	case 0, 1, 2:
 		return w.activate(node, fingerprint, "", lifetime, crash)
 	case 3, 4:
-		return w.activate(node, fingerprint, license.TakeOverOldest, lifetime, crash)
+		return w.activate(node, fingerprint, api.TakeOverOldest, lifetime, crash)
 	case 5, 6, 7:
 		return w.validate(node, fingerprint, lifetime, crash)
 	case 8:
-		return w.activate(node, fingerprint, "", license.Duration{}, crash)
+		return w.activate(node, fingerprint, "", api.Duration{}, crash)
 	case 9, 10, 11:
 		return w.deactivate(node, fingerprint)
 	case 12:

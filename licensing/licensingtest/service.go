@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -67,7 +68,7 @@ func newSeating(t *testing.T, st store.Store) *seating {
 // issue creates the license. A lease of 0 is none.
 func (s *seating) issue(seats, lease int64) {
 	s.t.Helper()
-	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}
+	p := api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}
 	p.MaxActivations = &seats
 	if lease > 0 {
 		p.LeaseSeconds = &lease
@@ -82,14 +83,14 @@ func (s *seating) issue(seats, lease int64) {
 // at returns the Service that the i-th caller uses.
 func (s *seating) at(i int) *license.Service { return s.nodes[i%len(s.nodes)] }
 
-func (s *seating) activate(i int, fingerprint, takeOver string) (license.Verdict, error) {
-	v, err := s.at(i).Activate(s.t.Context(), license.ActivateParams{Key: s.key, Fingerprint: fingerprint, TakeOver: takeOver})
+func (s *seating) activate(i int, fingerprint, takeOver string) (api.Verdict, error) {
+	v, err := s.at(i).Activate(s.t.Context(), api.ActivateKeyParams{Key: s.key, Fingerprint: fingerprint, TakeOver: takeOver})
 	return v.Verdict, err
 }
 
-func (s *seating) validate(i int, fingerprint string) license.Verdict {
+func (s *seating) validate(i int, fingerprint string) api.Verdict {
 	s.t.Helper()
-	v, err := s.at(i).Validate(s.t.Context(), license.ValidateParams{Key: s.key, Fingerprint: fingerprint})
+	v, err := s.at(i).Validate(s.t.Context(), api.ValidateKeyParams{Key: s.key, Fingerprint: fingerprint})
 	if err != nil {
 		s.t.Error(err)
 	}
@@ -122,7 +123,7 @@ func (s *seating) contend(n int, prefix string, want int) (admitted []string) {
 			mu.Lock()
 			defer mu.Unlock()
 			admitted = append(admitted, fingerprint)
-		case !errors.Is(err, license.ErrActivationLimit):
+		case !errors.Is(err, api.ErrActivationLimit):
 			s.t.Errorf("activating %s: %v", fingerprint, err)
 		}
 	})
@@ -139,7 +140,7 @@ func (s *seating) taken(want int) {
 	if err != nil || len(rows) != want {
 		s.t.Errorf("%d seats are taken (%v), want %d", len(rows), err, want)
 	}
-	page, err := s.nodes[1].ListActivations(s.t.Context(), license.ListActivationsParams{LicenseID: s.id, Limit: 200})
+	page, err := s.nodes[1].ListActivations(s.t.Context(), api.ListActivationsParams{LicenseID: s.id, Limit: 200})
 	if err != nil || len(page.Data) != want {
 		s.t.Errorf("%d activations are listed (%v), want %d", len(page.Data), err, want)
 	}
@@ -193,8 +194,8 @@ func (s *seating) lapses() {
 		if want := i < seats/2; v.Valid != want {
 			s.t.Errorf("%s: valid is %t, want %t", fingerprint, v.Valid, want)
 		}
-		if !v.Valid && v.Code != license.VerdictLeaseEnded {
-			s.t.Errorf("%s gets the verdict %s, want %s", fingerprint, v.Code, license.VerdictLeaseEnded)
+		if !v.Valid && v.Code != api.VerdictLeaseEnded {
+			s.t.Errorf("%s gets the verdict %s, want %s", fingerprint, v.Code, api.VerdictLeaseEnded)
 		}
 		if _, err := s.activate(i, fingerprint, ""); (err == nil) != v.Valid {
 			s.t.Errorf("%s came back to a full license: %v", fingerprint, err)
@@ -210,7 +211,7 @@ func (s *seating) takesOver() {
 	all := s.contend(seats, "old-", seats)
 	s.clock.Advance(time.Second)
 	concurrently(newcomers, func(i int) {
-		if _, err := s.activate(i, fmt.Sprint("new-", i), license.TakeOverOldest); err != nil {
+		if _, err := s.activate(i, fmt.Sprint("new-", i), api.TakeOverOldest); err != nil {
 			s.t.Errorf("taking over: %v", err)
 		}
 	})
@@ -221,9 +222,9 @@ func (s *seating) takesOver() {
 	var live int
 	for i, fingerprint := range all {
 		switch v := s.validate(i, fingerprint); v.Code {
-		case license.VerdictValid:
+		case api.VerdictValid:
 			live++
-		case license.VerdictEvicted:
+		case api.VerdictEvicted:
 		default:
 			s.t.Errorf("%s gets the verdict %s", fingerprint, v.Code)
 		}
@@ -231,7 +232,7 @@ func (s *seating) takesOver() {
 	if live != seats {
 		s.t.Errorf("%d still have a seat, want %d", live, seats)
 	}
-	if got := s.count(license.EventActivationEvicted); got != newcomers {
+	if got := s.count(api.EventActivationEvicted); got != newcomers {
 		s.t.Errorf("%d were evicted, want %d", got, newcomers)
 	}
 }
@@ -241,22 +242,22 @@ func (s *seating) lowers() {
 	s.issue(100, 0)
 	concurrently(121, func(i int) {
 		if i == 60 {
-			p := license.UpdateParams{ID: s.id, MaxActivations: license.To(int64(10))}
+			p := api.UpdateLicenseParams{ID: s.id, MaxActivations: api.To(int64(10))}
 			if _, err := s.at(i).Update(s.t.Context(), p); err != nil {
 				s.t.Error(err)
 			}
 			return
 		}
-		if _, err := s.activate(i, fmt.Sprint("pc-", i), ""); err != nil && !errors.Is(err, license.ErrActivationLimit) {
+		if _, err := s.activate(i, fmt.Sprint("pc-", i), ""); err != nil && !errors.Is(err, api.ErrActivationLimit) {
 			s.t.Error(err)
 		}
 	})
 	limit, taken := 100, 0
 	s.replay(func(e store.Event) {
 		switch e.Type {
-		case license.EventLicenseUpdated:
+		case api.EventLicenseUpdated:
 			limit = 10
-		case license.EventActivationCreated:
+		case api.EventActivationCreated:
 			if taken++; taken > limit {
 				s.t.Errorf("event %d admits number %d to %d seats", e.Seq, taken, limit)
 			}
@@ -282,15 +283,15 @@ func (s *seating) mixed() {
 					admitted.Add(1)
 				}
 			case 2:
-				_, err = s.activate(worker, pc, license.TakeOverOldest)
+				_, err = s.activate(worker, pc, api.TakeOverOldest)
 			case 3:
-				_, err = s.at(worker).Deactivate(s.t.Context(), license.DeactivateParams{Key: s.key, Fingerprint: pc})
+				_, err = s.at(worker).Deactivate(s.t.Context(), api.DeactivateKeyParams{Key: s.key, Fingerprint: pc})
 			case 4, 5:
 				s.validate(worker, pc)
 			case 6:
 				s.clock.Advance(time.Duration(random.IntN(4)) * time.Second)
 			}
-			if err != nil && !errors.Is(err, license.ErrActivationLimit) && !errors.Is(err, license.ErrNotFound) {
+			if err != nil && !errors.Is(err, api.ErrActivationLimit) && !errors.Is(err, api.ErrNotFound) {
 				s.t.Error(err)
 			}
 			s.watch(seats)

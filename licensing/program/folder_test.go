@@ -13,7 +13,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
@@ -23,13 +22,13 @@ type seller struct {
 	*is.I
 	t       *testing.T
 	vendor  *licensingtest.Vendor
-	license license.License
+	license api.License
 }
 
 func newSeller(t *testing.T) *seller {
 	s := &seller{I: is.New(t), t: t, vendor: licensingtest.NewVendor(t)}
 	var err error
-	s.license, err = s.vendor.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(1))}})
+	s.license, err = s.vendor.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(1))}})
 	s.NoErr(err)
 	s.vendor.Requests()
 	return s
@@ -118,7 +117,7 @@ func TestPinnedKeysRotate(t *testing.T) {
 	entries, err := os.ReadDir(config)
 	is.NoErr(err)
 	is.Equal(len(entries), 1)
-	page, err := s.vendor.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: s.license.ID})
+	page, err := s.vendor.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: s.license.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 }

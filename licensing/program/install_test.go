@@ -26,8 +26,8 @@ func TestAirGap(t *testing.T) {
 			require.ErrorIs(s.T, err, errNoService)
 		}
 		answer := func(request string) string {
-			file, err := s.service().IssueFile(s.Context(), license.IssueFileParams{
-				LicenseID: s.license.ID, Request: request, Lifetime: license.Duration{Hours: 10},
+			file, err := s.service().IssueFile(s.Context(), api.IssueFileParams{
+				LicenseID: s.license.ID, Request: request, Lifetime: api.Duration{Hours: 10},
 			})
 			is.NoErr(err)
 			text, err := s.vendor.Handler.Files().Sign(s.Context(), *file.FileClaims())

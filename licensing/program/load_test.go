@@ -172,7 +172,7 @@ func TestLargeList(t *testing.T) {
 		s.NoErr(err)
 		require.ErrorIs(s.T, l.Install(text), licensefile.ErrOtherLicense)
 
-		s.NoErr(s.service().Delete(s.Context(), license.DeleteParams{ID: s.license.ID}))
+		s.NoErr(s.service().Delete(s.Context(), api.DeleteLicenseParams{ID: s.license.ID}))
 		time.Sleep(time.Hour + 5*time.Minute)
 		s.is(l, api.VerdictRevoked, api.VerdictNotFound)
 		s.vendor.Die()
@@ -228,9 +228,9 @@ func TestTwoProcessesWithAnotherKey(t *testing.T) {
 		s.NoErr(one.Refresh(s.Context()))
 		time.Sleep(6 * time.Minute)
 		s.Equal(two.Status().Code, api.VerdictSuspended)
-		other, err := s.service().Create(s.Context(), license.CreateParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
+		other, err := s.service().Create(s.Context(), api.CreateLicenseParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
 		s.NoErr(err)
-		_, err = s.service().Revoke(s.Context(), license.MoveParams{ID: other.ID})
+		_, err = s.service().Revoke(s.Context(), api.MoveLicenseParams{ID: other.ID})
 		s.NoErr(err)
 		require.ErrorIs(s.T, one.SetKey(s.Context(), other.Key), api.VerdictRevoked)
 		s.meddle(refuse) // for the second one, the directory is enough

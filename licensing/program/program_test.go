@@ -155,7 +155,7 @@ func TestOutages(t *testing.T) {
 		"no verdict":      {func(s *stage) { s.vendor.Lie(200, "application/json", `{"ok":true}`) }, []api.Code{CodeUnreachable}, nil, CodeFileExpired},
 		"half of JSON":    {func(s *stage) { s.vendor.Lie(200, "application/json", positive[:40]) }, []api.Code{CodeUnreachable}, nil, CodeFileExpired},
 		"a lie":           {func(s *stage) { s.vendor.Lie(200, "application/json", positive) }, []api.Code{CodeUntrusted}, []api.Code{CodeListRefused}, CodeFileExpired},
-		"a foreign key":   {func(s *stage) { s.update(license.UpdateParams{Name: new("Other")}); s.meddle(foreignFile(s)) }, []api.Code{CodeUntrusted}, nil, CodeFileExpired},
+		"a foreign key":   {func(s *stage) { s.update(api.UpdateLicenseParams{Name: new("Other")}); s.meddle(foreignFile(s)) }, []api.Code{CodeUntrusted}, nil, CodeFileExpired},
 		"the key unknown": {func(s *stage) { s.vendor.Lie(200, "application/json", unknown) }, []api.Code{api.VerdictNotFound, CodeListRefused}, nil, api.VerdictNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,10 +196,10 @@ func TestOutages(t *testing.T) {
 func TestUnknownKey(t *testing.T) {
 	for code, event := range map[api.Code]func(*stage){
 		api.VerdictRevoked: func(s *stage) {
-			s.NoErr(s.service().Delete(s.Context(), license.DeleteParams{ID: s.license.ID}))
+			s.NoErr(s.service().Delete(s.Context(), api.DeleteLicenseParams{ID: s.license.ID}))
 		},
 		CodeFileOutdated: func(s *stage) {
-			_, err := s.service().Rekey(s.Context(), license.RekeyParams{ID: s.license.ID})
+			_, err := s.service().Rekey(s.Context(), api.RekeyLicenseParams{ID: s.license.ID})
 			s.NoErr(err)
 		},
 	} {
@@ -224,7 +224,7 @@ func TestRekeyed(t *testing.T) {
 	onStage(t, func(s *stage) {
 		b := s.box("pc-1")
 		l := b.open()
-		rekeyed, err := s.service().Rekey(s.Context(), license.RekeyParams{ID: s.license.ID})
+		rekeyed, err := s.service().Rekey(s.Context(), api.RekeyLicenseParams{ID: s.license.ID})
 		s.NoErr(err)
 		b.opts.Key = rekeyed.Key
 		s.vendor.Die()
@@ -256,13 +256,13 @@ func TestDenials(t *testing.T) {
 			func(s *stage) { s.move((*license.Service).Revoke, "Fraud.") }, nil, "The license was revoked: Fraud.",
 		},
 		api.VerdictProductMismatch: {
-			func(s *stage) { s.update(license.UpdateParams{ProductID: new("borealis")}) },
-			func(s *stage) { s.update(license.UpdateParams{ProductID: new("atlas")}) },
+			func(s *stage) { s.update(api.UpdateLicenseParams{ProductID: new("borealis")}) },
+			func(s *stage) { s.update(api.UpdateLicenseParams{ProductID: new("atlas")}) },
 			"The license is for another product.",
 		},
 		api.VerdictExpired: {
-			func(s *stage) { s.update(license.UpdateParams{ExpiresAt: license.To(time.Now().Add(-day))}) },
-			func(s *stage) { s.update(license.UpdateParams{ExpiresAt: license.ToNull[time.Time]()}) },
+			func(s *stage) { s.update(api.UpdateLicenseParams{ExpiresAt: api.To(time.Now().Add(-day))}) },
+			func(s *stage) { s.update(api.UpdateLicenseParams{ExpiresAt: api.ToNull[time.Time]()}) },
 			"The license expired on " + time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC).Format("2 January 2006") + "; renew it.",
 		},
 	} {
@@ -305,7 +305,7 @@ func TestDenials(t *testing.T) {
 func TestChangedLicense(t *testing.T) {
 	onStage(t, func(s *stage) {
 		l := s.box("pc-1").open()
-		s.update(license.UpdateParams{Entitlements: license.To(map[string]any{"import": true}), Name: new("Acme Inc")})
+		s.update(api.UpdateLicenseParams{Entitlements: api.To(map[string]any{"import": true}), Name: new("Acme Inc")})
 		time.Sleep(time.Hour)
 		s.is(l, "valid")
 		s.True(l.Has("import") && l.Has("export"))
@@ -318,12 +318,12 @@ func TestChangedLicense(t *testing.T) {
 func TestExtendedUpdates(t *testing.T) {
 	onStage(t, func(s *stage) {
 		until := time.Now().Add(day).Truncate(time.Second)
-		s.update(license.UpdateParams{UpdatesUntil: license.To(until)})
+		s.update(api.UpdateLicenseParams{UpdatesUntil: api.To(until)})
 		b := s.box("pc-1")
 		b.opts.BuiltAt = until
 		l := b.open()
 		s.is(l, "valid")
-		s.update(license.UpdateParams{UpdatesUntil: license.To(until.Add(day))})
+		s.update(api.UpdateLicenseParams{UpdatesUntil: api.To(until.Add(day))})
 		time.Sleep(time.Hour)
 		s.vendor.Die()
 		b.opts.BuiltAt = until.Add(day)
@@ -379,7 +379,7 @@ func TestOldDenial(t *testing.T) {
 func TestEndOffline(t *testing.T) {
 	onStage(t, func(s *stage) {
 		end := time.Now().Add(10 * time.Hour)
-		s.update(license.UpdateParams{ExpiresAt: license.To(end), GraceSeconds: new(int64(2 * 60 * 60))})
+		s.update(api.UpdateLicenseParams{ExpiresAt: api.To(end), GraceSeconds: new(int64(2 * 60 * 60))})
 		b := s.box("pc-1")
 		l := b.open()
 		s.True(l.Status().ExpiresAt.Equal(end))
@@ -397,7 +397,7 @@ func TestEndOffline(t *testing.T) {
 		s.is(l, "expired", CodeUnreachable)
 		s.Equal(b.changes, []api.Code{"valid", "in_grace", "expired"}) // the first for the warning
 		s.is(b.restart(l), "expired", CodeUnreachable)
-		_, err := s.service().Renew(s.Context(), license.RenewParams{ID: s.license.ID, ExpiresAt: new(time.Now().Add(365 * day))})
+		_, err := s.service().Renew(s.Context(), api.RenewLicenseParams{ID: s.license.ID, ExpiresAt: new(time.Now().Add(365 * day))})
 		s.NoErr(err)
 		s.vendor.Answer()
 		s.is(b.open(), "valid")

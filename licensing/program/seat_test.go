@@ -9,14 +9,13 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // TestLease: a machine that slept longer than its lease activates again; if no seat
 // is free, it says so.
 func TestLease(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.update(license.UpdateParams{LeaseSeconds: license.To[int64](600), MaxActivations: license.To[int64](1)})
+		s.update(api.UpdateLicenseParams{LeaseSeconds: api.To[int64](600), MaxActivations: api.To[int64](1)})
 		b := s.box("pc-1")
 		l := b.open()
 		s.Equal(l.Status().ValidUntil.UTC(), time.Now().Add(20*time.Minute).UTC()) // two leases
@@ -35,7 +34,7 @@ func TestLease(t *testing.T) {
 
 		s.vendor.Die()
 		time.Sleep(time.Hour)
-		_, err := s.service().Activate(s.Context(), license.ActivateParams{Key: s.license.Key, Fingerprint: "other"})
+		_, err := s.service().Activate(s.Context(), api.ActivateKeyParams{Key: s.license.Key, Fingerprint: "other"})
 		s.NoErr(err)
 		s.vendor.Answer()
 		time.Sleep(8 * time.Minute)
@@ -49,15 +48,15 @@ func TestLease(t *testing.T) {
 // it. The key, a take-over or the next start take a seat.
 func TestLostSeat(t *testing.T) {
 	release := func(s *stage) {
-		page, err := s.service().ListActivations(s.Context(), license.ListActivationsParams{LicenseID: s.license.ID})
+		page, err := s.service().ListActivations(s.Context(), api.ListActivationsParams{LicenseID: s.license.ID})
 		s.NoErr(err)
-		_, err = s.service().ReleaseActivation(s.Context(), license.ReleaseParams{LicenseID: s.license.ID, ActivationID: page.Data[0].ID})
+		_, err = s.service().ReleaseActivation(s.Context(), api.ReleaseActivationParams{LicenseID: s.license.ID, ActivationID: page.Data[0].ID})
 		s.NoErr(err)
 	}
 	evict := func(s *stage) {
-		s.update(license.UpdateParams{MaxActivations: license.To[int64](1)})
+		s.update(api.UpdateLicenseParams{MaxActivations: api.To[int64](1)})
 		s.NoErr(s.box("pc-2").open().TakeOver(s.Context()))
-		s.update(license.UpdateParams{MaxActivations: license.To[int64](2)}) // and a seat is free again
+		s.update(api.UpdateLicenseParams{MaxActivations: api.To[int64](2)}) // and a seat is free again
 	}
 	for code, event := range map[api.Code]func(*stage){api.VerdictNotActivated: release, api.VerdictEvicted: evict} {
 		for name, back := range map[string]func(*box, *License) *License{
@@ -152,8 +151,8 @@ func TestAnotherActivation(t *testing.T) {
 	onStage(t, func(s *stage) {
 		b := s.box("pc-1")
 		l := b.open()
-		p := license.ActivateParams{Key: s.license.Key, Fingerprint: l.fingerprint}
-		_, err := s.service().Deactivate(s.Context(), license.DeactivateParams{Key: p.Key, Fingerprint: p.Fingerprint})
+		p := api.ActivateKeyParams{Key: s.license.Key, Fingerprint: l.fingerprint}
+		_, err := s.service().Deactivate(s.Context(), api.DeactivateKeyParams{Key: p.Key, Fingerprint: p.Fingerprint})
 		s.NoErr(err)
 		v, err := s.service().Activate(s.Context(), p)
 		s.NoErr(err)
@@ -186,7 +185,7 @@ func TestReleaseBeforeACheck(t *testing.T) {
 // TestReleaseOfAHeldSeat: moves are free for a while, then the file holds the seat.
 func TestReleaseOfAHeldSeat(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.update(license.UpdateParams{MaxActivations: license.To[int64](1)})
+		s.update(api.UpdateLicenseParams{MaxActivations: api.To[int64](1)})
 		for _, id := range []string{"pc-1", "pc-2", "pc-3"} {
 			l := s.box(id).open()
 			s.is(l, "valid")
@@ -217,7 +216,7 @@ func TestSetKey(t *testing.T) {
 		s.is(b.restart(l), "valid")
 		l = b.open()
 
-		other, err := s.service().Create(s.Context(), license.CreateParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
+		other, err := s.service().Create(s.Context(), api.CreateLicenseParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
 		s.NoErr(err)
 		s.meddle(refuse)
 		require.ErrorIs(s.T, l.SetKey(s.Context(), other.Key), CodeUnreachable)
@@ -230,7 +229,7 @@ func TestSetKey(t *testing.T) {
 		s.True(l.Status().Valid)
 		s.Equal(l.Status().LicensedTo, "Other")
 		s.vendor.Answer()
-		_, err = s.service().Suspend(s.Context(), license.MoveParams{ID: s.license.ID, Reason: "unpaid"})
+		_, err = s.service().Suspend(s.Context(), api.MoveLicenseParams{ID: s.license.ID, Reason: "unpaid"})
 		s.NoErr(err)
 		err = l.SetKey(s.Context(), key)
 		require.ErrorIs(s.T, err, api.VerdictSuspended)
@@ -290,7 +289,7 @@ func TestNoFile(t *testing.T) {
 		}
 		b := s.box("pc-1")
 		l := b.open()
-		s.update(license.UpdateParams{Entitlements: license.To(large)})
+		s.update(api.UpdateLicenseParams{Entitlements: api.To(large)})
 		time.Sleep(time.Hour + 6*time.Minute)
 		s.is(l, "valid", api.FileTooLarge)
 		s.is(s.box("pc-2").open(), api.FileTooLarge, api.FileTooLarge)

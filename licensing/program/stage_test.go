@@ -36,7 +36,7 @@ type stage struct {
 	*is.I
 	vendor  *licensingtest.Vendor
 	keys    []byte
-	license license.License
+	license api.License
 
 	mu      sync.Mutex
 	off     time.Duration                                 // of the clock of the machines
@@ -64,7 +64,7 @@ func onStage(t *testing.T, test func(s *stage)) {
 		s := &stage{T: t, I: is.New(t), vendor: licensingtest.NewVendor(t)}
 		s.keys = s.vendor.Keys(t)
 		var err error
-		s.license, err = s.service().Create(t.Context(), license.CreateParams{
+		s.license, err = s.service().Create(t.Context(), api.CreateLicenseParams{
 			Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1",
 			Terms: api.Terms{MaxActivations: new(int64(2)), Entitlements: map[string]any{"export": true, "users": 5, "tier": "gold"}},
 		})
@@ -198,7 +198,7 @@ func (b *box) files() (names []string) {
 // seats returns the names of the activations that use a seat.
 func (s *stage) seats() (names []string) {
 	s.Helper()
-	page, err := s.service().ListActivations(s.Context(), license.ListActivationsParams{LicenseID: s.license.ID})
+	page, err := s.service().ListActivations(s.Context(), api.ListActivationsParams{LicenseID: s.license.ID})
 	s.NoErr(err)
 	for _, a := range page.Data {
 		names = append(names, a.Name)
@@ -210,22 +210,22 @@ func (s *stage) seats() (names []string) {
 // offline sets for how long license files are valid.
 func (s *stage) offline(d time.Duration) {
 	s.Helper()
-	s.update(license.UpdateParams{OfflineSeconds: license.To(int64(d.Seconds()))})
+	s.update(api.UpdateLicenseParams{OfflineSeconds: api.To(int64(d.Seconds()))})
 }
 
-func (s *stage) update(p license.UpdateParams) {
+func (s *stage) update(p api.UpdateLicenseParams) {
 	s.Helper()
 	p.ID = s.license.ID
 	_, err := s.service().Update(s.Context(), p)
 	s.NoErr(err)
 }
 
-type move func(*license.Service, context.Context, license.MoveParams) (license.License, error)
+type move func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
 
 // move changes the state of the license.
 func (s *stage) move(m move, reason string) {
 	s.Helper()
-	_, err := m(s.service(), s.Context(), license.MoveParams{ID: s.license.ID, Reason: reason})
+	_, err := m(s.service(), s.Context(), api.MoveLicenseParams{ID: s.license.ID, Reason: reason})
 	s.NoErr(err)
 }
 

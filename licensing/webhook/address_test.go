@@ -7,7 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // TestURLsOfWebhooks: a URL that cannot be dialed, or whose host looks like another
@@ -52,7 +52,7 @@ func TestURLsOfWebhooks(t *testing.T) {
 				if err == nil {
 					return ""
 				}
-				invalid, ok := errors.AsType[*license.InvalidError](err)
+				invalid, ok := errors.AsType[*api.InvalidError](err)
 				is.True(ok)
 				is.Equal(len(invalid.Fields), 1)
 				is.Equal(invalid.Fields[0].Field, "url")
@@ -63,10 +63,10 @@ func TestURLsOfWebhooks(t *testing.T) {
 				is.True((got == "") == (want == ""))
 				require.Contains(t, got, want)
 			}
-			_, _, err := f.Create(t.Context(), CreateParams{URL: address})
+			_, _, err := f.Create(t.Context(), api.CreateWebhookParams{URL: address})
 			check(wrong(err))
 			w, _ := f.webhook(t)
-			_, err = f.Update(t.Context(), UpdateParams{ID: w.ID, URL: &address})
+			_, err = f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, URL: &address})
 			check(wrong(err))
 		})
 	}

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // An outcome is the result of one attempt.
 type outcome struct {
 	kind       outcomeKind
-	attempt    Attempt
+	attempt    api.Attempt
 	retryAfter time.Duration // requested by the receiver
 	slow       bool          // the receiver is overloaded
 	gone       bool          // the receiver answered 410
@@ -49,17 +49,17 @@ func (b *batch) attempt(ctx context.Context, s *sending) outcome {
 		return r.untried(ctx, d, err)
 	}
 	if e == nil {
-		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: skippedError}}
+		return outcome{kind: hopeless, attempt: api.Attempt{At: at, Error: skippedError}}
 	}
 	if allowed, err := r.allows(ctx, w, *e); err != nil {
 		return r.untried(ctx, d, err)
 	} else if !allowed {
-		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
+		return outcome{kind: hopeless, attempt: api.Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
 	}
 	if selected, err := selects(w, *e, d); err != nil {
 		return r.untried(ctx, d, err)
 	} else if !selected {
-		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: unselectedError}}
+		return outcome{kind: hopeless, attempt: api.Attempt{At: at, Error: unselectedError}}
 	}
 	message, err := newMessage(feed.NewEvent(*e))
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *run) eventOf(ctx context.Context, s *sending) (*store.Event, error) {
 }
 
 // allows reports whether the actor that created a webhook may see an event now.
-func (r *run) allows(ctx context.Context, w Webhook, e store.Event) (bool, error) {
+func (r *run) allows(ctx context.Context, w api.Webhook, e store.Event) (bool, error) {
 	if r.limit == nil {
 		return true, nil
 	}
@@ -94,7 +94,7 @@ func (r *run) allows(ctx context.Context, w Webhook, e store.Event) (bool, error
 	if err != nil || !ok {
 		return false, err
 	}
-	return products == nil || e.Type == EventTest || slices.Contains(products, e.ProductID), nil
+	return products == nil || e.Type == api.EventWebhookTest || slices.Contains(products, e.ProductID), nil
 }
 
 // unselectedError is the attempt error of a delivery whose event the webhook does
@@ -103,8 +103,8 @@ const unselectedError = "skipped: the webhook no longer selects this event type"
 
 // selects reports whether a webhook selects the event of a delivery now. It always
 // selects tests and what an operator has resent.
-func selects(w Webhook, e store.Event, d outbox.Delivery) (bool, error) {
-	if e.Type == EventTest || wants(w, e) {
+func selects(w api.Webhook, e store.Event, d outbox.Delivery) (bool, error) {
+	if e.Type == api.EventWebhookTest || wants(w, e) {
 		return true, nil
 	}
 	var data deliveryData
@@ -114,7 +114,7 @@ func selects(w Webhook, e store.Event, d outbox.Delivery) (bool, error) {
 
 // request makes the request. A panic in the host's transport is logged and counts
 // as a failed attempt.
-func (r *run) request(ctx context.Context, w Webhook, m message, at time.Time, signature string) (o outcome) {
+func (r *run) request(ctx context.Context, w api.Webhook, m message, at time.Time, signature string) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.logger.ErrorContext(ctx, "licensing: the webhook transport panicked", "webhook_id", w.ID, "panic", v, "stack", string(debug.Stack()))
@@ -140,7 +140,7 @@ type message struct {
 	body []byte
 }
 
-func newMessage(e license.Event) (message, error) {
+func newMessage(e api.Event) (message, error) {
 	body, err := json.Marshal(e)
 	if err == nil && len(body) > maxPayload {
 		e.Data = truncated

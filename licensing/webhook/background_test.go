@@ -7,7 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -51,7 +51,7 @@ func TestASlowWebhookIsNotOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		b.hook(t, "x.example", license.EventLicenseCreated)
+		b.hook(t, "x.example", api.EventLicenseCreated)
 		b.delay = func(string) time.Duration { return 10 * time.Second }
 		want := b.licenses(t, 60)
 		defer b.run(t)()

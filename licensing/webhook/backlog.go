@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A backlog is what a webhook that fails has not received.
 type backlog struct {
-	Failure *Attempt  // the last failed attempt of a delivery that is kept; nil: none
-	Events  int       // that wait for an attempt
-	More    bool      // there may be more than Events
-	Next    time.Time // when the next attempt is due; zero: none is
+	Failure *api.Attempt // the last failed attempt of a delivery that is kept; nil: none
+	Events  int          // that wait for an attempt
+	More    bool         // there may be more than Events
+	Next    time.Time    // when the next attempt is due; zero: none is
 }
 
 // Backlog returns what a webhook that fails has not received. It examines up to about
@@ -38,7 +39,7 @@ func (s internals) Backlog(ctx context.Context, id string) (b backlog, err error
 		if err != nil {
 			return err
 		}
-		if b.Next = cursor.Due; b.Next.IsZero() && len(waiting) > 0 && rec.Status == StatusActive {
+		if b.Next = cursor.Due; b.Next.IsZero() && len(waiting) > 0 && rec.Status == api.WebhookActive {
 			b.Next = s.now().Add(cursor.closesIn(s.now()))
 		}
 		b.Failure, err = lastFailure(ctx, r, id, stored)
@@ -52,12 +53,12 @@ func (s internals) Backlog(ctx context.Context, id string) (b backlog, err error
 
 // lastFailure returns the last failed attempt of the deliveries in the queue of a
 // webhook or, if there is none, of the newest delivery that failed.
-func lastFailure(ctx context.Context, r store.Reader, id string, stored []outbox.Delivery) (*Attempt, error) {
+func lastFailure(ctx context.Context, r store.Reader, id string, stored []outbox.Delivery) (*api.Attempt, error) {
 	last, err := lastFailed(stored)
 	if err != nil || last != nil {
 		return last, err
 	}
-	failed, _, err := newest(ctx, r, id, string(DeliveryFailed), "", 1)
+	failed, _, err := newest(ctx, r, id, string(api.DeliveryFailed), "", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func lastFailure(ctx context.Context, r store.Reader, id string, stored []outbox
 }
 
 // lastFailed returns the last failed attempt of deliveries; nil: there is none.
-func lastFailed(list []outbox.Delivery) (last *Attempt, err error) {
+func lastFailed(list []outbox.Delivery) (last *api.Attempt, err error) {
 	for _, d := range list {
 		var data deliveryData
 		if err := readData(d.Data, &data); err != nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A listScope is the digest of everything that a position in a list depends on.
@@ -19,7 +19,7 @@ func newScope(format string, args ...any) listScope {
 }
 
 // scopeOf returns the scope of a list of deliveries.
-func scopeOf(p DeliveriesParams) listScope {
+func scopeOf(p api.ListDeliveriesParams) listScope {
 	return newScope("deliveries %q %q", p.WebhookID, p.Status)
 }
 
@@ -29,7 +29,7 @@ func (s listScope) cursorAfter(id string) string {
 }
 
 // after returns the ID before the page of a cursor, or "" for the first page. It
-// returns an [*license.InvalidError] if the cursor is malformed or belongs to
+// returns an [*api.InvalidError] if the cursor is malformed or belongs to
 // another list.
 func (s listScope) after(cursor, prefix string) (id string, err error) {
 	if cursor == "" {
@@ -38,7 +38,7 @@ func (s listScope) after(cursor, prefix string) (id string, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	id, ok := strings.CutPrefix(string(text), string(s))
 	if err != nil || !ok || !record.IsID(prefix, id) || s.cursorAfter(id) != cursor {
-		return "", license.Invalid("cursor", license.CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
+		return "", api.Invalid("cursor", api.FieldInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
 	}
 	return id, nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -74,7 +74,7 @@ func (c cutCase) run(t *testing.T, updates int64) (cut bool) {
 			hosts = append(hosts, fmt.Sprintf("quick-%d.example", i))
 		}
 		for _, host := range hosts {
-			next.hook(t, host, license.EventLicenseCreated)
+			next.hook(t, host, api.EventLicenseCreated)
 		}
 		want := next.licenses(t, c.before)
 		stop := first.run(t)

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // deliveryData is the Data of an outbox.Delivery, whose State is a
-// [DeliveryStatus].
+// [api.DeliveryStatus].
 type deliveryData struct {
-	Attempts []Attempt `json:"attempts,omitempty"`
-	Resent   bool      `json:"resent,omitempty"` // sent whatever types the webhook selects
+	Attempts []api.Attempt `json:"attempts,omitempty"`
+	Resent   bool          `json:"resent,omitempty"` // sent whatever types the webhook selects
 	// Once is stored in place of a single Attempt that succeeded, in less space:
 	// its At in milliseconds of Unix time, StatusCode and DurationMS.
 	Once *[3]int64 `json:"once,omitempty"`
@@ -31,7 +31,7 @@ type deliveryData struct {
 func (data deliveryData) encode() []byte {
 	if len(data.Attempts) == 1 {
 		a := data.Attempts[0]
-		once := Attempt{At: a.At, StatusCode: a.StatusCode, DurationMS: a.DurationMS}
+		once := api.Attempt{At: a.At, StatusCode: a.StatusCode, DurationMS: a.DurationMS}
 		if a == once && a.At.Equal(time.UnixMilli(a.At.UnixMilli())) {
 			data.Attempts, data.Once = nil, &[3]int64{a.At.UnixMilli(), int64(a.StatusCode), a.DurationMS}
 		}
@@ -48,19 +48,19 @@ func newDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery
 	}
 	return outbox.Delivery{
 		ID: deliveryID(webhookID, e), WebhookID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
-		State: string(DeliveryPending), DueAt: due, CreatedAt: due, UpdatedAt: due,
+		State: string(api.DeliveryPending), DueAt: due, CreatedAt: due, UpdatedAt: due,
 	}
 }
 
 // fromDelivery converts a stored delivery to its API form.
-func fromDelivery(rec outbox.Delivery) (Delivery, error) {
-	data := deliveryData{Attempts: []Attempt{}}
+func fromDelivery(rec outbox.Delivery) (api.Delivery, error) {
+	data := deliveryData{Attempts: []api.Attempt{}}
 	if err := readData(rec.Data, &data); err != nil {
-		return Delivery{}, fmt.Errorf("delivery %s: %w", rec.ID, err)
+		return api.Delivery{}, fmt.Errorf("delivery %s: %w", rec.ID, err)
 	}
-	return Delivery{
+	return api.Delivery{
 		Object: "delivery", ID: rec.ID, WebhookID: rec.WebhookID, EventID: rec.EventID, EventType: rec.EventType,
-		Status: DeliveryStatus(rec.State), NextAttemptAt: record.OptionalTime(rec.DueAt), Attempts: data.Attempts,
+		Status: api.DeliveryStatus(rec.State), NextAttemptAt: record.OptionalTime(rec.DueAt), Attempts: data.Attempts,
 		CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}, nil
 }
@@ -69,16 +69,16 @@ func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 // newest first. Deliveries that wait for their first attempt are pending.
 // Finished deliveries are kept for Options.DeliveryRetention. A page examines
 // about 10,000 deliveries and events at most, so it may have fewer deliveries than
-// Limit, or none, although it has a NextCursor. It returns [license.ErrNotFound] or
-// an [*license.InvalidError].
-func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
+// Limit, or none, although it has a NextCursor. It returns [api.ErrNotFound] or
+// an [*api.InvalidError].
+func (s *Service) Deliveries(ctx context.Context, p api.ListDeliveriesParams) (api.Page[api.Delivery], error) {
 	if broken := checkTags(p); len(broken) > 0 {
-		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
+		return api.Page[api.Delivery]{}, &api.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	after, err := scopeOf(p).after(p.Cursor, "dlv")
 	if err != nil {
-		return license.Page[Delivery]{}, err
+		return api.Page[api.Delivery]{}, err
 	}
 	var recs []outbox.Delivery
 	var through string
@@ -87,12 +87,12 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 		if err != nil {
 			return err
 		}
-		if p.Status == DeliveryPending {
+		if p.Status == api.DeliveryPending {
 			recs, err = queued(ctx, r, p.WebhookID, after)
 		} else {
 			recs, through, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1)
 		}
-		if err != nil || p.Status != "" && p.Status != DeliveryPending {
+		if err != nil || p.Status != "" && p.Status != api.DeliveryPending {
 			return err
 		}
 		waiting, waitingThrough, err := s.waiting(ctx, r, rec, after, p.Limit+1)
@@ -100,10 +100,10 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 		return err
 	})
 	if err != nil {
-		return license.Page[Delivery]{}, fmt.Errorf("deliveries: %w", err)
+		return api.Page[api.Delivery]{}, fmt.Errorf("deliveries: %w", err)
 	}
 	recs = slices.DeleteFunc(recs, func(d outbox.Delivery) bool { return d.ID < through })
-	page := license.Page[Delivery]{HasMore: through != ""}
+	page := api.Page[api.Delivery]{HasMore: through != ""}
 	if page.HasMore {
 		page.NextCursor = scopeOf(p).cursorAfter(through)
 	}
@@ -111,10 +111,10 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 		recs = recs[:p.Limit]
 		page.HasMore, page.NextCursor = true, scopeOf(p).cursorAfter(recs[p.Limit-1].ID)
 	}
-	page.Data = make([]Delivery, len(recs))
+	page.Data = make([]api.Delivery, len(recs))
 	for i, rec := range recs {
 		if page.Data[i], err = fromDelivery(rec); err != nil {
-			return license.Page[Delivery]{}, err
+			return api.Page[api.Delivery]{}, err
 		}
 	}
 	return page, nil
@@ -165,8 +165,8 @@ func queued(ctx context.Context, r store.Reader, webhookID, after string) (found
 // whatever types the webhook selects now. An active webhook receives it immediately;
 // if that fails, the retry schedule starts from the beginning. The receiver sees the
 // same webhook-id. A delivery that waits for its first attempt is returned unchanged.
-// Resend returns [license.ErrNotFound] if the webhook or the delivery does not exist.
-func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d Delivery, err error) {
+// Resend returns [api.ErrNotFound] if the webhook or the delivery does not exist.
+func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d api.Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		hook, err := s.findWebhook(ctx, tx, webhookID)
 		if err != nil {
@@ -191,7 +191,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if err := tx.checkCursor(ctx, hook); err != nil {
 			return err
 		}
-		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, data.encode()
+		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(api.DeliveryPending), tx.now, 0, tx.now, data.encode()
 		if err := outbox.Put(ctx, tx, rec); err != nil {
 			return err
 		}
@@ -200,20 +200,20 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		return err
 	})
 	if err != nil {
-		return Delivery{}, fmt.Errorf("resend: %w", err)
+		return api.Delivery{}, fmt.Errorf("resend: %w", err)
 	}
 	return d, nil
 }
 
 // Test sends a webhook.test event to one webhook, whatever types it
-// subscribes to. It returns [license.ErrNotFound] if the webhook does not exist.
-func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
+// subscribes to. It returns [api.ErrNotFound] if the webhook does not exist.
+func (s *Service) Test(ctx context.Context, id string) (d api.Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		e, err := s.appendWebhook(ctx, tx, EventTest, rec.webhook(tx.now), EventData{})
+		e, err := s.appendWebhook(ctx, tx, api.EventWebhookTest, rec.webhook(tx.now), api.EventData{})
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		return err
 	})
 	if err != nil {
-		return Delivery{}, fmt.Errorf("test webhook: %w", err)
+		return api.Delivery{}, fmt.Errorf("test webhook: %w", err)
 	}
 	return d, nil
 }
@@ -241,7 +241,7 @@ func readData(document []byte, data *deliveryData) error {
 	}
 	err := json.Unmarshal(document, data)
 	if once := data.Once; once != nil {
-		data.Attempts, data.Once = []Attempt{{At: time.UnixMilli(once[0]).UTC(), StatusCode: int(once[1]), DurationMS: once[2]}}, nil
+		data.Attempts, data.Once = []api.Attempt{{At: time.UnixMilli(once[0]).UTC(), StatusCode: int(once[1]), DurationMS: once[2]}}, nil
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -45,7 +46,7 @@ func (v countedView) Events(ctx context.Context, q store.EventQuery) ([]store.Ev
 func TestAPageExaminesABoundedNumber(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	w, _ := f.webhook(t, license.EventLicenseDeleted)
+	w, _ := f.webhook(t, api.EventLicenseDeleted)
 	counted := &countedReader{Store: f.store}
 	f.Service = open(license.New(counted, license.Options{Now: func() time.Time { return f.now }}), Options{})
 
@@ -53,9 +54,9 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 	appendEvents := func(n int) (events []store.Event) {
 		f.now = f.now.Add(time.Minute)
 		for i := range n {
-			e := store.Event{ID: store.NewID("evt", f.now), Type: license.EventLicenseCreated, Time: f.now}
+			e := store.Event{ID: store.NewID("evt", f.now), Type: api.EventLicenseCreated, Time: f.now}
 			if i == 0 {
-				e.Type = license.EventLicenseDeleted
+				e.Type = api.EventLicenseDeleted
 			}
 			events = append(events, e)
 		}
@@ -74,10 +75,10 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 		d := newDelivery(w.ID, e, f.now)
 		switch i {
 		case 0:
-			d.State, d.DueAt = string(DeliveryFailed), time.Time{}
+			d.State, d.DueAt = string(api.DeliveryFailed), time.Time{}
 		case 1: // it is pending
 		default:
-			d.State, d.DueAt = string(DeliverySucceeded), time.Time{}
+			d.State, d.DueAt = string(api.DeliverySucceeded), time.Time{}
 		}
 		stored = append(stored, d)
 	}
@@ -85,16 +86,16 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 	f.position(t, stored[many-1].EventSeq)
 	appendEvents(many)
 
-	walk := func(status DeliveryStatus, limit int) (ids map[string]DeliveryStatus, pages int) {
+	walk := func(status api.DeliveryStatus, limit int) (ids map[string]api.DeliveryStatus, pages int) {
 		t.Helper()
-		ids = map[string]DeliveryStatus{}
-		for p := (DeliveriesParams{WebhookID: w.ID, Status: status, Limit: limit}); ; {
+		ids = map[string]api.DeliveryStatus{}
+		for p := (api.ListDeliveriesParams{WebhookID: w.ID, Status: status, Limit: limit}); ; {
 			counted.n = 0
 			page, err := f.Deliveries(t.Context(), p)
 			is.NoErr(err)
 			require.AtMost(t, counted.n, examinedMost+2*store.MaxLimit)
 			for _, d := range page.Data {
-				is.Equal(ids[d.ID], DeliveryStatus(""))
+				is.Equal(ids[d.ID], api.DeliveryStatus(""))
 				ids[d.ID] = d.Status
 			}
 			is.Equal(page.HasMore, page.NextCursor != "")
@@ -104,12 +105,12 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 			p.Cursor = page.NextCursor
 		}
 	}
-	failed, pages := walk(DeliveryFailed, 10)
-	is.Equal(failed, map[string]DeliveryStatus{stored[0].ID: DeliveryFailed})
+	failed, pages := walk(api.DeliveryFailed, 10)
+	is.Equal(failed, map[string]api.DeliveryStatus{stored[0].ID: api.DeliveryFailed})
 	is.Equal(pages, 2)
-	pending, pages := walk(DeliveryPending, 10)
+	pending, pages := walk(api.DeliveryPending, 10)
 	is.Equal(len(pending), 2) // one waits for its first attempt
-	is.Equal(pending[stored[1].ID], DeliveryPending)
+	is.Equal(pending[stored[1].ID], api.DeliveryPending)
 	is.Equal(pages, 2)
 	all, _ := walk("", 200)
 	is.Equal(len(all), many+1)
@@ -119,8 +120,8 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 func TestPagesOfTheQueue(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	w, _ := f.webhook(t, license.EventLicenseDeleted)
-	_, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+	w, _ := f.webhook(t, api.EventLicenseDeleted)
+	_, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 	is.NoErr(err)
 	var want, got []string
 	for range 3 {
@@ -128,7 +129,7 @@ func TestPagesOfTheQueue(t *testing.T) {
 		is.NoErr(err)
 		want = append([]string{d.ID}, want...)
 	}
-	for p := (DeliveriesParams{WebhookID: w.ID, Status: DeliveryPending, Limit: 1}); ; {
+	for p := (api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending, Limit: 1}); ; {
 		page, err := f.Deliveries(t.Context(), p)
 		is.NoErr(err)
 		got = append(got, page.Data[0].ID)

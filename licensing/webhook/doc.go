@@ -3,7 +3,7 @@ Package webhook sends the events of the feed to webhooks, as Standard Webhooks:
 endpoints, their secrets, and the deliveries to them. Handler.Webhooks returns
 its [Service]:
 
-	hook, secret, err := h.Webhooks().Create(ctx, webhook.CreateParams{
+	hook, secret, err := h.Webhooks().Create(ctx, api.CreateWebhookParams{
 		URL:   "https://shop.example/hooks/licenses",
 		Types: []string{"license.*"},
 	})
@@ -41,7 +41,7 @@ The resolved address is checked when it is dialed, on every attempt.
 
 [Service.In] returns a Service that acts as a license.Service does: for the API
 client or operator that was set with As, and in the same store update inside
-Atomically. Errors are those of package license, such as license.ErrNotFound
-and *license.InvalidError, or wrapped store errors.
+Atomically. Errors are those of package license, such as api.ErrNotFound
+and *api.InvalidError, or wrapped store errors.
 */
 package webhook

@@ -5,7 +5,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestAnAnswerToAnEventThatIsNotKeptIsDiscarded(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	w, _ := f.webhook(t, license.EventLicenseCreated)
+	w, _ := f.webhook(t, api.EventLicenseCreated)
 	f.license(t)
 	kept, _ := f.lastEvent(t)
 	gone := store.Event{ID: store.NewID("evt", f.now), Type: kept.Type, Seq: kept.Seq + 1}
@@ -23,7 +23,7 @@ func TestAnAnswerToAnEventThatIsNotKeptIsDiscarded(t *testing.T) {
 		answer *string
 	}{{kept, ptr("unknown customer")}, {gone, nil}} {
 		a := erasedAnswers{Reader: f.store, blanked: map[int64]bool{}}
-		o, err := a.discard(t.Context(), newDelivery(w.ID, test.event, f.now), outcome{attempt: Attempt{Response: ptr("unknown customer")}})
+		o, err := a.discard(t.Context(), newDelivery(w.ID, test.event, f.now), outcome{attempt: api.Attempt{Response: ptr("unknown customer")}})
 		is.NoErr(err)
 		is.Equal(o.attempt.Response, test.answer)
 	}

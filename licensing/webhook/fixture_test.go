@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -50,9 +51,9 @@ func open(rules *license.Service, opts Options) *Service {
 }
 
 // webhook creates one.
-func (f *fixture) webhook(t *testing.T, types ...string) (Webhook, string) {
+func (f *fixture) webhook(t *testing.T, types ...string) (api.Webhook, string) {
 	t.Helper()
-	w, secret, err := f.Create(t.Context(), CreateParams{URL: "https://x.example/in", Types: types})
+	w, secret, err := f.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/in", Types: types})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func (s *Service) signStored(ctx context.Context, id, messageID string, at time.
 // license creates one.
 func (f *fixture) license(t *testing.T) {
 	t.Helper()
-	if _, err := f.rules.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+	if _, err := f.rules.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,7 +132,7 @@ func (f *fixture) events(t *testing.T, subject string) []string {
 }
 
 // lastEvent returns the newest event and its data.
-func (f *fixture) lastEvent(t *testing.T) (e store.Event, data EventData) {
+func (f *fixture) lastEvent(t *testing.T) (e store.Event, data api.EventData) {
 	t.Helper()
 	events, err := f.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 	if err != nil || len(events) == 0 {
@@ -146,7 +147,7 @@ func (f *fixture) lastEvent(t *testing.T) (e store.Event, data EventData) {
 func ptr[T any](v T) *T { return &v }
 
 // reportOn records the result of a delivery attempt to a webhook.
-func (s *Service) reportOn(ctx context.Context, id string, got result) (w Webhook, err error) {
+func (s *Service) reportOn(ctx context.Context, id string, got result) (w api.Webhook, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)
 		if err == nil {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // bringForward makes the pending deliveries to a webhook due as soon as they would be
@@ -36,7 +36,7 @@ func (b *batch) bringForward() error {
 				return nil
 			}
 			rec, err := b.findWebhook(b.Work, tx, b.hook.ID)
-			if errors.Is(err, license.ErrNotFound) {
+			if errors.Is(err, api.ErrNotFound) {
 				return nil
 			}
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -57,7 +58,7 @@ func (tx *transaction) editCursor(ctx context.Context, rec webhookRecord, change
 	}
 	change(&cursor)
 	cursor.Due, cursor.UpdatedAt = time.Time{}, tx.now
-	if rec.Status == StatusActive {
+	if rec.Status == api.WebhookActive {
 		cursor.Due = tx.now
 	}
 	return putCursor(ctx, tx, rec.ID, cursor)
@@ -73,7 +74,7 @@ func (tx *transaction) checkCursor(ctx context.Context, rec webhookRecord) error
 func activeCursors(ctx context.Context, r store.Reader) (hooks []webhookRecord, cursors []hookCursor, err error) {
 	all, stored, err := readHooks(ctx, r)
 	for _, rec := range all {
-		if rec.Status == StatusActive {
+		if rec.Status == api.WebhookActive {
 			hooks, cursors = append(hooks, rec), append(cursors, stored[rec.ID])
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -22,13 +22,13 @@ func TestAWebhookWithoutACursorIsAnError(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
 		b.licenses(t, 3)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		want := b.licenses(t, 3)
 		cursor, err := b.store.Entry(t.Context(), cursorKind, w.ID)
 		is.NoErr(err)
 		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), cursorKind, w.ID) }))
 
-		_, err = b.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+		_, err = b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 		require.ErrorIs(t, err, store.ErrNotFound)
 		_, err = b.needs(t.Context(), b.store, 100)
 		require.ErrorIs(t, err, store.ErrNotFound)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // webhooksLimit is the default number of webhooks on a page.
@@ -14,10 +14,10 @@ const webhooksLimit = 100
 
 // List returns a page of webhooks, oldest first. A caller limited to some
 // products sees only webhooks limited to those products. It returns an
-// [*license.InvalidError] if a parameter is invalid.
-func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Webhook], err error) {
+// [*api.InvalidError] if a parameter is invalid.
+func (s *Service) List(ctx context.Context, p api.ListWebhooksParams) (page api.Page[api.Webhook], err error) {
 	if broken := checkTags(p); len(broken) > 0 {
-		return page, &license.InvalidError{Fields: broken}
+		return page, &api.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, webhooksLimit)
 	scope := newScope("webhooks")
@@ -29,7 +29,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 	if err != nil {
 		return page, fmt.Errorf("webhooks: %w", err)
 	}
-	page.Data = []Webhook{}
+	page.Data = []api.Webhook{}
 	for _, rec := range all {
 		switch {
 		case rec.ID <= after || !s.covers(rec.Products):
@@ -44,7 +44,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 }
 
 // Troubled returns the webhooks that fail or are disabled, the longest first.
-func (s internals) Troubled(ctx context.Context) (list []Webhook, err error) {
+func (s internals) Troubled(ctx context.Context) (list []api.Webhook, err error) {
 	all, err := readAll(ctx, s.store())
 	if err != nil {
 		return nil, fmt.Errorf("failing webhooks: %w", err)

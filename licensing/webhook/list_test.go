@@ -8,13 +8,14 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // list returns the IDs of all pages of the webhooks of a caller.
 func list(t *testing.T, s *Service, limit int) (ids []string, pages int) {
 	t.Helper()
-	for p := (ListParams{Limit: limit}); ; pages++ {
+	for p := (api.ListWebhooksParams{Limit: limit}); ; pages++ {
 		page, err := s.List(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestPagesOfWebhooks(t *testing.T) {
 		if i%20 == 1 {
 			s = as
 		}
-		w, _, err := s.Create(t.Context(), CreateParams{URL: "https://x.example/"})
+		w, _, err := s.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/"})
 		is.NoErr(err)
 		if all = append(all, w.ID); s == as {
 			mine = append(mine, w.ID)
@@ -61,16 +62,16 @@ func TestPagesOfWebhooks(t *testing.T) {
 		is.Equal(got, mine)
 		is.Equal(pages, (6+limit-1)/limit)
 	}
-	page, err := f.List(t.Context(), ListParams{})
+	page, err := f.List(t.Context(), api.ListWebhooksParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 100)
 	_, err = f.Test(t.Context(), all[0])
 	is.NoErr(err)
-	deliveries, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: all[0], Limit: 1})
+	deliveries, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: all[0], Limit: 1})
 	is.NoErr(err)
-	for _, p := range []ListParams{{Limit: 201}, {Limit: -1}, {Cursor: "x"}, {Cursor: deliveries.NextCursor}} {
+	for _, p := range []api.ListWebhooksParams{{Limit: 201}, {Limit: -1}, {Cursor: "x"}, {Cursor: deliveries.NextCursor}} {
 		_, err = f.List(t.Context(), p)
-		require.ErrorIs(t, err, license.ErrInvalid)
+		require.ErrorIs(t, err, api.ErrInvalid)
 	}
 }
 
@@ -106,7 +107,7 @@ func TestTroubledWebhooks(t *testing.T) {
 	is.Equal(len(limited), 0) // they receive events of all products
 	report(ids[2], resultDelivered)
 	is.Equal(troubled(), ids[1:2])
-	_, err = f.Update(t.Context(), UpdateParams{ID: ids[1], Status: ptr(StatusActive)})
+	_, err = f.Update(t.Context(), api.UpdateWebhookParams{ID: ids[1], Status: ptr(api.WebhookActive)})
 	is.NoErr(err)
 	is.Equal(len(troubled()), 0)
 }

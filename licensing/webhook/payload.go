@@ -6,24 +6,24 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Delivery returns one delivery to a webhook and the request body that an attempt
 // sends now. The body is nil if the event is no longer stored. Delivery returns
-// [license.ErrNotFound] if the webhook or the delivery does not exist.
-func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d Delivery, payload json.RawMessage, err error) {
+// [api.ErrNotFound] if the webhook or the delivery does not exist.
+func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d api.Delivery, payload json.RawMessage, err error) {
 	err = s.store().View(ctx, func(r store.Reader) error {
 		hook, err := s.findWebhook(ctx, r, webhookID)
 		if err != nil {
 			return err
 		}
 		if !record.IsID("dlv", deliveryID) {
-			return license.ErrNotFound
+			return api.ErrNotFound
 		}
 		rec, err := outbox.Get(ctx, r, webhookID, deliveryID)
 		if errors.Is(err, store.ErrNotFound) {
@@ -44,7 +44,7 @@ func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d
 		return err
 	})
 	if err != nil {
-		return Delivery{}, nil, fmt.Errorf("delivery: %w", err)
+		return api.Delivery{}, nil, fmt.Errorf("delivery: %w", err)
 	}
 	return d, payload, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,16 +22,16 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	got, payload, err := f.Delivery(t.Context(), w.ID, d.ID)
 	is.NoErr(err)
 	is.Equal(got, d)
-	var e license.Event
+	var e api.Event
 	is.NoErr(json.Unmarshal(payload, &e))
-	is.Equal(e.ID+e.Type, d.EventID+EventTest)
+	is.Equal(e.ID+e.Type, d.EventID+api.EventWebhookTest)
 
 	// Like a request, the payload of a large event has no data.
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", f.now), Type: "license.created", Time: f.now, Data: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)})
 		return err
 	}))
-	page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Limit: 1})
+	page, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Limit: 1})
 	is.NoErr(err)
 	_, payload, err = f.Delivery(t.Context(), w.ID, page.Data[0].ID) // it waits for its first attempt
 	is.NoErr(err)
@@ -48,7 +49,7 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	}
 
 	_, _, err = f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Delivery(t.Context(), w.ID, d.ID)
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 	_, _, err = f.Delivery(t.Context(), w.ID, "dlv_")
-	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, err, api.ErrNotFound)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -108,13 +108,13 @@ func (s targetState) run(t *testing.T, after int64) bool {
 			}
 			return s.takes(requests.Load())
 		}
-		w := elsewhere.hook(t, "x.example", license.EventLicenseCreated)
+		w := elsewhere.hook(t, "x.example", api.EventLicenseCreated)
 		var want []string
 		if s.waiting {
-			_, err := elsewhere.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+			_, err := elsewhere.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 			is.NoErr(err)
 			want = elsewhere.licenses(t, 70)
-			_, err = elsewhere.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+			_, err = elsewhere.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive)})
 			is.NoErr(err)
 		}
 		arrived := make(chan bool, 1)
@@ -165,20 +165,20 @@ func TestEventsAtAnyPoint(t *testing.T) {
 // TestTargetsThatWaitCostLittle: while no webhook can be sent anything, the process
 // looks for work seldom.
 func TestTargetsThatWaitCostLittle(t *testing.T) {
-	for name, wait := range map[string]func(t *testing.T, b *bench, w Webhook){
-		"paused by an operator": func(t *testing.T, b *bench, w Webhook) {
+	for name, wait := range map[string]func(t *testing.T, b *bench, w api.Webhook){
+		"paused by an operator": func(t *testing.T, b *bench, w api.Webhook) {
 			_, err := b.Test(t.Context(), w.ID)
 			is.New(t).NoErr(err)
-			_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+			_, err = b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 			is.New(t).NoErr(err)
 		},
-		"paused by its breaker": func(_ *testing.T, b *bench, _ Webhook) {
+		"paused by its breaker": func(_ *testing.T, b *bench, _ api.Webhook) {
 			b.answer = func(string) int { return http.StatusInternalServerError }
 		},
-		"hanging": func(_ *testing.T, b *bench, _ Webhook) {
+		"hanging": func(_ *testing.T, b *bench, _ api.Webhook) {
 			b.delay = func(string) time.Duration { return 14 * time.Second }
 		},
-		"sent by another process": func(t *testing.T, b *bench, _ Webhook) {
+		"sent by another process": func(t *testing.T, b *bench, _ api.Webhook) {
 			is.New(t).NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
 				return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "webhook", Data: []byte("another"), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)})
 			}))
@@ -189,7 +189,7 @@ func TestTargetsThatWaitCostLittle(t *testing.T) {
 				points := &pointStore{Store: memory.New()}
 				b := newBench(points, 0)
 				for i := range 10 {
-					wait(t, b, b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated))
+					wait(t, b, b.hook(t, fmt.Sprintf("%d.example", i), api.EventLicenseCreated))
 				}
 				b.licenses(t, 1000)
 				const most = 1000 // a minute, of 10 webhooks

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -99,7 +100,7 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 		if len(failed) >= purgeBatch {
 			break
 		}
-		if rec.Status == StatusActive {
+		if rec.Status == api.WebhookActive {
 			continue
 		}
 		due, err := outbox.Due(ctx, r, rec.ID, store.TimeRange{Before: s.now()}, purgeBatch)
@@ -114,8 +115,8 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 			if err := readData(d.Data, &data); err != nil {
 				return change{}, fmt.Errorf("delivery %s: %w", d.ID, err)
 			}
-			data.Attempts = append(data.Attempts, Attempt{At: s.now(), Error: skippedError})
-			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), data.encode()
+			data.Attempts = append(data.Attempts, api.Attempt{At: s.now(), Error: skippedError})
+			d.State, d.DueAt, d.UpdatedAt, d.Data = string(api.DeliveryFailed), time.Time{}, s.now(), data.encode()
 			failed = append(failed, d)
 			skipped[rec.ID]++
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -48,7 +49,7 @@ func TestAPausedWebhookDelaysNoPurge(t *testing.T) {
 	st, now := &readDeliveries{Store: memory.New()}, start
 	clock := func() time.Time { return now }
 	s := open(license.New(st, license.Options{Now: clock}), Options{})
-	w, _, err := s.Create(t.Context(), CreateParams{URL: "https://x.example/"})
+	w, _, err := s.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/"})
 	is.NoErr(err)
 	for range 10 {
 		_, err = s.Test(t.Context(), w.ID)
@@ -69,7 +70,7 @@ func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	paused, _ := f.webhook(t)
-	_, err := f.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusPaused)})
+	_, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: paused.ID, Status: ptr(api.WebhookPaused)})
 	is.NoErr(err)
 	for range 2*purgeBatch + 10 {
 		_, err = f.Test(t.Context(), paused.ID)
@@ -84,7 +85,7 @@ func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
 			is.NoErr(err)
 			rec, err := outbox.Get(t.Context(), f.store, active.ID, d.ID)
 			is.NoErr(err)
-			is.NoErr(applyOutcome(&rec, outcome{kind: delivered, attempt: Attempt{At: f.now, StatusCode: 204}}, f.now, true))
+			is.NoErr(applyOutcome(&rec, outcome{kind: delivered, attempt: api.Attempt{At: f.now, StatusCode: 204}}, f.now, true))
 			rec.UpdatedAt = f.now
 			finished = append(finished, rec)
 		}
@@ -130,8 +131,8 @@ func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
 // deliveries.
 func TestASuccessIsStoredInLittleSpace(t *testing.T) {
 	is := is.New(t)
-	d := newDelivery("whk_"+strings.Repeat("0", 26), store.Event{ID: "evt_" + strings.Repeat("0", 26), Seq: 1_000_000, Type: license.EventLicenseCreated, Time: start}, start)
-	want := Attempt{At: start, StatusCode: 204, DurationMS: 1234}
+	d := newDelivery("whk_"+strings.Repeat("0", 26), store.Event{ID: "evt_" + strings.Repeat("0", 26), Seq: 1_000_000, Type: api.EventLicenseCreated, Time: start}, start)
+	want := api.Attempt{At: start, StatusCode: 204, DurationMS: 1234}
 	is.NoErr(applyOutcome(&d, outcome{kind: delivered, attempt: want}, start, true))
 	st := memory.New()
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, d) }))
@@ -141,7 +142,7 @@ func TestASuccessIsStoredInLittleSpace(t *testing.T) {
 	require.Less(t, len(e.Data), 150)
 	got, err := fromDelivery(d)
 	is.NoErr(err)
-	is.Equal(got.Attempts, []Attempt{want})
+	is.Equal(got.Attempts, []api.Attempt{want})
 }
 
 func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
@@ -175,7 +176,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
 		is.NoErr(err)
-		rec.State, rec.DueAt = string(DeliverySucceeded), time.Time{}
+		rec.State, rec.DueAt = string(api.DeliverySucceeded), time.Time{}
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	f.license(t)
@@ -183,7 +184,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	f.position(t, 7)     // the last license does not wait
 	f.now = f.now.Add(31 * 24 * time.Hour)
 	purge()
-	page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+	page, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
 }
@@ -197,7 +198,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 		kept   int // events
 	}{
 		"paused": {func(f *fixture, id string) error {
-			_, err := f.Update(t.Context(), UpdateParams{ID: id, Status: ptr(StatusPaused)})
+			_, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: id, Status: ptr(api.WebhookPaused)})
 			return err
 		}, 49 * time.Hour, 2},
 		"disabled": {func(f *fixture, id string) error {
@@ -223,7 +224,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 			f.license(t) // the newest event stays in any case
 			f.now = f.now.Add(time.Minute)
 			is.Equal(f.purgeAll(t), test.kept)
-			failed, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Status: DeliveryFailed})
+			failed, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryFailed})
 			is.NoErr(err)
 			if name == "paused" || name == "disabled" {
 				is.Equal(len(failed.Data), 5)
@@ -244,11 +245,11 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
 		is.NoErr(err)
-		rec.State, rec.DueAt = string(DeliverySucceeded), time.Time{}
+		rec.State, rec.DueAt = string(api.DeliverySucceeded), time.Time{}
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	f.purgeAll(t)
-	page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+	page, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 }

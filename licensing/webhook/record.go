@@ -13,27 +13,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A webhookRecord is the data of a webhook entry.
 type webhookRecord struct {
-	ID           string          `json:"id"`
-	URL          string          `json:"url"`
-	Description  string          `json:"description,omitempty"`
-	Types        []string        `json:"types,omitempty"`
-	Products     []string        `json:"products,omitempty"`
-	Status       Status          `json:"status"`
-	StatusReason string          `json:"status_reason,omitempty"`
-	FailingSince time.Time       `json:"failing_since,omitzero"`
-	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, precise to the hour
-	Skipped      int64           `json:"skipped,omitempty"`    // events
-	Secrets      []webhookSecret `json:"secrets"`              // newest first
-	CreatedBy    string          `json:"created_by,omitempty"` // the actor
-	CreatedAt    time.Time       `json:"created_at"`
-	UpdatedAt    time.Time       `json:"updated_at"`
+	ID           string            `json:"id"`
+	URL          string            `json:"url"`
+	Description  string            `json:"description,omitempty"`
+	Types        []string          `json:"types,omitempty"`
+	Products     []string          `json:"products,omitempty"`
+	Status       api.WebhookStatus `json:"status"`
+	StatusReason string            `json:"status_reason,omitempty"`
+	FailingSince time.Time         `json:"failing_since,omitzero"`
+	FailedAt     time.Time         `json:"failed_at,omitzero"`   // the last failure, precise to the hour
+	Skipped      int64             `json:"skipped,omitempty"`    // events
+	Secrets      []webhookSecret   `json:"secrets"`              // newest first
+	CreatedBy    string            `json:"created_by,omitempty"` // the actor
+	CreatedAt    time.Time         `json:"created_at"`
+	UpdatedAt    time.Time         `json:"updated_at"`
 }
 
 func readWebhookEntry(e store.Entry) (rec webhookRecord, err error) {
@@ -44,15 +44,15 @@ func readWebhookEntry(e store.Entry) (rec webhookRecord, err error) {
 }
 
 // webhook converts a record to its state at an instant.
-func (rec webhookRecord) webhook(at time.Time) Webhook {
-	w := Webhook{
+func (rec webhookRecord) webhook(at time.Time) api.Webhook {
+	w := api.Webhook{
 		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
 		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
 		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: record.OptionalTime(rec.FailingSince), SkippedEvents: rec.Skipped,
-		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
+		Secrets: []api.WebhookSecret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
 	for _, secret := range rotation.Valid(rec.Secrets, at) {
-		w.Secrets = append(w.Secrets, Secret{CreatedAt: secret.CreatedAt, ExpiresAt: record.OptionalTime(secret.ExpiresAt)})
+		w.Secrets = append(w.Secrets, api.WebhookSecret{CreatedAt: secret.CreatedAt, ExpiresAt: record.OptionalTime(secret.ExpiresAt)})
 	}
 	return w
 }
@@ -60,11 +60,11 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 // findWebhook returns the record with the given ID if it exists for the caller.
 func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (rec webhookRecord, err error) {
 	if !record.IsID("whk", id) {
-		return rec, fmt.Errorf("webhook: %w", license.ErrNotFound)
+		return rec, fmt.Errorf("webhook: %w", api.ErrNotFound)
 	}
 	e, err := r.Entry(ctx, webhookKind, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return rec, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
+		return rec, fmt.Errorf("webhook %s: %w", id, api.ErrNotFound)
 	}
 	if err != nil {
 		return rec, fmt.Errorf("webhook %s: %w", id, err)
@@ -73,7 +73,7 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 		return rec, err
 	}
 	if !s.covers(rec.Products) {
-		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, api.ErrNotFound)
 	}
 	return rec, nil
 }
@@ -85,7 +85,7 @@ func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error 
 
 // troubledSince returns since when a webhook fails or is disabled; zero: neither.
 func (rec webhookRecord) troubledSince() time.Time {
-	if rec.FailingSince.IsZero() && rec.Status == StatusDisabled {
+	if rec.FailingSince.IsZero() && rec.Status == api.WebhookDisabled {
 		return rec.UpdatedAt
 	}
 	return rec.FailingSince
@@ -93,7 +93,7 @@ func (rec webhookRecord) troubledSince() time.Time {
 
 // editWebhook applies one change to a webhook and appends an event. If
 // nothing changes, it writes nothing.
-func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply func(*transaction, *webhookRecord) error) (w Webhook, err error) {
+func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply func(*transaction, *webhookRecord) error) (w api.Webhook, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)
 		if err != nil {
@@ -103,20 +103,20 @@ func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply
 		return err
 	})
 	if err != nil {
-		return Webhook{}, fmt.Errorf("%s webhook: %w", verb, err)
+		return api.Webhook{}, fmt.Errorf("%s webhook: %w", verb, err)
 	}
 	return w, nil
 }
 
 // replace is editWebhook of a webhook that has been read, within an Update.
-func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecord, event string, apply func(*transaction, *webhookRecord) error) (Webhook, error) {
+func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecord, event string, apply func(*transaction, *webhookRecord) error) (api.Webhook, error) {
 	before, next := rec.webhook(tx.now), rec
 	if err := apply(tx, &next); err != nil || reflect.DeepEqual(rec, next) {
 		return before, err
 	}
 	changes := diffWebhook(before, next.webhook(tx.now))
 	if !reflect.DeepEqual(rec.Secrets, next.Secrets) {
-		changes["secrets"] = license.FieldChange{From: before.Secrets, To: next.webhook(tx.now).Secrets}
+		changes["secrets"] = api.FieldChange{From: before.Secrets, To: next.webhook(tx.now).Secrets}
 	}
 	if len(changes) > 0 {
 		next.UpdatedAt = tx.now
@@ -125,12 +125,12 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecor
 	if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
 		return w, err
 	}
-	_, err := s.appendWebhook(ctx, tx, event, w, EventData{Changes: changes, Reason: next.StatusReason})
+	_, err := s.appendWebhook(ctx, tx, event, w, api.EventData{Changes: changes, Reason: next.StatusReason})
 	return w, err
 }
 
 // appendWebhook adds an event about w to the feed.
-func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (store.Event, error) {
+func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w api.Webhook, data api.EventData) (store.Event, error) {
 	w.URL = origin(w.URL)
 	data.Webhook = &w
 	e := store.Event{
@@ -147,18 +147,18 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 
 // diffWebhook returns the fields in which two states of a webhook differ,
 // except secrets, health and internal fields.
-func diffWebhook(before, after Webhook) map[string]license.FieldChange {
-	changes := make(map[string]license.FieldChange)
+func diffWebhook(before, after api.Webhook) map[string]api.FieldChange {
+	changes := make(map[string]api.FieldChange)
 	note := func(name string, from, to any) {
 		if !reflect.DeepEqual(from, to) {
-			changes[name] = license.FieldChange{From: from, To: to}
+			changes[name] = api.FieldChange{From: from, To: to}
 		}
 	}
 	note("description", before.Description, after.Description)
 	note("types", before.Types, after.Types)
 	note("status", before.Status, after.Status)
 	if before.URL != after.URL {
-		changes["url"] = license.FieldChange{From: origin(before.URL), To: origin(after.URL)}
+		changes["url"] = api.FieldChange{From: origin(before.URL), To: origin(after.URL)}
 	}
 	return changes
 }

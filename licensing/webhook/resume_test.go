@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -17,38 +18,38 @@ import (
 
 func TestResumeFrom(t *testing.T) {
 	for name, test := range map[string]struct {
-		from ResumeFrom
+		from api.ResumeFrom
 		sent int // of five events while it was paused
 	}{
 		"by default":       {"", 5},
-		"where it stopped": {ResumeFromStop, 5},
-		"now":              {ResumeFromNow, 0},
+		"where it stopped": {api.ResumeFromStop, 5},
+		"now":              {api.ResumeFromNow, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				is := is.New(t)
 				b := newBench(storetest.Twice(memory.New()), 0)
-				w := b.hook(t, "x.example", license.EventLicenseCreated)
+				w := b.hook(t, "x.example", api.EventLicenseCreated)
 				defer b.run(t)()
-				_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+				_, err := b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 				is.NoErr(err)
 				missed := b.licenses(t, 5)
 				_, err = b.Test(t.Context(), w.ID)
 				is.NoErr(err)
 				time.Sleep(time.Hour)
 				is.Equal(len(b.at("x.example")), 0)
-				pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Status: DeliveryPending})
+				pending, err := b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending})
 				is.NoErr(err)
 				is.Equal(len(pending.Data), 6) // the test waits as well
-				is.Equal(pending.Data[0].EventType, EventTest)
+				is.Equal(pending.Data[0].EventType, api.EventWebhookTest)
 				is.Equal(pending.Data[1].NextAttemptAt, nil) // while it is paused
 
 				newest, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 				is.NoErr(err)
 				skipped := newest[0].Seq - b.cursorOf(t, w.ID).Position
-				w, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: test.from})
+				w, err = b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive), ResumeFrom: test.from})
 				is.NoErr(err)
-				if test.from != ResumeFromNow {
+				if test.from != api.ResumeFromNow {
 					skipped = 0
 				}
 				is.Equal(w.SkippedEvents, skipped)
@@ -69,8 +70,8 @@ func TestResumeFrom(t *testing.T) {
 	}
 	f := newFixture(t)
 	w, _ := f.webhook(t)
-	_, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: "tomorrow"})
-	require.ErrorIs(t, err, license.ErrInvalid)
+	_, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive), ResumeFrom: "tomorrow"})
+	require.ErrorIs(t, err, api.ErrInvalid)
 }
 
 // TestRetentionSkipsEventsOfAPausedWebhook: they are removed on time, and the
@@ -80,15 +81,15 @@ func TestRetentionSkipsEventsOfAPausedWebhook(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)
 		b.keep, b.poll = 48*time.Hour, time.Minute
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		defer b.run(t)()
-		_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+		_, err := b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 		is.NoErr(err)
 		b.licenses(t, 5)
 		time.Sleep(3 * 24 * time.Hour)
 		want := b.licenses(t, 2)
 		time.Sleep(time.Hour)
-		_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+		_, err = b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive)})
 		is.NoErr(err)
 		time.Sleep(10 * time.Minute)
 		sameOnce(t, b.at("x.example"), want)
@@ -138,13 +139,13 @@ func TestAResumeWhileSending(t *testing.T) {
 		is := is.New(t)
 		st := &positionStore{Store: memory.New(), t: t, last: make(map[string]int64)}
 		b := newBench(st, 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		b.delay = func(string) time.Duration { return 3 * time.Second }
 		b.licenses(t, 100)
 		defer b.run(t)()
 		time.Sleep(2 * time.Second)
-		for _, status := range []Status{StatusPaused, StatusActive} {
-			_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(status), ResumeFrom: ResumeFromNow})
+		for _, status := range []api.WebhookStatus{api.WebhookPaused, api.WebhookActive} {
+			_, err := b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(status), ResumeFrom: api.ResumeFromNow})
 			is.NoErr(err)
 		}
 		want := b.licenses(t, 1)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -200,7 +201,7 @@ func (r *run) ready(newest int64, due map[string]bool) (ready []*target, wait ti
 	defer r.mu.Unlock()
 	now, wait := r.now(), time.Hour
 	for _, l := range r.targets {
-		if l.hook.Status != StatusActive {
+		if l.hook.Status != api.WebhookActive {
 			continue
 		}
 		paused := l.closesIn(now)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -38,7 +38,7 @@ func TestCursorsAreReadAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &blindStore{Store: memory.New()}
 		here, elsewhere := newBench(st, 0), newBench(st.Store, 0)
-		here.hook(t, "x.example", license.EventLicenseCreated)
+		here.hook(t, "x.example", api.EventLicenseCreated)
 		want := here.licenses(t, 1)
 		defer here.run(t)()
 		time.Sleep(time.Minute)
@@ -61,7 +61,7 @@ func TestALostLeaseStoresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		begins := b.cursorOf(t, w.ID)
 		ids := b.licenses(t, 3)
 		b.delay = func(string) time.Duration { return 500 * time.Millisecond }
@@ -86,7 +86,7 @@ func TestALeaseThatAnotherProcessHadStoresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		b.hook(t, "x.example", license.EventLicenseCreated)
+		b.hook(t, "x.example", api.EventLicenseCreated)
 		ids := b.licenses(t, 3)
 		b.delay = func(string) time.Duration { return 500 * time.Millisecond }
 		defer b.run(t)()
@@ -107,7 +107,7 @@ func TestClocksThatDifferUseUpNoAttempts(t *testing.T) {
 		is := is.New(t)
 		st := memory.New()
 		here, ahead := newBench(st, 0), newBench(st, 5*time.Minute)
-		w := here.hook(t, "x.example", license.EventLicenseCreated)
+		w := here.hook(t, "x.example", api.EventLicenseCreated)
 		var up atomic.Bool
 		here.answer = func(string) int {
 			if up.Load() {
@@ -124,10 +124,10 @@ func TestClocksThatDifferUseUpNoAttempts(t *testing.T) {
 				stop()
 			}
 		}
-		page, err := here.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+		page, err := here.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 		is.NoErr(err)
 		for _, d := range page.Data {
-			is.Equal(d.Status, DeliveryPending)
+			is.Equal(d.Status, api.DeliveryPending)
 			require.AtMost(t, len(d.Attempts), 6) // in two hours, by clocks that differ by five minutes
 		}
 		up.Store(true)
@@ -152,19 +152,19 @@ func (st *storeOfEvents) Events(ctx context.Context, q store.EventQuery) ([]stor
 // TestATargetThatCatchesUpReadsWhatItSends: a target that is behind reads the events of a
 // few batches for each, and finds the few among many that its webhook selects.
 func TestATargetThatCatchesUpReadsWhatItSends(t *testing.T) {
-	for name, types := range map[string][]string{"all events": nil, "few events": {license.EventLicenseDeleted}} {
+	for name, types := range map[string][]string{"all events": nil, "few events": {api.EventLicenseDeleted}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				is := is.New(t)
 				st := &storeOfEvents{Store: memory.New()}
 				b := newBench(st, 0)
 				w := b.hook(t, "x.example", types...)
-				_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+				_, err := b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 				is.NoErr(err)
 				want := b.licenses(t, 500)
-				err = b.rules.Delete(t.Context(), license.DeleteParams{ID: want[499]})
+				err = b.rules.Delete(t.Context(), api.DeleteLicenseParams{ID: want[499]})
 				is.NoErr(err)
-				_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+				_, err = b.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive)})
 				is.NoErr(err)
 				st.n.Store(0)
 				defer b.run(t)()
@@ -190,7 +190,7 @@ func TestAnEventThatCouldNotBePreparedIsSentLater(t *testing.T) {
 			}
 			return nil, true, nil
 		}, Options{Transport: b.receivers})
-		b.hook(t, "x.example", license.EventLicenseCreated)
+		b.hook(t, "x.example", api.EventLicenseCreated)
 		want := b.licenses(t, 4)
 		defer b.run(t)()
 		time.Sleep(5 * time.Second)
@@ -220,9 +220,9 @@ func TestManyHangingReceivers(t *testing.T) {
 			return http.StatusGatewayTimeout
 		}
 		for i := range workersMost + 20 {
-			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+			b.hook(t, fmt.Sprintf("%d.example", i), api.EventLicenseCreated)
 		}
-		b.hook(t, "quick.example", license.EventLicenseCreated)
+		b.hook(t, "quick.example", api.EventLicenseCreated)
 		defer b.run(t)()
 		want := b.licenses(t, 10)
 		time.Sleep(20 * time.Second)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A webhookSecret is one secret of a webhook: in plain text, or encrypted if
@@ -88,13 +88,13 @@ type RotateParams struct {
 // cannot be read again. Deliveries are signed with it immediately, and also
 // with the previous secret during Overlap. A secret from an earlier rotation
 // that still overlapped ends. A previous secret that no
-// master key can decrypt ends immediately, whatever Overlap is. It returns [license.ErrNotFound]
-// or an [*license.InvalidError].
-func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, secret string, err error) {
+// master key can decrypt ends immediately, whatever Overlap is. It returns [api.ErrNotFound]
+// or an [*api.InvalidError].
+func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w api.Webhook, secret string, err error) {
 	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
-		return Webhook{}, "", license.Invalid("overlap_seconds", license.CodeOutOfRange, "must be between 0 and 2592000 (30 days)")
+		return api.Webhook{}, "", api.Invalid("overlap_seconds", api.FieldOutOfRange, "must be between 0 and 2592000 (30 days)")
 	}
-	w, err = s.editWebhook(ctx, "rotate", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
+	w, err = s.editWebhook(ctx, "rotate", p.ID, api.EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
 		previous := rec.Secrets[:1] // an overlap of an earlier rotation ends
 		// A secret that cannot be read would make every signature fail.
 		if !s.isReadable(p.ID, previous[0]) {
@@ -105,7 +105,7 @@ func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, 
 		return err
 	})
 	if err != nil {
-		return Webhook{}, "", err
+		return api.Webhook{}, "", err
 	}
 	return w, secret, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -37,7 +38,7 @@ type receivers struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
-	var e license.Event
+	var e api.Event
 	if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
 		return nil, err
 	}
@@ -104,9 +105,9 @@ func (b *bench) run(t *testing.T) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); <-done })
 }
 
-func (b *bench) hook(t *testing.T, host string, types ...string) Webhook {
+func (b *bench) hook(t *testing.T, host string, types ...string) api.Webhook {
 	t.Helper()
-	w, _, err := b.Create(t.Context(), CreateParams{URL: "https://" + host + "/", Types: types})
+	w, _, err := b.Create(t.Context(), api.CreateWebhookParams{URL: "https://" + host + "/", Types: types})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func (b *bench) hook(t *testing.T, host string, types ...string) Webhook {
 func (b *bench) licenses(t *testing.T, n int) (ids []string) {
 	t.Helper()
 	for range n {
-		l, err := b.rules.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		l, err := b.rules.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
 		behind, here, ahead := newBench(st, -time.Minute), newBench(st, 0), newBench(st, time.Minute)
 		behind.hook(t, "first.example")
 		ahead.licenses(t, 1)
-		here.hook(t, "x.example", license.EventLicenseCreated)
+		here.hook(t, "x.example", api.EventLicenseCreated)
 		want := append(behind.licenses(t, 1), ahead.licenses(t, 1)...)
 		defer here.run(t)()
 		time.Sleep(time.Minute)
@@ -207,7 +208,7 @@ func TestWebhooksShareOneRead(t *testing.T) {
 		b := newBench(st, 0)
 		const webhooks = 50
 		for i := range webhooks {
-			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+			b.hook(t, fmt.Sprintf("%d.example", i), api.EventLicenseCreated)
 		}
 		defer b.run(t)()
 		time.Sleep(time.Minute)
@@ -230,7 +231,7 @@ func TestEventsForManyWebhooksComeInSteps(t *testing.T) {
 		b := newBench(memory.New(), 0)
 		const webhooks, events = 90, 60
 		for i := range webhooks {
-			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+			b.hook(t, fmt.Sprintf("%d.example", i), api.EventLicenseCreated)
 		}
 		want := b.licenses(t, events)
 		defer b.run(t)()
@@ -247,8 +248,8 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)
-		dead := b.hook(t, "dead.example", license.EventLicenseCreated)
-		b.hook(t, "alive.example", license.EventLicenseCreated)
+		dead := b.hook(t, "dead.example", api.EventLicenseCreated)
+		b.hook(t, "alive.example", api.EventLicenseCreated)
 		down := true
 		b.answer = func(host string) int {
 			if down && host == "dead.example" {
@@ -264,7 +265,7 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 		is.NoErr(err)
 		require.AtLeast(t, len(queued), 5)
 		require.Less(t, len(queued), 20) // attempted; the others wait in the feed
-		pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: dead.ID, Status: DeliveryPending, Limit: 200})
+		pending, err := b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: dead.ID, Status: api.DeliveryPending, Limit: 200})
 		is.NoErr(err)
 		is.Equal(len(pending.Data), 100)
 
@@ -288,7 +289,7 @@ func TestAnEventAfterTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(storetest.Twice(memory.New()), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		var down atomic.Bool
 		down.Store(true)
 		b.answer = func(string) int {
@@ -314,8 +315,8 @@ func TestAnEventAfterTheBreakerOpened(t *testing.T) {
 func TestASlowWebhookDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(storetest.Twice(memory.New()), 0)
-		b.hook(t, "slow.example", license.EventLicenseCreated)
-		b.hook(t, "quick.example", license.EventLicenseCreated)
+		b.hook(t, "slow.example", api.EventLicenseCreated)
+		b.hook(t, "quick.example", api.EventLicenseCreated)
 		b.delay = func(host string) time.Duration {
 			if host == "slow.example" {
 				return 3 * time.Second
@@ -338,7 +339,7 @@ func TestASlowWebhookDelaysNoOther(t *testing.T) {
 // the bubble of synctest orders what is concurrent here.
 func TestASlowReceiverOnTheRealClock(t *testing.T) {
 	b := newBench(memory.New(), 0)
-	b.hook(t, "slow.example", license.EventLicenseCreated)
+	b.hook(t, "slow.example", api.EventLicenseCreated)
 	b.delay = func(string) time.Duration { return 20 * time.Millisecond }
 	want := b.licenses(t, 40)
 	stop := b.run(t)

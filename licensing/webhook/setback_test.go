@@ -12,7 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -78,9 +78,9 @@ func setBack(t *testing.T, after int64, events int, restart bool) (happened bool
 		}
 		hosts := []string{"quick.example", "flaky.example"}
 		for _, host := range hosts {
-			first.hook(t, host, license.EventLicenseCreated)
+			first.hook(t, host, api.EventLicenseCreated)
 		}
-		first.hook(t, "seldom.example", license.EventLicenseDeleted)
+		first.hook(t, "seldom.example", api.EventLicenseDeleted)
 		stop := first.run(t)
 		kept := next.licenses(t, 3)
 		time.Sleep(time.Minute)
@@ -96,7 +96,7 @@ func setBack(t *testing.T, after int64, events int, restart bool) (happened bool
 				happened = true
 				st.present.Store(standby)
 				want = next.licenses(t, events)
-				is.NoErr(next.rules.Delete(t.Context(), license.DeleteParams{ID: want[0]}))
+				is.NoErr(next.rules.Delete(t.Context(), api.DeleteLicenseParams{ID: want[0]}))
 			}
 		}
 		_ = next.licenses(t, 5) // are lost
@@ -146,7 +146,7 @@ func TestResumingFromNowMovesAPositionBackIntoTheFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		defer b.run(t)()
 		want := b.licenses(t, 1)
 		time.Sleep(20 * time.Second)
@@ -156,7 +156,7 @@ func TestResumingFromNowMovesAPositionBackIntoTheFeed(t *testing.T) {
 		_ = b.licenses(t, 3) // are skipped
 		time.Sleep(5 * time.Second)
 		sameOnce(t, b.at("x.example"), want)
-		for _, p := range []UpdateParams{{ID: w.ID, Status: ptr(StatusPaused)}, {ID: w.ID, Status: ptr(StatusActive), ResumeFrom: ResumeFromNow}} {
+		for _, p := range []api.UpdateWebhookParams{{ID: w.ID, Status: ptr(api.WebhookPaused)}, {ID: w.ID, Status: ptr(api.WebhookActive), ResumeFrom: api.ResumeFromNow}} {
 			_, err := b.Update(t.Context(), p)
 			is.NoErr(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -196,7 +197,7 @@ func (b *batch) put(tx *transaction, rec webhookRecord, cursor hookCursor, answe
 }
 
 // report stores what the outcomes say about the webhook, and returns its status.
-func (b *batch) report(tx *transaction, rec webhookRecord) (Status, error) {
+func (b *batch) report(tx *transaction, rec webhookRecord) (api.WebhookStatus, error) {
 	got, any := resultOf(b.items)
 	if !any {
 		return rec.Status, nil
@@ -237,7 +238,7 @@ func (b *batch) outcomes(tx *transaction, answers erasedAnswers) (rows []outbox.
 				continue
 			}
 			// If an operator has resent it meanwhile, the schedule of that request stays.
-			mine = d.DueAt.Equal(s.DueAt) && d.State == string(DeliveryPending)
+			mine = d.DueAt.Equal(s.DueAt) && d.State == string(api.DeliveryPending)
 		}
 		o := s.outcome
 		if err == nil {
@@ -257,7 +258,7 @@ func (b *batch) outcomes(tx *transaction, answers erasedAnswers) (rows []outbox.
 // due returns when a stored delivery to the webhook is due; not before the breaker
 // closes.
 func (b *batch) due(tx *transaction, rec webhookRecord, cursor hookCursor, rows []outbox.Delivery) (due time.Time, err error) {
-	if rec.Status != StatusActive {
+	if rec.Status != api.WebhookActive {
 		return time.Time{}, nil
 	}
 	if due = cursor.Due; b.stored {
@@ -308,10 +309,10 @@ func applyOutcome(d *outbox.Delivery, o outcome, now time.Time, mine bool) error
 	d.Attempts++
 	switch wait, again := nextAttempt(d.Attempts, o.retryAfter); {
 	case o.kind == delivered:
-		d.State, d.DueAt = string(DeliverySucceeded), time.Time{}
+		d.State, d.DueAt = string(api.DeliverySucceeded), time.Time{}
 	case !mine:
 	case !again || o.kind == hopeless:
-		d.State, d.DueAt = string(DeliveryFailed), time.Time{}
+		d.State, d.DueAt = string(api.DeliveryFailed), time.Time{}
 	default:
 		d.DueAt = now.Add(wait).Truncate(time.Millisecond)
 	}

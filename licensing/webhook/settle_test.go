@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -13,7 +14,7 @@ import (
 
 func TestApplyOutcome(t *testing.T) {
 	fail := func(at time.Time) outcome {
-		return outcome{kind: failed, attempt: Attempt{At: at, Error: "answered 500"}}
+		return outcome{kind: failed, attempt: api.Attempt{At: at, Error: "answered 500"}}
 	}
 	t.Run("the schedule of a resend in the meantime stays", func(t *testing.T) {
 		is := is.New(t)
@@ -42,7 +43,7 @@ func TestNothingIsDueDuringAPause(t *testing.T) {
 	cursor := hookCursor{breaker: breaker{Failures: breakAfter, Until: start.Add(time.Minute)}}
 	for due, want := range map[time.Duration]time.Duration{time.Second: time.Minute, time.Hour: time.Hour} {
 		rows := []outbox.Delivery{{DueAt: start.Add(due)}}
-		got, err := new(batch).due(&transaction{now: start}, webhookRecord{Status: StatusActive}, cursor, rows)
+		got, err := new(batch).due(&transaction{now: start}, webhookRecord{Status: api.WebhookActive}, cursor, rows)
 		is.NoErr(err)
 		is.Equal(got, start.Add(want))
 	}

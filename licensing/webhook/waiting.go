@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -59,7 +59,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 
 func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Delivery {
 	d := newDelivery(rec.ID, e, s.now())
-	if rec.Status != StatusActive {
+	if rec.Status != api.WebhookActive {
 		d.DueAt = time.Time{}
 	}
 	return d
@@ -80,7 +80,7 @@ func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRe
 			return s.waitingDelivery(rec, events[0]), nil
 		}
 	}
-	return outbox.Delivery{}, fmt.Errorf("delivery %s: %w", id, license.ErrNotFound)
+	return outbox.Delivery{}, fmt.Errorf("delivery %s: %w", id, api.ErrNotFound)
 }
 
 // mergeNewest returns the newest deliveries of two lists, each newest first. Of

@@ -11,23 +11,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // wants reports whether a webhook selects an event with its Types and
 // Products. It never selects webhook.test, which Test sends.
-func wants(w Webhook, e store.Event) bool {
-	return e.Type != EventTest && feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
+func wants(w api.Webhook, e store.Event) bool {
+	return e.Type != api.EventWebhookTest && feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
 }
-
-const (
-	EventCreated  = api.EventWebhookCreated
-	EventUpdated  = api.EventWebhookUpdated
-	EventDisabled = api.EventWebhookDisabled
-	EventDeleted  = api.EventWebhookDeleted
-	EventTest     = api.EventWebhookTest
-)
 
 const (
 	webhookKind = "webhook" // kind of entries
@@ -37,16 +28,16 @@ const (
 // Create adds a webhook and appends a webhook.created event. It
 // returns the signing secret, "whsec_" and 44 characters, which cannot be
 // read again. The webhook receives events from that time on. Create
-// returns an [*license.InvalidError] or [license.ErrProductForbidden].
-func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret string, err error) {
+// returns an [*api.InvalidError] or [api.ErrProductForbidden].
+func (s *Service) Create(ctx context.Context, p api.CreateWebhookParams) (w api.Webhook, secret string, err error) {
 	if broken := s.checkCreate(&p); len(broken) > 0 {
-		return Webhook{}, "", &license.InvalidError{Fields: broken}
+		return api.Webhook{}, "", &api.InvalidError{Fields: broken}
 	}
 	if limit := inner.Of(s.rules).Caller().Products; p.Products == nil && limit != nil {
 		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
 	}
 	if !s.covers(p.Products) {
-		return Webhook{}, "", license.ErrProductForbidden
+		return api.Webhook{}, "", api.ErrProductForbidden
 	}
 	err = s.update(ctx, func(tx *transaction) error {
 		others, err := tx.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: maxWebhooks})
@@ -54,11 +45,11 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 			return err
 		}
 		if len(others) == maxWebhooks {
-			return license.Invalid("url", license.CodeTooMany, fmt.Sprintf("cannot be added: the limit of %d webhooks is reached", maxWebhooks))
+			return api.Invalid("url", api.FieldTooMany, fmt.Sprintf("cannot be added: the limit of %d webhooks is reached", maxWebhooks))
 		}
 		rec := webhookRecord{
 			ID: store.NewID("whk", tx.now), URL: p.URL, Description: p.Description, Types: p.Types, Products: p.Products,
-			Status: StatusActive, CreatedBy: s.actor(), CreatedAt: tx.now, UpdatedAt: tx.now,
+			Status: api.WebhookActive, CreatedBy: s.actor(), CreatedAt: tx.now, UpdatedAt: tx.now,
 		}
 		if secret, err = s.addSecret(&rec, tx.now); err != nil {
 			return err
@@ -67,32 +58,32 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err := tx.putWebhook(ctx, rec); err != nil {
 			return err
 		}
-		e, err := s.appendWebhook(ctx, tx, EventCreated, w, EventData{})
+		e, err := s.appendWebhook(ctx, tx, api.EventWebhookCreated, w, api.EventData{})
 		if err != nil {
 			return err
 		}
 		return putCursor(ctx, tx, rec.ID, hookCursor{Position: e.Seq, UpdatedAt: tx.now})
 	})
 	if err != nil {
-		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)
+		return api.Webhook{}, "", fmt.Errorf("create webhook: %w", err)
 	}
 	return w, secret, nil
 }
 
-// Get returns the webhook with the given ID, or [license.ErrNotFound].
-func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
+// Get returns the webhook with the given ID, or [api.ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (api.Webhook, error) {
 	rec, err := s.findWebhook(ctx, s.store(), id)
 	return rec.webhook(s.now()), err
 }
 
 // Update changes a webhook and appends a webhook.updated event. If
-// nothing changes, it writes nothing. It returns [license.ErrNotFound] or an
-// [*license.InvalidError].
-func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
+// nothing changes, it writes nothing. It returns [api.ErrNotFound] or an
+// [*api.InvalidError].
+func (s *Service) Update(ctx context.Context, p api.UpdateWebhookParams) (api.Webhook, error) {
 	if broken := s.checkUpdate(&p); len(broken) > 0 {
-		return Webhook{}, &license.InvalidError{Fields: broken}
+		return api.Webhook{}, &api.InvalidError{Fields: broken}
 	}
-	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) error {
+	return s.editWebhook(ctx, "update", p.ID, api.EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) error {
 		record.Set(&rec.URL, p.URL)
 		record.Set(&rec.Description, p.Description)
 		record.Set(&rec.Types, p.Types)
@@ -102,12 +93,12 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 		was := rec.Status
 		rec.Status, rec.StatusReason = *p.Status, ""
 		switch {
-		case rec.Status == StatusActive:
+		case rec.Status == api.WebhookActive:
 			rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
-			if was != StatusActive {
+			if was != api.WebhookActive {
 				return tx.resume(ctx, rec, p.ResumeFrom)
 			}
-		case was == StatusActive:
+		case was == api.WebhookActive:
 			return tx.checkCursor(ctx, *rec)
 		}
 		return nil
@@ -115,7 +106,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 }
 
 // Delete removes a webhook with its deliveries and appends a
-// webhook.deleted event. It returns [license.ErrNotFound] if the webhook does not
+// webhook.deleted event. It returns [api.ErrNotFound] if the webhook does not
 // exist.
 func (s *Service) Delete(ctx context.Context, id string) error {
 	err := s.update(ctx, func(tx *transaction) error {
@@ -133,7 +124,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 		if err := tx.PutEntries(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
 			return err
 		}
-		_, err = s.appendWebhook(ctx, tx, EventDeleted, rec.webhook(tx.now), EventData{})
+		_, err = s.appendWebhook(ctx, tx, api.EventWebhookDeleted, rec.webhook(tx.now), api.EventData{})
 		return err
 	})
 	if err != nil {
@@ -144,11 +135,11 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 
 // Faults returns the errors in the parameters of a call, given as a pointer, as
 // license.Service does.
-func (s internals) Faults(params any) []license.FieldError {
+func (s internals) Faults(params any) []api.FieldError {
 	switch p := params.(type) {
-	case *CreateParams:
+	case *api.CreateWebhookParams:
 		return s.checkCreate(p)
-	case *UpdateParams:
+	case *api.UpdateWebhookParams:
 		return s.checkUpdate(p)
 	}
 	return checkTags(params)
@@ -156,29 +147,29 @@ func (s internals) Faults(params any) []license.FieldError {
 
 // checkCreate checks the fields of a new webhook. It sorts Types and removes
 // duplicates.
-func (s *Service) checkCreate(p *CreateParams) []license.FieldError {
+func (s *Service) checkCreate(p *api.CreateWebhookParams) []api.FieldError {
 	broken := checkTags(p)
 	if p.URL != "" {
 		if wrong := s.checkURL(p.URL); wrong != "" {
-			broken = append(broken, license.FieldError{Field: "url", Code: license.CodeInvalidFormat, Detail: wrong})
+			broken = append(broken, api.FieldError{Field: "url", Code: api.FieldInvalidFormat, Detail: wrong})
 		}
 	}
 	for i, t := range p.Types {
-		if !feed.IsPattern(t, license.EventTypes()) {
-			broken = append(broken, license.FieldError{Field: fmt.Sprintf("types/%d", i), Code: license.CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
+		if !feed.IsPattern(t, api.EventTypes()) {
+			broken = append(broken, api.FieldError{Field: fmt.Sprintf("types/%d", i), Code: api.FieldUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 		}
 	}
 	p.Types = slices.Compact(slices.Sorted(slices.Values(p.Types)))
 	if p.Products != nil && len(p.Products) == 0 {
-		broken = append(broken, license.FieldError{Field: "products", Code: license.CodeRequired, Detail: "must list at least one product, or be omitted"})
+		broken = append(broken, api.FieldError{Field: "products", Code: api.FieldRequired, Detail: "must list at least one product, or be omitted"})
 	}
 	return broken
 }
 
 // checkUpdate checks the fields that p sets, in a webhook of which all other
 // fields are valid. It sorts Types and removes duplicates.
-func (s *Service) checkUpdate(p *UpdateParams) []license.FieldError {
-	next := CreateParams{URL: "https://localhost"}
+func (s *Service) checkUpdate(p *api.UpdateWebhookParams) []api.FieldError {
+	next := api.CreateWebhookParams{URL: "https://localhost"}
 	record.Set(&next.URL, p.URL)
 	record.Set(&next.Description, p.Description)
 	record.Set(&next.Types, p.Types)
@@ -186,8 +177,8 @@ func (s *Service) checkUpdate(p *UpdateParams) []license.FieldError {
 	if p.Types != nil {
 		p.Types = &next.Types
 	}
-	if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
-		broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
+	if p.Status != nil && *p.Status != api.WebhookActive && *p.Status != api.WebhookPaused {
+		broken = append(broken, api.FieldError{Field: "status", Code: api.FieldUnknown, Detail: "must be active or paused"})
 	}
 	return broken
 }

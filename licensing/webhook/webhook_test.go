@@ -15,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -57,7 +58,7 @@ func TestARotationSignsWithBothSecretsForAWhile(t *testing.T) {
 
 	for overlap, refused := range map[time.Duration]bool{-1: true, 30 * day: false, 30*day + 1: true} {
 		_, _, err = f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: overlap})
-		is.Equal(errors.Is(err, license.ErrInvalid), refused)
+		is.Equal(errors.Is(err, api.ErrInvalid), refused)
 	}
 }
 
@@ -147,14 +148,14 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 		days    int
 		success int // a success on that day; 0: none
 		gone    bool
-		status  Status
+		status  api.WebhookStatus
 	}{
-		"failing for less":            {every: time.Hour, days: 4, status: StatusActive},
-		"failing for five days":       {every: time.Hour, days: 6, status: StatusDisabled},
-		"a success in between":        {every: time.Hour, days: 6, success: 3, status: StatusActive},
-		"a failure every other day":   {every: 48 * time.Hour, days: 20, status: StatusActive},
-		"gone":                        {gone: true, status: StatusDisabled},
-		"a failure a day, for longer": {every: 24 * time.Hour, days: 6, status: StatusDisabled},
+		"failing for less":            {every: time.Hour, days: 4, status: api.WebhookActive},
+		"failing for five days":       {every: time.Hour, days: 6, status: api.WebhookDisabled},
+		"a success in between":        {every: time.Hour, days: 6, success: 3, status: api.WebhookActive},
+		"a failure every other day":   {every: 48 * time.Hour, days: 20, status: api.WebhookActive},
+		"gone":                        {gone: true, status: api.WebhookDisabled},
+		"a failure a day, for longer": {every: 24 * time.Hour, days: 6, status: api.WebhookDisabled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -176,7 +177,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 			is.NoErr(err)
 			is.Equal(w.Status, test.status)
 			types := f.events(t, w.ID)
-			is.Equal(types[len(types)-1] == "webhook.disabled", test.status == StatusDisabled)
+			is.Equal(types[len(types)-1] == "webhook.disabled", test.status == api.WebhookDisabled)
 			require.AtMost(t, len(types), 2) // told once
 		})
 	}
@@ -185,7 +186,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 // TestAFailureNotedByAClockThatWasAhead does not count for the days before that.
 func TestAFailureNotedByAClockThatWasAhead(t *testing.T) {
 	is := is.New(t)
-	rec := webhookRecord{Status: StatusActive}
+	rec := webhookRecord{Status: api.WebhookActive}
 	rec.note(resultFailed, start.Add(10*day))
 	rec.note(resultFailed, start)
 	is.Equal(rec.FailingSince, start)
@@ -195,28 +196,28 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)
-	same, err := f.Update(t.Context(), UpdateParams{ID: w.ID, URL: ptr(w.URL)})
+	same, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, URL: ptr(w.URL)})
 	is.NoErr(err)
 	is.Equal(same, w)
 	f.now = f.now.Add(time.Minute)
-	next, err := f.Update(t.Context(), UpdateParams{
-		ID: w.ID, URL: ptr("https://y.example/secret-path"), Types: &[]string{"license.*"}, Status: ptr(StatusPaused),
+	next, err := f.Update(t.Context(), api.UpdateWebhookParams{
+		ID: w.ID, URL: ptr("https://y.example/secret-path"), Types: &[]string{"license.*"}, Status: ptr(api.WebhookPaused),
 	})
 	is.NoErr(err)
 	is.Equal(next.UpdatedAt, f.now)
 	e, data := f.lastEvent(t)
 	is.Equal(e.Type, "webhook.updated")
 	is.Equal(len(data.Changes), 3)
-	is.Equal(data.Changes["url"], license.FieldChange{From: "https://x.example", To: "https://y.example"})
+	is.Equal(data.Changes["url"], api.FieldChange{From: "https://x.example", To: "https://y.example"})
 	is.Equal(data.Webhook.URL, "https://y.example")
 	require.NotContains(t, string(e.Data), "secret-path")
 	_, err = f.Test(t.Context(), w.ID)
 	is.NoErr(err)
 	e, data = f.lastEvent(t)
-	is.Equal(e.Type, EventTest)
+	is.Equal(e.Type, api.EventWebhookTest)
 	is.Equal(data.Webhook.URL, "https://y.example")
 	is.NoErr(f.Delete(t.Context(), w.ID))
-	require.ErrorIs(t, f.Delete(t.Context(), w.ID), license.ErrNotFound)
+	require.ErrorIs(t, f.Delete(t.Context(), w.ID), api.ErrNotFound)
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.test", "webhook.deleted"})
 }
 
@@ -228,9 +229,9 @@ func TestPausingADisabledWebhook(t *testing.T) {
 	w, err := f.reportOn(t.Context(), w.ID, resultGone)
 	is.NoErr(err)
 	is.True(w.StatusReason != "")
-	w, err = f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+	w, err = f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 	is.NoErr(err)
-	is.Equal(w.Status, StatusPaused)
+	is.Equal(w.Status, api.WebhookPaused)
 	is.Equal(w.StatusReason, "")
 }
 
@@ -243,12 +244,12 @@ func TestActivatingAWebhookClearsItsFailures(t *testing.T) {
 		_, err := f.reportOn(t.Context(), w.ID, resultFailed)
 		is.NoErr(err)
 	}
-	w, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+	w, err := f.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive)})
 	is.NoErr(err)
 	is.Equal(w.FailingSince, nil)
 	w, err = f.reportOn(t.Context(), w.ID, resultFailed)
 	is.NoErr(err)
-	is.Equal(w.Status, StatusActive)
+	is.Equal(w.Status, api.WebhookActive)
 	is.Equal(*w.FailingSince, f.now)
 }
 
@@ -257,31 +258,31 @@ func TestActivatingAWebhookClearsItsFailures(t *testing.T) {
 func TestCallsJoinTheUpdateOfTheRules(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	create := func(p CreateParams, end error) error {
+	create := func(p api.CreateWebhookParams, end error) error {
 		return f.rules.Atomically(t.Context(), func(rules *license.Service) error {
-			if _, err := rules.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+			if _, err := rules.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
 				return err
 			}
 			_, _, err := f.In(rules.As(license.Caller{Actor: "client:cid_1"})).Create(t.Context(), p)
 			if end != nil {
 				return end
 			}
-			if errors.Is(err, license.ErrInvalid) {
+			if errors.Is(err, api.ErrInvalid) {
 				return nil // a refusal writes nothing, so the rest may stand
 			}
 			return err
 		})
 	}
 	stop := errors.New("stop")
-	is.Equal(create(CreateParams{URL: "https://x.example/"}, stop), stop)
+	is.Equal(create(api.CreateWebhookParams{URL: "https://x.example/"}, stop), stop)
 	is.Equal(f.purgeAll(t), 0) // no event
-	is.NoErr(create(CreateParams{URL: "ftp://x.example/"}, nil))
+	is.NoErr(create(api.CreateWebhookParams{URL: "ftp://x.example/"}, nil))
 	is.Equal(f.purgeAll(t), 1)
-	is.NoErr(create(CreateParams{URL: "https://x.example/"}, nil))
+	is.NoErr(create(api.CreateWebhookParams{URL: "https://x.example/"}, nil))
 	e, _ := f.lastEvent(t)
-	is.Equal(e.Type, EventCreated)
+	is.Equal(e.Type, api.EventWebhookCreated)
 	is.Equal(e.Actor, "client:cid_1")
-	all, err := f.List(t.Context(), ListParams{})
+	all, err := f.List(t.Context(), api.ListWebhooksParams{})
 	is.NoErr(err)
 	is.Equal(len(all.Data), 1)
 }
@@ -297,9 +298,9 @@ func TestCreateByACallerWithProducts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			by := f.In(f.rules.As(license.Caller{Products: tt.limit}))
-			w, _, err := by.Create(t.Context(), CreateParams{URL: "https://x.example/", Products: tt.asked})
+			w, _, err := by.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/", Products: tt.asked})
 			if tt.got == nil {
-				require.ErrorIs(t, err, license.ErrProductForbidden)
+				require.ErrorIs(t, err, api.ErrProductForbidden)
 				return
 			}
 			is.New(t).NoErr(err)
@@ -314,7 +315,7 @@ func TestThereAreAtMostAThousandWebhooks(t *testing.T) {
 	w, _ := f.webhook(t)
 	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
 		for range maxWebhooks - 2 {
-			err := tx.putWebhook(t.Context(), webhookRecord{ID: store.NewID("whk", tx.now), URL: "https://x.example/", Status: StatusActive})
+			err := tx.putWebhook(t.Context(), webhookRecord{ID: store.NewID("whk", tx.now), URL: "https://x.example/", Status: api.WebhookActive})
 			if err != nil {
 				return err
 			}
@@ -323,8 +324,8 @@ func TestThereAreAtMostAThousandWebhooks(t *testing.T) {
 	}))
 	full := func() bool {
 		t.Helper()
-		_, _, err := f.Create(t.Context(), CreateParams{URL: "https://x.example/"})
-		is.True(err == nil || errors.Is(err, license.ErrInvalid))
+		_, _, err := f.Create(t.Context(), api.CreateWebhookParams{URL: "https://x.example/"})
+		is.True(err == nil || errors.Is(err, api.ErrInvalid))
 		return err != nil
 	}
 	is.True(!full())

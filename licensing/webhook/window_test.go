@@ -14,8 +14,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -39,19 +39,19 @@ func TestWindowsWithGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
-		other := b.hook(t, "other.example", license.EventLicenseDeleted)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
+		other := b.hook(t, "other.example", api.EventLicenseDeleted)
 		var want []string
 		seq := int64(10)
 		for i, gap := range []int64{1, 5, windowSize - 6, 1, windowSize, windowSize + 1, 3 * windowSize, 1, 2} {
 			seq += gap
 			id := store.NewID("lic", b.now())
-			b.appendAt(t, seq, id, license.EventLicenseCreated)
+			b.appendAt(t, seq, id, api.EventLicenseCreated)
 			want = append(want, id)
 			if i == 4 {
 				for range windowSize {
 					seq++
-					b.appendAt(t, seq, "none", license.EventLicenseRevoked)
+					b.appendAt(t, seq, "none", api.EventLicenseRevoked)
 				}
 			}
 		}
@@ -76,12 +76,12 @@ func TestPurgeDuringAWindow(t *testing.T) {
 			is := is.New(t)
 			points := &pointStore{Store: memory.New()}
 			b, elsewhere := newBench(points, 0), newBench(points.Store, 0)
-			w := elsewhere.hook(t, "x.example", license.EventLicenseCreated)
-			_, err := elsewhere.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+			w := elsewhere.hook(t, "x.example", api.EventLicenseCreated)
+			_, err := elsewhere.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookPaused)})
 			is.NoErr(err)
 			old := elsewhere.licenses(t, 150)
 			time.Sleep(49 * time.Hour)
-			_, err = elsewhere.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+			_, err = elsewhere.Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Status: ptr(api.WebhookActive)})
 			is.NoErr(err)
 			points.at = func(call int64) {
 				if call == after && !over.Load() {
@@ -133,7 +133,7 @@ func TestAnOutcomeIsStoredOnce(t *testing.T) {
 		is := is.New(t)
 		st := &unknowingStore{Store: memory.New()}
 		b := newBench(st, 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		w := b.hook(t, "x.example", api.EventLicenseCreated)
 		status := http.StatusInternalServerError
 		b.answer = func(string) int {
 			st.lose.Store(true) // the next Update stores the outcome
@@ -144,7 +144,7 @@ func TestAnOutcomeIsStoredOnce(t *testing.T) {
 		ids := b.licenses(t, 1)
 		for attempts := 1; attempts < 4; attempts++ {
 			time.Sleep(map[int]time.Duration{1: 4 * time.Second, 2: 4 * time.Second, 3: 6 * time.Minute}[attempts])
-			page, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+			page, err := b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 			is.NoErr(err)
 			is.Equal(len(page.Data), 1)
 			is.Equal(len(page.Data[0].Attempts), attempts)
@@ -168,7 +168,7 @@ func TestPassedPositionsAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseDeleted)
+		w := b.hook(t, "x.example", api.EventLicenseDeleted)
 		defer b.run(t)()
 		time.Sleep(time.Minute)
 		ids := b.licenses(t, 1)
@@ -186,7 +186,7 @@ func TestPassedPositionsAreStored(t *testing.T) {
 
 		// Events before a change of the types stay as they are, and later ones count.
 		var want []string
-		change := func(p UpdateParams) {
+		change := func(p api.UpdateWebhookParams) {
 			p.ID = w.ID
 			_, err := b.Update(t.Context(), p)
 			is.NoErr(err)
@@ -194,21 +194,21 @@ func TestPassedPositionsAreStored(t *testing.T) {
 		for i := range 30 {
 			_ = b.licenses(t, 1)
 			time.Sleep(time.Duration(i) * time.Second)
-			change(UpdateParams{Types: &[]string{license.EventLicenseCreated}})
+			change(api.UpdateWebhookParams{Types: &[]string{api.EventLicenseCreated}})
 			want = append(want, b.licenses(t, 2)...)
 			if i%3 == 0 {
-				change(UpdateParams{Status: ptr(StatusPaused)})
+				change(api.UpdateWebhookParams{Status: ptr(api.WebhookPaused)})
 				want = append(want, b.licenses(t, 1)...)
-				change(UpdateParams{Status: ptr(StatusActive)})
+				change(api.UpdateWebhookParams{Status: ptr(api.WebhookActive)})
 			}
 			time.Sleep(3 * time.Second)
-			change(UpdateParams{Types: &[]string{license.EventLicenseDeleted}})
+			change(api.UpdateWebhookParams{Types: &[]string{api.EventLicenseDeleted}})
 			time.Sleep(3 * time.Second)
 			if i%5 == 0 {
-				change(UpdateParams{Status: ptr(StatusPaused)})
+				change(api.UpdateWebhookParams{Status: ptr(api.WebhookPaused)})
 				_ = b.licenses(t, 1)
 				time.Sleep(time.Duration(i) * time.Second)
-				change(UpdateParams{Status: ptr(StatusActive), ResumeFrom: ResumeFromNow})
+				change(api.UpdateWebhookParams{Status: ptr(api.WebhookActive), ResumeFrom: api.ResumeFromNow})
 			}
 		}
 		time.Sleep(time.Minute)
@@ -278,11 +278,11 @@ func TestPositionsNeverDecrease(t *testing.T) {
 			return 300 * time.Millisecond
 		}
 		b.Service = open(b.rules, Options{Transport: a.receivers})
-		var hooks []Webhook
+		var hooks []api.Webhook
 		for _, host := range []string{"quick.example", "slow.example", "flaky.example", "seldom.example"} {
-			hooks = append(hooks, a.hook(t, host, license.EventLicenseCreated))
+			hooks = append(hooks, a.hook(t, host, api.EventLicenseCreated))
 		}
-		_, err := a.Update(t.Context(), UpdateParams{ID: hooks[3].ID, Types: &[]string{license.EventLicenseDeleted}})
+		_, err := a.Update(t.Context(), api.UpdateWebhookParams{ID: hooks[3].ID, Types: &[]string{api.EventLicenseDeleted}})
 		is.NoErr(err)
 		var want []string
 		for round := range 20 {
@@ -295,9 +295,9 @@ func TestPositionsNeverDecrease(t *testing.T) {
 					return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "webhook", Data: fmt.Append(nil, round), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Second)})
 				}))
 			}
-			for i, status := range []Status{StatusPaused, StatusActive} {
+			for i, status := range []api.WebhookStatus{api.WebhookPaused, api.WebhookActive} {
 				if round%4 == 3 {
-					_, err := other.Update(t.Context(), UpdateParams{ID: hooks[0].ID, Status: ptr(status)})
+					_, err := other.Update(t.Context(), api.UpdateWebhookParams{ID: hooks[0].ID, Status: ptr(status)})
 					is.NoErr(err)
 					want = append(want, other.licenses(t, 1-i)...)
 				}

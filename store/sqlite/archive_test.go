@@ -25,15 +25,15 @@ func TestArchiveThroughAnotherBackend(t *testing.T) {
 	first := memory.New()
 	rules := license.New(first, license.Options{})
 	for i := range 60 {
-		l, err := rules.Create(ctx, license.CreateParams{
+		l, err := rules.Create(ctx, api.CreateLicenseParams{
 			Name: fmt.Sprint("Lïcence ", i), ProductID: fmt.Sprint("prod_", i%3), CustomerID: fmt.Sprint("cus_", i%7),
 			Terms: api.Terms{Entitlements: map[string]any{"users": i}}, Metadata: map[string]string{"n": "<&>"},
 		})
 		is.NoErr(err)
-		_, err = rules.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+		_, err = rules.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
 		if i%5 == 0 {
-			_, err = rules.Suspend(ctx, license.MoveParams{ID: l.ID})
+			_, err = rules.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
 			is.NoErr(err)
 		}
 	}

@@ -49,9 +49,9 @@ func (s *Store) backup(ctx context.Context, path string) error {
 //
 // The restored store has what was stored at the time of the backup. What changed
 // later is lost: licenses, events, tokens, revocations and stored responses. Programs
-// that read the feed of events beyond that point get [license.ErrCursorGone].
+// that read the feed of events beyond that point get [api.ErrCursorGone].
 //
-// [license.ErrCursorGone]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/license#ErrCursorGone
+// [api.ErrCursorGone]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/license#ErrCursorGone
 func Restore(ctx context.Context, backup, path string) error {
 	return wrap(restore(ctx, backup, path), "restore %s from %s", path, backup)
 }

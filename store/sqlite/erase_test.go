@@ -16,7 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -38,7 +38,7 @@ func TestErasedCustomerIsNotInTheFile(t *testing.T) {
 	defer work.Wait()
 	defer stop()
 	for i := range 600 {
-		p := license.CreateParams{Name: fmt.Sprintf("Kept %d-%s", i, strings.Repeat("x", i%200)), ProductID: "p", CustomerID: fmt.Sprintf("kept-%d", i%97)}
+		p := api.CreateLicenseParams{Name: fmt.Sprintf("Kept %d-%s", i, strings.Repeat("x", i%200)), ProductID: "p", CustomerID: fmt.Sprintf("kept-%d", i%97)}
 		if i%20 == 0 {
 			p.Name, p.CustomerID = "Gonename-"+strings.Repeat("y", i%150), fmt.Sprintf("gonecustomer-%d", i%3)
 		}
@@ -46,11 +46,11 @@ func TestErasedCustomerIsNotInTheFile(t *testing.T) {
 		is.NoErr(err)
 		if i%7 == 0 { // leaves an earlier version in the file
 			name := "Changed-" + strings.Repeat("z", i%120)
-			_, err = h.Service().Update(ctx, license.UpdateParams{ID: l.ID, Name: &name})
+			_, err = h.Service().Update(ctx, api.UpdateLicenseParams{ID: l.ID, Name: &name})
 			is.NoErr(err)
 		}
 		if i%20 == 0 {
-			_, err = h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "goneprint"})
+			_, err = h.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "goneprint"})
 			is.NoErr(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -119,7 +119,7 @@ func TestFullDiskShowsInHealth(t *testing.T) {
 	fill(t, st, 1)
 	var err error
 	for n := 0; err == nil && n < 1000; n++ {
-		_, err = h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		_, err = h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	}
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	w := httptest.NewRecorder()
@@ -148,7 +148,7 @@ func TestMissingTables(t *testing.T) {
 				h.ServeHTTP(w, r)
 				return w.Code
 			}
-			l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 			is.NoErr(err)
 			inTurn(t, st.writer, func(c *conn) { is.NoErr(c.script("ALTER TABLE " + table + " RENAME TO moved")) })
 			is.Equal(ask("GET", "/ready", ""), status)

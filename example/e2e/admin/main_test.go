@@ -15,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -36,7 +37,7 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	st, err := sqlite.Open("licenses.db")
 	is.NoErr(err)
 	s := license.New(st, license.Options{})
-	_, err = s.Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
+	_, err = s.Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
 	is.NoErr(err)
 	is.NoErr(st.Close())
 	run := func(args ...string) error { return admin.Run(t.Context(), "admin", open, args, io.Discard, io.Discard) }

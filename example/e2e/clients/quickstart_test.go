@@ -20,7 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -36,7 +36,7 @@ func TestQuickStart(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, err := h.Operators().Create(t.Context(), operator.CreateParams{Email: "ada@example.com", Password: "the ferry leaves before breakfast", Role: operator.RoleAdmin})
 	is.NoErr(err)
-	_, err = h.Service().Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "bakery"})
+	_, err = h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "bakery"})
 	is.NoErr(err)
 	jar, err := cookiejar.New(nil)
 	is.NoErr(err)
@@ -80,7 +80,7 @@ func TestQuickStart(t *testing.T) {
 			})
 		}
 	}
-	page, err := h.Service().List(t.Context(), license.ListParams{})
+	page, err := h.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1+len(commands)) // only the programs for license:write create licenses
 }

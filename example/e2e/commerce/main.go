@@ -68,7 +68,7 @@ var plans = map[string]int64{
 func newRules(ctx context.Context, st store.Store) (*license.Service, error) {
 	rules := license.New(st, license.Options{})
 	for id, seats := range plans {
-		if _, err := rules.PutPlan(ctx, license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
+		if _, err := rules.PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 			return nil, err
 		}
 	}

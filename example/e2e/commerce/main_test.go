@@ -14,7 +14,7 @@ import (
 	"github.com/stripe/stripe-go/v85/webhook"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -87,7 +87,7 @@ func TestStripe(t *testing.T) {
 			is := is.New(t)
 			is.Equal(w.Code, http.StatusBadRequest)
 			_, err := rules.GetFulfillment(t.Context(), p.reference)
-			require.ErrorIs(t, err, license.ErrNotFound)
+			require.ErrorIs(t, err, api.ErrNotFound)
 		})
 	}
 	w := httptest.NewRecorder()

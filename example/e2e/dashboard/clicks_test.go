@@ -11,7 +11,7 @@ import (
 
 	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // maxClicks is the most clicks that a task of support takes on the page that it
@@ -70,8 +70,8 @@ func TestClicks(t *testing.T) {
 	is.NoErr(example.Seed(t.Context(), h.store))
 	h.admin(t)
 	c := &counted{browser: newSignedIn(t, h, true)}
-	var refused, other license.License // no seat of the first is free
-	list, err := h.Service().List(t.Context(), license.ListParams{CustomerID: "stone-bridge"})
+	var refused, other api.License // no seat of the first is free
+	list, err := h.Service().List(t.Context(), api.ListLicensesParams{CustomerID: "stone-bridge"})
 	is.NoErr(err)
 	for _, l := range list.Data {
 		switch l.Name {
@@ -130,7 +130,7 @@ func TestClicks(t *testing.T) {
 			c.click(`//button[.="Issue and download"]`)
 			c.see("The download has started.")
 			for { // a page that is opened before the answer fails to load
-				issued, err := h.Service().Events(t.Context(), license.EventsParams{Subject: other.ID, Type: "license_file.*"})
+				issued, err := h.Service().Events(t.Context(), api.ListEventsParams{Subject: other.ID, Type: "license_file.*"})
 				is.NoErr(err)
 				if len(issued.Data) > 0 {
 					break

@@ -104,47 +104,47 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	now := time.Now().UTC().Truncate(time.Second)
 	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
 	seats, lease := int64(25), int64(900)
-	create := func(p license.CreateParams) license.License {
+	create := func(p api.CreateLicenseParams) api.License {
 		l, err := svc.Create(ctx, p)
 		is.NoErr(err)
 		return l
 	}
 	for i, c := range []string{"north-wind-bakery", "harbour-pilots", "studio-meridian", "kestrel-optics"} {
 		for j, p := range []string{"atlas", "atlas-pro", "compass"} {
-			create(license.CreateParams{Name: fmt.Sprintf("%s for %s", []string{"Atlas", "Atlas Pro", "Compass"}[j], c), ProductID: p, CustomerID: c, ExpiresAt: in(20*i + 90*j - 30)})
+			create(api.CreateLicenseParams{Name: fmt.Sprintf("%s for %s", []string{"Atlas", "Atlas Pro", "Compass"}[j], c), ProductID: p, CustomerID: c, ExpiresAt: in(20*i + 90*j - 30)})
 		}
 	}
-	create(license.CreateParams{Name: "Atlas from next month", ProductID: "atlas", CustomerID: "harbour-pilots", StartsAt: in(30), ExpiresAt: in(395)})
-	create(license.CreateParams{
+	create(api.CreateLicenseParams{Name: "Atlas from next month", ProductID: "atlas", CustomerID: "harbour-pilots", StartsAt: in(30), ExpiresAt: in(395)})
+	create(api.CreateLicenseParams{
 		Name:       "Enterprise agreement for the Royal Observatory of the Northern Isles and all of its outposts, laboratories and field stations, including the ones that are still to be built",
 		ProductID:  "atlas-enterprise-with-extended-support-and-onboarding",
 		CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org",
 	})
 	none := int64(0)
-	locked := create(license.CreateParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", Terms: api.Terms{MaxActivations: &none}})
-	_, err := svc.As(license.Caller{Address: "203.0.113.7"}).Activate(ctx, license.ActivateParams{Key: locked.Key, Fingerprint: "pilot-3"})
-	require.ErrorIs(t, err, license.ErrActivationLimit)
-	full := create(license.CreateParams{
+	locked := create(api.CreateLicenseParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", Terms: api.Terms{MaxActivations: &none}})
+	_, err := svc.As(license.Caller{Address: "203.0.113.7"}).Activate(ctx, api.ActivateKeyParams{Key: locked.Key, Fingerprint: "pilot-3"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
+	full := create(api.CreateLicenseParams{
 		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
 		Terms:    api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease, Entitlements: map[string]any{"export": true, "projects": 250.0, "support": "business hours"}},
 		Metadata: map[string]string{"order": "2026-00417", "sold_by": "Ines"},
 	})
 	client, _, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
-	page, err := svc.List(ctx, license.ListParams{CustomerID: "kestrel-optics"})
+	page, err := svc.List(ctx, api.ListLicensesParams{CustomerID: "kestrel-optics"})
 	is.NoErr(err)
-	_, err = svc.Suspend(ctx, license.MoveParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
+	_, err = svc.Suspend(ctx, api.MoveLicenseParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
 	is.NoErr(err)
 	for _, fingerprint := range []string{"", "kestrel-bench-1", "the-workstation-of-the-optical-bench-in-the-northern-laboratory"} {
-		_, err = svc.As(license.Caller{Address: "2001:db8:85a3::8a2e:370:7334"}).Validate(ctx, license.ValidateParams{Key: page.Data[0].Key, ProductID: "compass", Fingerprint: fingerprint})
+		_, err = svc.As(license.Caller{Address: "2001:db8:85a3::8a2e:370:7334"}).Validate(ctx, api.ValidateKeyParams{Key: page.Data[0].Key, ProductID: "compass", Fingerprint: fingerprint})
 		is.NoErr(err)
-		_, err = svc.Validate(ctx, license.ValidateParams{Key: page.Data[1].Key, ProductID: "other", Fingerprint: fingerprint})
+		_, err = svc.Validate(ctx, api.ValidateKeyParams{Key: page.Data[1].Key, ProductID: "other", Fingerprint: fingerprint})
 		is.NoErr(err)
 	}
-	_, err = svc.Revoke(ctx, license.MoveParams{ID: page.Data[1].ID, Reason: "Charge-back"})
+	_, err = svc.Revoke(ctx, api.MoveLicenseParams{ID: page.Data[1].ID, Reason: "Charge-back"})
 	is.NoErr(err)
 	name := "Atlas Pro, 25 floating seats"
-	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, license.UpdateParams{ID: full.ID, Name: &name})
+	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, api.UpdateLicenseParams{ID: full.ID, Name: &name})
 	is.NoErr(err)
 	_, _, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{
 		Name:     "Build server of the team that maintains the installers for every platform",

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // axeVersion is the version of axe-core.
@@ -139,9 +139,9 @@ func TestEveryPage(t *testing.T) {
 	full := newHost(t)
 	op := full.admin(t)
 	licenseID, clientID := full.seed(t)
-	long, err := full.Service().List(t.Context(), license.ListParams{Search: "royal observatory"})
+	long, err := full.Service().List(t.Context(), api.ListLicensesParams{Search: "royal observatory"})
 	is.New(t).NoErr(err)
-	suspended, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
+	suspended, err := full.Service().List(t.Context(), api.ListLicensesParams{Status: api.LicenseSuspended})
 	is.New(t).NoErr(err)
 	client, err := full.Auth().GetClient(t.Context(), clientID)
 	is.New(t).NoErr(err)

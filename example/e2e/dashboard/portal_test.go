@@ -18,7 +18,6 @@ import (
 	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -60,13 +59,13 @@ func newCustomerPages(t *testing.T, script bool) (b *pages) {
 	is := is.New(t)
 	address, h := runExample(t)
 	ctx, seats := t.Context(), int64(3)
-	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: license.Duration{Years: 1}, Terms: api.Terms{MaxActivations: &seats}})
+	_, err := h.Service().PutPlan(ctx, api.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: &seats}})
 	is.NoErr(err)
 	b = &pages{files: t.TempDir()}
-	b.license, err = h.Service().Create(ctx, license.CreateParams{Name: "Atlas at the harbour", CustomerID: "blue-harbour", PlanID: "price_team"})
+	b.license, err = h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas at the harbour", CustomerID: "blue-harbour", PlanID: "price_team"})
 	is.NoErr(err)
 	for fingerprint, name := range map[string]string{"fp-1": "Reception", "fp-2": "Workshop laptop"} {
-		_, err := h.Service().Activate(ctx, license.ActivateParams{Key: b.license.Key, Fingerprint: fingerprint, Name: name})
+		_, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: b.license.Key, Fingerprint: fingerprint, Name: name})
 		is.NoErr(err)
 	}
 	b.browser = newBrowser(t, &host{}, script)
@@ -80,7 +79,7 @@ func newCustomerPages(t *testing.T, script bool) (b *pages) {
 // pages are the pages for customers in a browser.
 type pages struct {
 	*browser
-	license license.License
+	license api.License
 	files   string // the folder of downloads
 }
 

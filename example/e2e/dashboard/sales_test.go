@@ -7,7 +7,6 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // seedSales creates a plan, a purchase that has ended, one that waits, and a trial, and
@@ -16,21 +15,21 @@ func (h *host) seedSales(t *testing.T) (trialPath string) {
 	t.Helper()
 	is := is.New(t)
 	ctx, seats := t.Context(), int64(3)
-	_, err := h.Service().PutPlan(ctx, license.PutPlanParams{
-		ID: "price_atlas_1", Name: "Atlas, a year", ProductID: "atlas", Duration: license.Duration{Years: 1},
+	_, err := h.Service().PutPlan(ctx, api.PutPlanParams{
+		ID: "price_atlas_1", Name: "Atlas, a year", ProductID: "atlas", Duration: api.Duration{Years: 1},
 		Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, Entitlements: map[string]any{"export": true}},
 	})
 	is.NoErr(err)
 	order := "2026-00417"
-	for _, p := range []license.FulfillParams{
-		{Reference: "shop:sub_1", CustomerID: "harbour-pilots", PlanID: "price_atlas_1", State: license.PurchaseActive, Metadata: map[string]*string{"order": &order}, At: time.Now().Add(-time.Hour)},
-		{Reference: "shop:sub_1", State: license.PurchaseEnded, At: time.Now()},
-		{Reference: "shop:sub_2", CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org", PlanID: "price_of_another_shop", State: license.PurchaseActive},
+	for _, p := range []api.FulfillParams{
+		{Reference: "shop:sub_1", CustomerID: "harbour-pilots", PlanID: "price_atlas_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}, At: time.Now().Add(-time.Hour)},
+		{Reference: "shop:sub_1", State: api.PurchaseEnded, At: time.Now()},
+		{Reference: "shop:sub_2", CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org", PlanID: "price_of_another_shop", State: api.PurchaseActive},
 	} {
 		_, err := h.Service().Fulfill(ctx, p)
 		is.NoErr(err)
 	}
-	trial, err := h.Service().StartTrial(ctx, license.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
+	trial, err := h.Service().StartTrial(ctx, api.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
 	is.NoErr(err)
 	return "purchase/trial:" + trial.License.ID
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -57,7 +58,7 @@ func TestPageTimeAtScale(t *testing.T) {
 type largeHost struct {
 	*host
 	cookie  *http.Cookie
-	one     license.License
+	one     api.License
 	next    string
 	address func(path string) string
 }
@@ -75,14 +76,14 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 		is.NoErr(r.Service().Atomically(ctx, func(s *license.Service) error {
 			for i := done; i < done+batch; i++ {
 				expires := now.AddDate(0, 0, i%700-100)
-				l, err := s.Create(ctx, license.CreateParams{
+				l, err := s.Create(ctx, api.CreateLicenseParams{
 					Name: fmt.Sprintf("Number %05d", i), ProductID: fmt.Sprintf("product-%d", i%20), CustomerID: fmt.Sprintf("customer-%d", i%(n/10)), ExpiresAt: &expires,
 				})
 				if err == nil && i%5 == 0 && expires.After(now) {
-					_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+					_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 				}
 				if err == nil && i%10 == 1 {
-					_, err = s.Suspend(ctx, license.MoveParams{ID: l.ID})
+					_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
 				}
 				if err != nil {
 					return err
@@ -98,7 +99,7 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 		is.NoErr(err)
 		clientID = c.ID
 	}
-	page, err := r.Service().List(ctx, license.ListParams{NewestFirst: true, Limit: 50})
+	page, err := r.Service().List(ctx, api.ListLicensesParams{NewestFirst: true, Limit: 50})
 	is.NoErr(err)
 	r.next = page.NextCursor
 	r.address = r.addresses(t, op.ID, r.one.ID, clientID)

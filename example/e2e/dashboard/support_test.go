@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -21,13 +21,13 @@ func (h *host) seedActivations(t *testing.T, licenseID string) (activationID str
 	l, err := h.Service().Get(ctx, licenseID)
 	is.NoErr(err)
 	for i, name := range []string{"Reception", "", "The workstation in the basement of the north tower, behind the boiler", "Ines’ laptop"} {
-		v, err := h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprintf("sha256:%064x", 7919*(i+1)), Name: name})
+		v, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprintf("sha256:%064x", 7919*(i+1)), Name: name})
 		is.NoErr(err)
 		activationID = v.Activation.ID
 	}
-	_, err = h.Service().ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: activationID, Reason: "Sold"})
+	_, err = h.Service().ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: activationID, Reason: "Sold"})
 	is.NoErr(err)
-	v, err := h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "build-server", Name: "Build server"})
+	v, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "build-server", Name: "Build server"})
 	is.NoErr(err)
 	return v.Activation.ID
 }
@@ -37,7 +37,7 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
-	for _, p := range []webhook.CreateParams{
+	for _, p := range []api.CreateWebhookParams{
 		{URL: "https://shop.example/hooks/licenses", Description: "The web shop", Types: []string{"license.*", "activation.evicted"}},
 		{URL: "https://the.royal.observatory.of.the.northern.isles.example/procurement/licensing/receive/all/of/them?and=then&some=more", Products: []string{"atlas"}},
 	} {
@@ -74,10 +74,10 @@ func TestEveryPageWithData(t *testing.T) {
 	licenseID, _ := full.seed(t)
 	seat := full.seedActivations(t, licenseID)
 	hook := full.seedWebhooks(t)
-	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
+	list, err := full.Service().List(t.Context(), api.ListLicensesParams{Status: api.LicenseRevoked})
 	is.New(t).NoErr(err)
 	revoked := list.Data[0].ID
-	hooks, err := full.Webhooks().List(t.Context(), webhook.ListParams{})
+	hooks, err := full.Webhooks().List(t.Context(), api.ListWebhooksParams{})
 	is.New(t).NoErr(err)
 	long, err := full.Webhooks().Test(t.Context(), hooks.Data[len(hooks.Data)-1].ID)
 	is.New(t).NoErr(err)

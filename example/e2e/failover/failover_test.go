@@ -24,7 +24,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 )
 
@@ -168,7 +168,7 @@ func (l *load) lost(t *testing.T, s *service) (lost int) {
 	is := is.New(t)
 	events := map[string]float64{}
 	for after := ""; ; {
-		page, err := s.Service().Events(t.Context(), license.EventsParams{After: after, Limit: 200})
+		page, err := s.Service().Events(t.Context(), api.ListEventsParams{After: after, Limit: 200})
 		is.NoErr(err)
 		for _, e := range page.Data {
 			events[e.Subject]++

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	rules "github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -117,7 +117,7 @@ func newToken(t *testing.T, st store.Store) string {
 	h := licensing.NewHandler(st, options(0))
 	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Scopes: auth.Scopes()})
 	is.NoErr(err)
-	_, err = h.Service().PutPlan(t.Context(), rules.PutPlanParams{ID: soldPlan, ProductID: "p", Duration: rules.Duration{Years: 10}})
+	_, err = h.Service().PutPlan(t.Context(), api.PutPlanParams{ID: soldPlan, ProductID: "p", Duration: api.Duration{Years: 10}})
 	is.NoErr(err)
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -22,9 +22,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -85,28 +84,28 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 	}
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &issued))
 
-	l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "cus_1"})
+	l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_1"})
 	is.NoErr(err)
-	seat, err := h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "host-7f3a"})
+	seat, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "host-7f3a"})
 	is.NoErr(err)
 	if strings.HasSuffix(path, "/renew") {
 		ends := time.Now().AddDate(0, 1, 0)
-		_, err = h.Service().Update(ctx, license.UpdateParams{ID: l.ID, ExpiresAt: license.To(ends)})
+		_, err = h.Service().Update(ctx, api.UpdateLicenseParams{ID: l.ID, ExpiresAt: api.To(ends)})
 		is.NoErr(err)
 	}
 	if strings.HasSuffix(path, "/reinstate") {
-		_, err = h.Service().Suspend(ctx, license.MoveParams{ID: l.ID})
+		_, err = h.Service().Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	for _, id := range []string{"price_pro", "trial"} {
-		_, err = h.Service().PutPlan(ctx, license.PutPlanParams{ID: id, ProductID: "atlas", Duration: license.Duration{Days: 14}})
+		_, err = h.Service().PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
 	if strings.HasPrefix(path, "/fulfillment") {
-		_, err = h.Service().Fulfill(ctx, license.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: license.PurchaseActive})
+		_, err = h.Service().Fulfill(ctx, api.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
 		is.NoErr(err)
 	}
-	hook, _, err := h.Webhooks().Create(ctx, webhook.CreateParams{URL: "https://host.example/hook"})
+	hook, _, err := h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://host.example/hook"})
 	is.NoErr(err)
 	delivery, err := h.Webhooks().Test(ctx, hook.ID)
 	is.NoErr(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -38,8 +38,8 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 		licensing.NewHandler(newStore(t, other, schema), deliveryOptions(&mu, handled)),
 	}
 	for _, path := range []string{"/a", "/b"} {
-		_, _, err := handlers[0].Webhooks().Create(t.Context(), webhook.CreateParams{
-			URL: receiver.URL + path, Types: []string{license.EventLicenseCreated},
+		_, _, err := handlers[0].Webhooks().Create(t.Context(), api.CreateWebhookParams{
+			URL: receiver.URL + path, Types: []string{api.EventLicenseCreated},
 		})
 		is.NoErr(err)
 	}
@@ -50,7 +50,7 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 		running.Go(func() { is.NoErr(h.Run(ctx)) })
 		creating.Go(func() {
 			for range each {
-				_, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+				_, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 				is.NoErr(err)
 			}
 		})
@@ -79,8 +79,8 @@ func deliveryOptions(mu *sync.Mutex, handled map[string]int) licensing.Options {
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		Webhooks: webhook.Options{AllowPrivate: true},
 		Subscribers: []licensing.Subscriber{{
-			Name: "count", FromStart: true, Types: []string{license.EventLicenseCreated},
-			Handle: func(_ context.Context, e license.Event) error {
+			Name: "count", FromStart: true, Types: []string{api.EventLicenseCreated},
+			Handle: func(_ context.Context, e api.Event) error {
 				mu.Lock()
 				defer mu.Unlock()
 				handled[e.ID]++

@@ -89,10 +89,10 @@ type mover struct {
 
 	client   auth.Client
 	secret   string
-	licenses []license.License
+	licenses []api.License
 
 	mu      sync.Mutex
-	handled []license.Event // the events that a subscriber received, in all stores together
+	handled []api.Event // the events that a subscriber received, in all stores together
 }
 
 func newMover(t *testing.T) *mover {
@@ -105,7 +105,7 @@ func newMover(t *testing.T) *mover {
 func (m *mover) mount(st store.Store) *licensing.Handler {
 	return mountMoved(st, licensing.Subscriber{
 		Name: "mover", FromStart: true,
-		Handle: func(_ context.Context, e license.Event) error {
+		Handle: func(_ context.Context, e api.Event) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.handled = append(m.handled, e)
@@ -132,10 +132,10 @@ func (m *mover) live(st store.Store, n int) {
 		var err error
 		m.client, m.secret, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
 		is.NoErr(err)
-		_, _, err = h.Webhooks().Create(ctx, webhook.CreateParams{URL: m.hook, Types: []string{license.EventLicenseSuspended}})
+		_, _, err = h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: m.hook, Types: []string{api.EventLicenseSuspended}})
 		is.NoErr(err)
 	}
-	var made []license.License
+	var made []api.License
 	is.NoErr(h.Service().Atomically(ctx, func(s *license.Service) error {
 		made = nil
 		for i := range n {
@@ -145,24 +145,24 @@ func (m *mover) live(st store.Store, n int) {
 			}
 			made = append(made, l)
 		}
-		return s.Delete(ctx, license.DeleteParams{ID: made[0].ID})
+		return s.Delete(ctx, api.DeleteLicenseParams{ID: made[0].ID})
 	}))
 	m.licenses = append(m.licenses, made[1:]...)
 	m.run(h)
 }
 
 // add creates a license, and sometimes makes further changes to it.
-func (m *mover) add(s *license.Service, i int) (license.License, error) {
+func (m *mover) add(s *license.Service, i int) (api.License, error) {
 	ctx, seats := m.t.Context(), int64(2)
-	l, err := s.Create(ctx, license.CreateParams{
+	l, err := s.Create(ctx, api.CreateLicenseParams{
 		Name: fmt.Sprint("Lïcence ", i), ProductID: fmt.Sprint("prod_", i%3), CustomerID: fmt.Sprint("cus_", i%7),
 		Terms: api.Terms{MaxActivations: &seats, Entitlements: map[string]any{"users": 1.5}}, Metadata: map[string]string{"n": "<&>\u2028x"},
 	})
 	if err == nil && i%10 == 0 {
-		_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+		_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 	}
 	if err == nil && i%20 == 5 {
-		l, err = s.Suspend(ctx, license.MoveParams{ID: l.ID, Reason: "an invoice is open"})
+		l, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "an invoice is open"})
 	}
 	return l, err
 }
@@ -195,7 +195,7 @@ func (m *mover) check(st store.Store) {
 		got, err := h.Service().Get(ctx, want.ID)
 		is.NoErr(err)
 		is.Equal(got, want)
-		verdict, err := h.Service().Validate(ctx, license.ValidateParams{Key: want.Key})
+		verdict, err := h.Service().Validate(ctx, api.ValidateKeyParams{Key: want.Key})
 		is.NoErr(err)
 		is.Equal(verdict.License.ID, want.ID)
 	}
@@ -226,10 +226,10 @@ func (m *mover) check(st store.Store) {
 	is.Equal(w.Code, http.StatusOK)
 
 	// The secret of a webhook works, and its pending deliveries are kept.
-	webhooks, err := h.Webhooks().List(ctx, webhook.ListParams{})
+	webhooks, err := h.Webhooks().List(ctx, api.ListWebhooksParams{})
 	is.NoErr(err)
 	is.Equal(len(webhooks.Data), 1)
-	deliveries, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks.Data[0].ID})
+	deliveries, err := h.Webhooks().Deliveries(ctx, api.ListDeliveriesParams{WebhookID: webhooks.Data[0].ID})
 	is.NoErr(err)
 	is.True(len(deliveries.Data) > 0)
 	_, err = h.Webhooks().Test(ctx, webhooks.Data[0].ID)
@@ -239,10 +239,10 @@ func (m *mover) check(st store.Store) {
 	var running sync.WaitGroup
 	sender := mountMoved(st) // without the subscriber, which receives the test event only if st stays in use
 	running.Go(func() { sender.Run(ctx) })
-	var attempts []webhook.Attempt
+	var attempts []api.Attempt
 	for len(attempts) == 0 && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
-		if page, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks.Data[0].ID}); err == nil {
+		if page, err := h.Webhooks().Deliveries(ctx, api.ListDeliveriesParams{WebhookID: webhooks.Data[0].ID}); err == nil {
 			for _, d := range page.Data { // the receiver fails, so the newest may have to wait
 				attempts = append(attempts, d.Attempts...)
 			}
@@ -255,9 +255,9 @@ func (m *mover) check(st store.Store) {
 }
 
 // feed returns all events.
-func (m *mover) feed(h *licensing.Handler) (all []license.Event) {
+func (m *mover) feed(h *licensing.Handler) (all []api.Event) {
 	for cursor := ""; ; {
-		page, err := h.Service().Events(m.t.Context(), license.EventsParams{After: cursor, Limit: 200})
+		page, err := h.Service().Events(m.t.Context(), api.ListEventsParams{After: cursor, Limit: 200})
 		is.New(m.t).NoErr(err)
 		all = append(all, page.Data...)
 		if !page.HasMore {

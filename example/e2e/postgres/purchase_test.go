@@ -21,20 +21,20 @@ func TestPurchasesConverge(t *testing.T) {
 	st := newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))
 	rules := license.New(storetest.Twice(st), license.Options{})
 	for id, seats := range map[string]int64{"basic": 1, "pro": 5} {
-		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}, Duration: license.Duration{Months: 1}})
+		_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}, Duration: api.Duration{Months: 1}})
 		is.NoErr(err)
 	}
-	_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: license.UntilEndsUpdates})
+	_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: api.UntilEndsUpdates})
 	is.NoErr(err)
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
-	history := []license.FulfillParams{
+	history := []api.FulfillParams{
 		{At: day(1), CustomerID: "cus_1", PlanID: "basic"},
-		{At: day(2), State: license.PurchaseActive, Until: license.To(day(30))},
-		{At: day(2), State: license.PurchasePaused, Quantity: new(int64(2))},
+		{At: day(2), State: api.PurchaseActive, Until: api.To(day(30))},
+		{At: day(2), State: api.PurchasePaused, Quantity: new(int64(2))},
 		{At: day(2), PlanID: "maintained"},
 		{At: day(3), PlanID: "pro"},
-		{At: day(4), State: license.PurchaseEnded},
-		{At: day(5), State: license.PurchaseActive, Until: license.ToNull[time.Time]()},
+		{At: day(4), State: api.PurchaseEnded},
+		{At: day(5), State: api.PurchaseActive, Until: api.ToNull[time.Time]()},
 	}
 	var wg sync.WaitGroup
 	for n := range 20 {
@@ -57,10 +57,10 @@ func TestPurchasesConverge(t *testing.T) {
 			each.Wait()
 		})
 	}
-	trials := make([]license.Trial, 20)
+	trials := make([]api.Trial, 20)
 	for i := range trials {
 		wg.Go(func() {
-			trials[i], _ = rules.StartTrial(t.Context(), license.StartTrialParams{PlanID: "basic", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{"mail:common"}})
+			trials[i], _ = rules.StartTrial(t.Context(), api.StartTrialParams{PlanID: "basic", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{"mail:common"}})
 		})
 	}
 	wg.Wait()
@@ -68,7 +68,7 @@ func TestPurchasesConverge(t *testing.T) {
 		f, err := rules.GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
 		is.NoErr(err)
 		l := f.License
-		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.UpdatesUntil, l.Status}, []any{"pro", int64(10), day(4), (*time.Time)(nil), license.StatusExpired})
+		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.UpdatesUntil, l.Status}, []any{"pro", int64(10), day(4), (*time.Time)(nil), api.LicenseExpired})
 	}
 	started := 0
 	for _, trial := range trials {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 var (
@@ -93,7 +93,7 @@ func (s *service) delivered(webhookID string) map[string]bool {
 	s.t.Helper()
 	events := map[string]bool{}
 	s.inside(func(h *licensing.Handler) {
-		p := webhook.DeliveriesParams{WebhookID: webhookID, Status: webhook.DeliverySucceeded, Limit: 200}
+		p := api.ListDeliveriesParams{WebhookID: webhookID, Status: api.DeliverySucceeded, Limit: 200}
 		for {
 			page, err := h.Webhooks().Deliveries(s.t.Context(), p)
 			s.check(err)

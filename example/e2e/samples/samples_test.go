@@ -19,7 +19,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -101,7 +100,7 @@ func testSamples(t *testing.T, st store.Store) {
 func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []byte) {
 	is := is.New(t)
 	is.NoErr(os.WriteFile(filepath.Join(dir, "keys.json"), jwks, 0o600))
-	l, err := h.Service().Create(t.Context(), license.CreateParams{
+	l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "Ada Lovelace", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{Entitlements: map[string]any{"export": true}},
 	})
 	is.NoErr(err)
@@ -127,7 +126,7 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	good, err := os.ReadFile(file)
 	is.NoErr(err)
 
-	_, err = h.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	is.NoErr(os.Remove(file))
 	out, ok = run("machine-1")

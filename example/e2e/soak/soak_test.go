@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -103,7 +104,7 @@ func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.
 			return operator.Operator{ID: "op", Email: "ada@example.com", Role: operator.RoleAdmin}, true
 		}},
 		Webhooks:    webhook.Options{AllowPrivate: true, DeliveryRetention: 6 * time.Hour},
-		Subscribers: []licensing.Subscriber{{Name: "s", Handle: func(context.Context, license.Event) error { return nil }}},
+		Subscribers: []licensing.Subscriber{{Name: "s", Handle: func(context.Context, api.Event) error { return nil }}},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup

@@ -22,7 +22,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -61,14 +61,14 @@ func open(file, receiver string, ahead time.Duration) (*sqlite.Store, *licensing
 		Now:    func() time.Time { return time.Now().Add(ahead) },
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		Webhooks: webhook.Options{AllowPrivate: true},
-		Subscribers: []licensing.Subscriber{{Name: "s", FromStart: true, Types: []string{license.EventLicenseCreated}, Handle: func(ctx context.Context, e license.Event) error {
+		Subscribers: []licensing.Subscriber{{Name: "s", FromStart: true, Types: []string{api.EventLicenseCreated}, Handle: func(ctx context.Context, e api.Event) error {
 			return pass(ctx, receiver+"/subscriber", e)
 		}}},
 	}), nil
 }
 
 // pass sends an event to a receiver.
-func pass(ctx context.Context, address string, e license.Event) error {
+func pass(ctx context.Context, address string, e api.Event) error {
 	r, err := http.NewRequestWithContext(ctx, "POST", address, strings.NewReader(fmt.Sprintf(`{"subject":%q}`, e.Subject)))
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func victim(file, receiver string, ahead time.Duration) error {
 	defer cancel()
 	go h.Run(ctx)
 	for ctx.Err() == nil {
-		l, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func TestKills(t *testing.T) {
 	is.NoErr(err)
 	paths := []string{"/quick", "/flaky", "/slow", "/subscriber"}
 	for _, path := range paths[:3] {
-		_, _, err = h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: receiver.URL + path, Types: []string{license.EventLicenseCreated}})
+		_, _, err = h.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: receiver.URL + path, Types: []string{api.EventLicenseCreated}})
 		is.NoErr(err)
 	}
 	is.NoErr(st.Close())
@@ -186,7 +186,7 @@ func TestKills(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	stored := map[string]bool{}
-	for p := (license.EventsParams{Type: license.EventLicenseCreated, Limit: 200}); ; {
+	for p := (api.ListEventsParams{Type: api.EventLicenseCreated, Limit: 200}); ; {
 		page, err := h.Service().Events(t.Context(), p)
 		is.NoErr(err)
 		for _, e := range page.Data {
@@ -224,7 +224,7 @@ func TestKills(t *testing.T) {
 	for _, ids := range messages {
 		is.Equal(len(ids), 1)
 	}
-	hooks, err := h.Webhooks().List(t.Context(), webhook.ListParams{})
+	hooks, err := h.Webhooks().List(t.Context(), api.ListWebhooksParams{})
 	is.NoErr(err)
 	for _, w := range hooks.Data {
 		is.Equal(w.SkippedEvents, int64(0))

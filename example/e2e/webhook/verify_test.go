@@ -19,7 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -57,14 +57,14 @@ func TestStandardWebhooks(t *testing.T) {
 		MasterKey: []byte(strings.Repeat("k", 32)), Webhooks: webhook.Options{AllowPrivate: true},
 	})
 	url, came := inbox(t)
-	w, first, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: url, Types: []string{license.EventLicenseCreated}})
+	w, first, err := h.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: url, Types: []string{api.EventLicenseCreated}})
 	is.NoErr(err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
 
 	next := func() message {
-		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada's <license> & \u2028 ü", ProductID: "p", CustomerID: "c"})
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada's <license> & \u2028 ü", ProductID: "p", CustomerID: "c"})
 		is.NoErr(err)
 		select {
 		case m := <-came:

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -46,7 +47,7 @@ func newDatabase(t *testing.T, path string, n int) *license.Service {
 	t.Cleanup(func() { st.Close() })
 	s := license.New(st, license.Options{})
 	for range n {
-		if _, err := s.Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+		if _, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +63,7 @@ func licensesIn(t *testing.T, path string) int {
 	}
 	defer st.Close()
 	n := 0
-	for _, err := range license.New(st, license.Options{}).All(t.Context(), license.ListParams{}) {
+	for _, err := range license.New(st, license.Options{}).All(t.Context(), api.ListLicensesParams{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,14 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A move is what an export of another service says, as licenses and plans of this
 // one.
 type move struct {
-	plans []license.PutPlanParams
-	rows  []license.ImportRow
+	plans []api.PutPlanParams
+	rows  []api.LicenseRow
 	from  []string       // what the rows are called in the export
 	left  map[string]int // what was not carried over, and how often
 }
@@ -55,7 +56,7 @@ func moveIn(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "plans     %d\nlicenses  %d new, %d already here, %d refused\n", len(m.plans), counts[license.ImportCreated], counts[license.ImportExists], len(refused))
+		fmt.Fprintf(c.out, "plans     %d\nlicenses  %d new, %d already here, %d refused\n", len(m.plans), counts[api.ImportCreated], counts[api.ImportExists], len(refused))
 		for _, line := range refused {
 			fmt.Fprintln(c.out, "refused   "+line)
 		}
@@ -104,7 +105,7 @@ func (m *move) into(ctx context.Context, s *license.Service) (counts map[string]
 	for _, p := range m.plans {
 		if _, err := s.GetPlan(ctx, p.ID); err == nil {
 			continue // already stored, and perhaps corrected here
-		} else if !errors.Is(err, license.ErrNotFound) {
+		} else if !errors.Is(err, api.ErrNotFound) {
 			return nil, nil, err
 		}
 		if _, err := s.PutPlan(ctx, p); err != nil {
@@ -120,7 +121,7 @@ func (m *move) into(ctx context.Context, s *license.Service) (counts map[string]
 		lines.Write(append(line, '\n'))
 	}
 	counts = map[string]int{}
-	err = s.Import(ctx, &lines, func(r license.ImportResult) error {
+	err = s.Import(ctx, &lines, func(r api.RowResult) error {
 		counts[r.Result]++
 		for _, e := range r.Errors {
 			refused = append(refused, m.from[r.Line-1]+": "+strings.TrimSpace(e.Field+" "+e.Detail))

@@ -10,7 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // TestMoveInFromKeygen: a check stores nothing; then licenses come with the keys that
@@ -45,9 +45,9 @@ left out  policies with metadata: 1
 	is.Equal(plan.ProductID, "atlas")
 	is.Equal(plan.Name, "Team")
 	is.Equal(*plan.MaxActivations, int64(5))
-	is.Equal(plan.Duration, license.Duration{Days: 365})
+	is.Equal(plan.Duration, api.Duration{Days: 365})
 
-	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3", ProductID: "atlas"})
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: "C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3", ProductID: "atlas"})
 	is.NoErr(err)
 	is.True(v.Valid)
 	l := v.License
@@ -60,11 +60,11 @@ left out  policies with metadata: 1
 	is.Equal(l.Metadata, map[string]string{
 		"keygen_id": "b18e3f3a-3a36-4a4c-b3a0-5f7b6ad0a001", "email": "ada@customer.example", "order": "4711", "seats": "3", "vip": "true",
 	})
-	v, err = s.Validate(t.Context(), license.ValidateParams{Key: "key/eyJhIjoxfQ==.c2lnbmF0dXJl"})
+	v, err = s.Validate(t.Context(), api.ValidateKeyParams{Key: "key/eyJhIjoxfQ==.c2lnbmF0dXJl"})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictSuspended)
+	is.Equal(v.Code, api.VerdictSuspended)
 
-	_, err = s.PutPlan(t.Context(), license.PutPlanParams{ID: plan.ID, Name: "Team, corrected", ProductID: plan.ProductID})
+	_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: plan.ID, Name: "Team, corrected", ProductID: plan.ProductID})
 	is.NoErr(err)
 	_, err = run(t, "move-in", path, "testdata/keygen", "write")
 	is.NoErr(err)
@@ -120,9 +120,9 @@ left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no dur
 		"lost": {expiry, "", ""}, "RESTRICT_ACCESS": {expiry, "", "license"}, "REVOKE_ACCESS": {expiry, "", "license"},
 		"MAINTAIN_ACCESS": {"", expiry, "updates"}, "ALLOW_ACCESS": {"", "", "license"}, "unused": {"", "", "license"},
 	} {
-		v, err := s.Validate(t.Context(), license.ValidateParams{Key: "KEY-OF-" + id + "-00000"})
+		v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: "KEY-OF-" + id + "-00000"})
 		is.NoErr(err)
-		plan := license.Plan{}
+		plan := api.Plan{}
 		if want[2] != "" {
 			plan, err = s.GetPlan(t.Context(), "policy-"+id)
 			is.NoErr(err)
@@ -150,7 +150,7 @@ func TestMoveInFromCSV(t *testing.T) {
 	require.Contains(t, err.Error(), "some licenses were refused")
 	is.Equal(licensesIn(t, path), 1)
 
-	v, err := s.Validate(t.Context(), license.ValidateParams{Key: "OLD-KEY-0000-0001"})
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: "OLD-KEY-0000-0001"})
 	is.NoErr(err)
 	is.True(v.Valid)
 	is.Equal(*v.License.MaxActivations, int64(2))

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // readCSV reads a file with a header. The columns key, name, product_id and
@@ -46,7 +46,7 @@ func (m *move) readCSV(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		line, _ := in.FieldPos(0)
-		row := license.ImportRow{State: license.StatusActive}
+		row := api.LicenseRow{State: api.LicenseActive}
 		row.Metadata = map[string]string{}
 		for i, cell := range cells {
 			if cell = strings.TrimSpace(cell); cell == "" {
@@ -61,7 +61,7 @@ func (m *move) readCSV(path string) error {
 }
 
 // setCell sets the field of a column.
-func setCell(row *license.ImportRow, column, cell string) (err error) {
+func setCell(row *api.LicenseRow, column, cell string) (err error) {
 	instant := func() (*time.Time, error) {
 		for _, layout := range []string{time.DateOnly, time.RFC3339} {
 			if t, err := time.Parse(layout, cell); err == nil {
@@ -82,7 +82,7 @@ func setCell(row *license.ImportRow, column, cell string) (err error) {
 	case "plan_id":
 		row.PlanID = cell
 	case "state":
-		row.State = license.Status(cell)
+		row.State = api.LicenseStatus(cell)
 	case "expires_at":
 		row.ExpiresAt, err = instant()
 	case "updates_until":

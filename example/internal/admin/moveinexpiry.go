@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // Keygen's strategies for licenses that have expired. With the others, RESTRICT_ACCESS
@@ -20,13 +20,13 @@ func keygenBasis(policy keygenResource) string {
 }
 
 // expirationOfPolicy sets what ends with the duration of a plan.
-func (m *move) expirationOfPolicy(policy keygenResource, plan *license.PutPlanParams) {
+func (m *move) expirationOfPolicy(policy keygenResource, plan *api.PutPlanParams) {
 	switch strategy := policy.text("expirationStrategy"); strategy {
 	case "", "RESTRICT_ACCESS", "REVOKE_ACCESS":
 	case keygenMaintain:
-		plan.UntilEnds = license.UntilEndsUpdates
+		plan.UntilEnds = api.UntilEndsUpdates
 	case keygenAllow:
-		plan.Duration = license.Duration{}
+		plan.Duration = api.Duration{}
 		m.leave("policies with expirationStrategy " + strategy + ", whose plans have no duration")
 	default:
 		m.leave("policies with expirationStrategy " + strategy + ", whose licenses expire")
@@ -37,7 +37,7 @@ func (m *move) expirationOfPolicy(policy keygenResource, plan *license.PutPlanPa
 }
 
 // expirationOfLicense sets when a license or its updates end.
-func (m *move) expirationOfLicense(l, policy keygenResource, row *license.ImportRow) {
+func (m *move) expirationOfLicense(l, policy keygenResource, row *api.LicenseRow) {
 	expiry := l.time("expiry")
 	if policy.ID == "" && expiry != nil {
 		m.leave("licenses whose policy is not in the export, which expire at their expiry")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A keygenResource is a resource of Keygen's API (JSON:API).
@@ -99,9 +98,9 @@ func (m *move) readKeygen(files []string) error {
 
 	for _, p := range all["policies"] {
 		m.leaveAttributes("policies", p)
-		plan := license.PutPlanParams{ID: p.ID, ProductID: product(p.to("product")), Name: p.text("name"), Terms: api.Terms{MaxActivations: p.number("maxMachines")}}
+		plan := api.PutPlanParams{ID: p.ID, ProductID: product(p.to("product")), Name: p.text("name"), Terms: api.Terms{MaxActivations: p.number("maxMachines")}}
 		if n := p.number("duration"); n != nil {
-			plan.Duration = license.Duration{Days: int(*n / 86400), Hours: int(*n % 86400 / 3600), Minutes: int(*n % 3600 / 60), Seconds: int(*n % 60)}
+			plan.Duration = api.Duration{Days: int(*n / 86400), Hours: int(*n % 86400 / 3600), Minutes: int(*n % 3600 / 60), Seconds: int(*n % 60)}
 		}
 		m.expirationOfPolicy(p, &plan)
 		m.plans = append(m.plans, plan)
@@ -110,7 +109,7 @@ func (m *move) readKeygen(files []string) error {
 		m.leaveAttributes("licenses", l)
 		policy := find("policies", l.to("policy"))
 		owner := l.to("owner", "user")
-		row := license.ImportRow{State: license.StatusActive, CreatedAt: l.time("created")}
+		row := api.LicenseRow{State: api.LicenseActive, CreatedAt: l.time("created")}
 		row.Name = cmp.Or(l.text("name"), find("users", owner).text("fullName"), find("users", owner).text("email"), "License "+l.ID)
 		row.ProductID = product(cmp.Or(l.to("product"), policy.to("product")))
 		row.CustomerID = cmp.Or(owner, l.ID)
@@ -120,7 +119,7 @@ func (m *move) readKeygen(files []string) error {
 		row.Key, row.PlanID = l.text("key"), policy.ID
 		row.MaxActivations = l.number("maxMachines")
 		if l.Attributes["suspended"] == true || l.text("status") == "SUSPENDED" || l.text("status") == "BANNED" {
-			row.State, row.StateReason = license.StatusSuspended, strings.ToLower(cmp.Or(l.text("status"), "suspended"))
+			row.State, row.StateReason = api.LicenseSuspended, strings.ToLower(cmp.Or(l.text("status"), "suspended"))
 		}
 		row.Metadata = map[string]string{"keygen_id": l.ID}
 		if email := find("users", owner).text("email"); email != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -70,7 +71,7 @@ var home = template.Must(template.New("home").Parse(homeHTML))
 // process no token and no HTTP is needed.
 func homePage(svc *license.Service, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, err := svc.List(r.Context(), license.ListParams{NewestFirst: true, Limit: 10})
+		page, err := svc.List(r.Context(), api.ListLicensesParams{NewestFirst: true, Limit: 10})
 		var body bytes.Buffer
 		if err == nil {
 			err = home.Execute(&body, page.Data)

@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -82,7 +82,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	var h *licensing.Handler
 	var subscribers []licensing.Subscriber
 	if set.smtp != "" {
-		get := func(ctx context.Context, id string) (license.License, error) { return h.Service().Get(ctx, id) }
+		get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
 		subscribers = append(subscribers, mailKeys(get, newMailServer(set.smtp, set.mailFrom).send))
 	}
 	h = licensing.NewHandler(db, licensing.Options{

@@ -15,25 +15,25 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // mailKeys mails the key of a license to the address in its metadata when it is
 // created, when it gets a new key, and when another customer gets it. Events contain no keys, so it gets the license.
-func mailKeys(get func(ctx context.Context, id string) (license.License, error), send func(ctx context.Context, m keyMail) error) licensing.Subscriber {
+func mailKeys(get func(ctx context.Context, id string) (api.License, error), send func(ctx context.Context, m keyMail) error) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:        "mail",
-		Types:       []string{license.EventLicenseCreated, license.EventLicenseRekeyed, license.EventLicenseTransferred},
+		Types:       []string{api.EventLicenseCreated, api.EventLicenseRekeyed, api.EventLicenseTransferred},
 		MaxAttempts: 10, // nine minutes; then the event is a dead letter, and later ones continue
-		Handle: func(ctx context.Context, e license.Event) error {
+		Handle: func(ctx context.Context, e api.Event) error {
 			l, err := get(ctx, e.Subject)
-			if errors.Is(err, license.ErrNotFound) {
+			if errors.Is(err, api.ErrNotFound) {
 				return nil // deleted in the meantime
 			}
 			if err != nil {
 				return err // the event is retried after a pause, and later events wait
 			}
-			imported := e.Type == license.EventLicenseCreated && l.CreatedAt.Before(e.Timestamp.Add(-time.Minute))
+			imported := e.Type == api.EventLicenseCreated && l.CreatedAt.Before(e.Timestamp.Add(-time.Minute))
 			if l.Metadata["email"] == "" || imported {
 				return nil // no one to write to, or a customer who has the key already
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -27,14 +27,14 @@ func TestKeysAreMailed(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	var h *licensing.Handler
-	get := func(ctx context.Context, id string) (license.License, error) { return h.Service().Get(ctx, id) }
+	get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
 	sub := mailKeys(get, mailServer{Addr: s.Addr, From: "keys@vendor.example"}.send)
 	sub.MaxAttempts, sub.FromStart = 1, true
 	h = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler), Subscribers: []licensing.Subscriber{sub}})
 	s.Refuse("gone@customer.example")
 
-	create := func(name, email string) license.License {
-		p := license.CreateParams{Name: name, ProductID: "atlas", CustomerID: "ada", Metadata: map[string]string{}}
+	create := func(name, email string) api.License {
+		p := api.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "ada", Metadata: map[string]string{}}
 		if email != "" {
 			p.Metadata["email"] = email
 		}
@@ -43,8 +43,8 @@ func TestKeysAreMailed(t *testing.T) {
 		return l
 	}
 	row := `{"name":"Old","product_id":"atlas","customer_id":"ada","key":"KEY-OF-ANOTHER-SYSTEM-1","created_at":"2024-01-01T00:00:00Z","metadata":{"email":"old@customer.example"}}`
-	is.NoErr(h.Service().Import(t.Context(), strings.NewReader(row), func(r license.ImportResult) error {
-		is.Equal(r.Result, license.ImportCreated)
+	is.NoErr(h.Service().Import(t.Context(), strings.NewReader(row), func(r api.RowResult) error {
+		is.Equal(r.Result, api.ImportCreated)
 		return nil
 	}))
 	create("No address", "")
@@ -62,7 +62,7 @@ func TestKeysAreMailed(t *testing.T) {
 	is.Equal(m.Header.Get("To"), `"Ada" <ada@customer.example>`)
 	require.Contains(t, m.Header.Get("Message-ID"), "evt_")
 	require.Contains(t, body, ada.Name, ada.Key)
-	again, err := h.Service().Rekey(t.Context(), license.RekeyParams{ID: ada.ID})
+	again, err := h.Service().Rekey(t.Context(), api.RekeyLicenseParams{ID: ada.ID})
 	is.NoErr(err)
 	_, body = s.Next(t)
 	require.Contains(t, body, again.Key)

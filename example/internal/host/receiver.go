@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -42,7 +42,7 @@ func (rc receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The signature is not valid.", http.StatusUnauthorized)
 		return
 	}
-	var e license.Event
+	var e api.Event
 	if err := json.Unmarshal(body, &e); err != nil {
 		http.Error(w, "The body is not an event.", http.StatusBadRequest)
 		return
@@ -80,7 +80,7 @@ const receiverNote = "The example's own receiver"
 // be read.
 func newReceiver(ctx context.Context, hooks *webhook.Service, root string, out io.Writer) (receiver, error) {
 	address := root + receiverPath
-	page, err := hooks.List(ctx, webhook.ListParams{}) // the first page has it: it is older than others
+	page, err := hooks.List(ctx, api.ListWebhooksParams{}) // the first page has it: it is older than others
 	if err != nil {
 		return receiver{}, err
 	}
@@ -89,14 +89,14 @@ func newReceiver(ctx context.Context, hooks *webhook.Service, root string, out i
 		if w.Description != receiverNote {
 			continue
 		}
-		active := webhook.StatusActive
-		if _, err = hooks.Update(ctx, webhook.UpdateParams{ID: w.ID, URL: &address, Status: &active}); err == nil {
+		active := api.WebhookActive
+		if _, err = hooks.Update(ctx, api.UpdateWebhookParams{ID: w.ID, URL: &address, Status: &active}); err == nil {
 			_, secret, err = hooks.RotateSecret(ctx, webhook.RotateParams{ID: w.ID})
 		}
 		break
 	}
 	if secret == "" && err == nil {
-		_, secret, err = hooks.Create(ctx, webhook.CreateParams{
+		_, secret, err = hooks.Create(ctx, api.CreateWebhookParams{
 			URL: address, Description: receiverNote, Types: []string{"license.*", "activation.*"},
 		})
 	}

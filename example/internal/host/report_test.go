@@ -10,7 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
@@ -18,8 +17,8 @@ import (
 func TestReport(t *testing.T) {
 	is := is.New(t)
 	kit := licensingtest.New(t, licensing.Options{})
-	create := func(product string, entitlements map[string]any) license.License {
-		l, err := kit.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Team", ProductID: product, CustomerID: "cus_1", Terms: api.Terms{Entitlements: entitlements}})
+	create := func(product string, entitlements map[string]any) api.License {
+		l, err := kit.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Team", ProductID: product, CustomerID: "cus_1", Terms: api.Terms{Entitlements: entitlements}})
 		is.NoErr(err)
 		return l
 	}
@@ -37,7 +36,7 @@ func TestReport(t *testing.T) {
 	status, page := ask(good.Key)
 	is.Equal(status, http.StatusOK)
 	is.Equal(page, "The report for cus_1, under the license \"Team\".\n")
-	_, err := kit.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: good.ID})
+	_, err := kit.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: good.ID})
 	is.NoErr(err)
 	for key, code := range map[string]string{
 		"":       "license_required",

@@ -34,7 +34,7 @@ const (
 
 // isFresh reports whether the store is empty.
 func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
-	page, err := h.Service().List(ctx, license.ListParams{Limit: 1})
+	page, err := h.Service().List(ctx, api.ListLicensesParams{Limit: 1})
 	if err != nil {
 		return false, err
 	}
@@ -95,8 +95,8 @@ type seeding struct {
 	random   *rand.Rand
 	now      *time.Time
 	today    time.Time
-	licenses [seedCount]license.License // by number
-	trials   [seedTrials]license.License
+	licenses [seedCount]api.License // by number
+	trials   [seedTrials]api.License
 }
 
 // A step is what happens at an instant.
@@ -107,10 +107,10 @@ type step struct {
 
 // seedLicense is the i-th license. Most run now; some have ended, some have
 // yet to begin, and every fifth has no end.
-func seedLicense(i int, today time.Time) license.CreateParams {
+func seedLicense(i int, today time.Time) api.CreateLicenseParams {
 	at := i % len(seedCustomers)
 	starts := today.Add(time.Duration(i*53%400-340) * day)
-	p := license.CreateParams{
+	p := api.CreateLicenseParams{
 		Name:       seedCompanies[at],
 		ProductID:  seedProducts[i/2%len(seedProducts)],
 		CustomerID: seedCustomers[at],
@@ -132,7 +132,7 @@ func seedLicense(i int, today time.Time) license.CreateParams {
 	if e, ok := seedEpisodes[i]; ok {
 		starts, seats := today.Add(-300*day), int64(2)
 		p.StartsAt, p.ExpiresAt, p.MaxActivations = &starts, nil, &seats
-		if e.code == license.VerdictExpired {
+		if e.code == api.VerdictExpired {
 			expires := today.Add(time.Duration(e.from) * day)
 			p.ExpiresAt = &expires
 		}
@@ -146,17 +146,17 @@ func seedBorn(i int) int { return i*2 - seedDays + i*7%5 }
 // An episode is a time, in days relative to today, in which a license is refused.
 // After it, unless it reaches today, someone resolves it.
 type episode struct {
-	code      license.VerdictCode
+	code      api.VerdictCode
 	from, end int
 }
 
 // seedEpisodes are the episodes of licenses, by their number.
 var seedEpisodes = map[int]episode{
-	1: {license.VerdictActivationLimit, -61, -58}, 3: {license.VerdictActivationLimit, -40, -36}, 6: {license.VerdictActivationLimit, -5, 1},
-	13: {license.VerdictActivationLimit, -3, 1}, 22: {license.VerdictActivationLimit, -2, 1},
-	8: {license.VerdictExpired, -25, -22}, 11: {license.VerdictExpired, -48, -47}, 2: {license.VerdictExpired, -4, 1}, 17: {license.VerdictExpired, -1, 1},
-	12: {license.VerdictSuspended, -20, -16}, 19: {license.VerdictSuspended, -6, 1},
-	5: {license.VerdictProductMismatch, -30, -28}, 15: {license.VerdictProductMismatch, -2, 1},
+	1: {api.VerdictActivationLimit, -61, -58}, 3: {api.VerdictActivationLimit, -40, -36}, 6: {api.VerdictActivationLimit, -5, 1},
+	13: {api.VerdictActivationLimit, -3, 1}, 22: {api.VerdictActivationLimit, -2, 1},
+	8: {api.VerdictExpired, -25, -22}, 11: {api.VerdictExpired, -48, -47}, 2: {api.VerdictExpired, -4, 1}, 17: {api.VerdictExpired, -1, 1},
+	12: {api.VerdictSuspended, -20, -16}, 19: {api.VerdictSuspended, -6, 1},
+	5: {api.VerdictProductMismatch, -30, -28}, 15: {api.VerdictProductMismatch, -2, 1},
 }
 
 // day returns what happens to the licenses that were created by hand on a day,
@@ -194,7 +194,7 @@ func (s *seeding) use(i, offset int) error {
 		return s.episode(l, e, offset)
 	}
 	for range s.random.IntN(5) + 1 {
-		if _, err := s.rules.Validate(s.ctx, license.ValidateParams{Key: l.Key, ProductID: l.ProductID, Fingerprint: fmt.Sprintf("pc-%02d-0", i)}); err != nil {
+		if _, err := s.rules.Validate(s.ctx, api.ValidateKeyParams{Key: l.Key, ProductID: l.ProductID, Fingerprint: fmt.Sprintf("pc-%02d-0", i)}); err != nil {
 			return err
 		}
 	}
@@ -202,37 +202,37 @@ func (s *seeding) use(i, offset int) error {
 }
 
 // activate activates a machine. A license without a free seat refuses it.
-func (s *seeding) activate(l license.License, machine string) error {
+func (s *seeding) activate(l api.License, machine string) error {
 	from := s.rules.As(license.Caller{Address: fmt.Sprintf("203.0.113.%d", 7*len(l.CustomerID))})
-	_, err := from.Activate(s.ctx, license.ActivateParams{Key: l.Key, Fingerprint: machine, Name: "Workstation " + machine})
-	if errors.Is(err, license.ErrDenied) {
+	_, err := from.Activate(s.ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: machine, Name: "Workstation " + machine})
+	if errors.Is(err, api.ErrDenied) {
 		return nil
 	}
 	return err
 }
 
 // episode refuses a license, and resolves that on the last day.
-func (s *seeding) episode(l license.License, e episode, offset int) error {
+func (s *seeding) episode(l api.License, e episode, offset int) error {
 	if offset == e.end {
 		var err error
 		switch e.code {
-		case license.VerdictActivationLimit:
-			_, err = s.rules.Update(s.ctx, license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(5))})
-		case license.VerdictExpired:
-			_, err = s.rules.Renew(s.ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}, Reason: "The invoice is paid"})
-		case license.VerdictSuspended:
-			_, err = s.rules.Reinstate(s.ctx, license.MoveParams{ID: l.ID, Reason: "The card was replaced"})
+		case api.VerdictActivationLimit:
+			_, err = s.rules.Update(s.ctx, api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(int64(5))})
+		case api.VerdictExpired:
+			_, err = s.rules.Renew(s.ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}, Reason: "The invoice is paid"})
+		case api.VerdictSuspended:
+			_, err = s.rules.Reinstate(s.ctx, api.MoveLicenseParams{ID: l.ID, Reason: "The card was replaced"})
 		}
 		return err
 	}
-	if e.code == license.VerdictSuspended && offset == e.from {
-		if _, err := s.rules.Suspend(s.ctx, license.MoveParams{ID: l.ID, Reason: "The payment failed"}); err != nil {
+	if e.code == api.VerdictSuspended && offset == e.from {
+		if _, err := s.rules.Suspend(s.ctx, api.MoveLicenseParams{ID: l.ID, Reason: "The payment failed"}); err != nil {
 			return err
 		}
 	}
 	from := s.rules.As(license.Caller{Address: fmt.Sprintf("198.51.100.%d", 20+len(e.code))})
 	for range s.random.IntN(4) + 1 {
-		if e.code == license.VerdictActivationLimit {
+		if e.code == api.VerdictActivationLimit {
 			for _, machine := range []string{"studio-mac", "spare-laptop", "new-laptop"} {
 				if err := s.activate(l, machine); err != nil {
 					return err
@@ -240,8 +240,8 @@ func (s *seeding) episode(l license.License, e episode, offset int) error {
 			}
 			continue
 		}
-		p := license.ValidateParams{Key: l.Key, Fingerprint: "pc-" + l.CustomerID}
-		if e.code == license.VerdictProductMismatch {
+		p := api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc-" + l.CustomerID}
+		if e.code == api.VerdictProductMismatch {
 			p.ProductID = "lumen"
 		}
 		if _, err := from.Validate(s.ctx, p); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -20,11 +20,11 @@ func TestSeed(t *testing.T) {
 	st := memory.New()
 	is.NoErr(Seed(t.Context(), st))
 	h := licensing.NewHandler(st, licensing.Options{})
-	page, err := h.Service().List(t.Context(), license.ListParams{Limit: 200})
+	page, err := h.Service().List(t.Context(), api.ListLicensesParams{Limit: 200})
 	is.NoErr(err)
 	is.Equal(len(page.Data), seedLicenses)
 
-	statuses, products, customers := map[license.Status]int{}, map[string]int{}, map[string]int{}
+	statuses, products, customers := map[api.LicenseStatus]int{}, map[string]int{}, map[string]int{}
 	var soon, endless int
 	for _, l := range page.Data {
 		statuses[l.Status]++
@@ -33,27 +33,27 @@ func TestSeed(t *testing.T) {
 		switch {
 		case l.ExpiresAt == nil:
 			endless++
-		case l.Status == license.StatusActive && time.Until(*l.ExpiresAt) < 200*day:
+		case l.Status == api.LicenseActive && time.Until(*l.ExpiresAt) < 200*day:
 			soon++
 		}
 	}
-	for _, s := range []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired} {
+	for _, s := range []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired} {
 		require.AtLeast(t, statuses[s], 2)
 	}
 	is.Equal(len(products), len(seedProducts))
 	is.Equal(len(customers), len(seedCustomers)+seedBuyers)
-	renewed, err := h.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicenseRenewed})
+	renewed, err := h.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicenseRenewed})
 	is.NoErr(err)
 	require.AtLeast(t, len(renewed.Data), 20)
-	codes := map[license.VerdictCode]bool{}
+	codes := map[api.VerdictCode]bool{}
 	for _, l := range page.Data {
-		refusals, err := h.Service().Refusals(t.Context(), license.RefusalsParams{ID: l.ID})
+		refusals, err := h.Service().Refusals(t.Context(), api.ListRefusalsParams{ID: l.ID})
 		is.NoErr(err)
 		for _, r := range refusals.Data {
 			codes[r.Code] = true
 		}
 	}
-	for _, code := range []license.VerdictCode{license.VerdictActivationLimit, license.VerdictExpired, license.VerdictSuspended, license.VerdictProductMismatch} {
+	for _, code := range []api.VerdictCode{api.VerdictActivationLimit, api.VerdictExpired, api.VerdictSuspended, api.VerdictProductMismatch} {
 		is.True(codes[code])
 	}
 	require.Greater(t, soon, 0)
@@ -67,28 +67,28 @@ func TestSeedSales(t *testing.T) {
 	st := memory.New()
 	is.NoErr(Seed(t.Context(), st))
 	svc := licensing.NewHandler(st, licensing.Options{}).Service()
-	plans, err := svc.ListPlans(t.Context(), license.ListPlansParams{})
+	plans, err := svc.ListPlans(t.Context(), api.ListPlansParams{})
 	is.NoErr(err)
 	is.Equal(len(plans.Data), 3)
-	states, results := map[any]int{}, map[license.FulfillResult]int{}
+	states, results := map[any]int{}, map[api.FulfillResult]int{}
 	for i := range seedPurchases {
 		f, err := svc.GetFulfillment(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
 		is.NoErr(err)
 		results[f.Result]++
 		if states[f.Fields["state"].Value]++; f.EndedAt != nil {
-			states[license.PurchaseEnded]++
+			states[api.PurchaseEnded]++
 		}
 	}
-	is.Equal(results[license.FulfillWaiting], seedUnsold)
-	is.Equal([]int{states[license.PurchaseEnded], states[license.PurchasePaused], states[nil]}, []int{2, 1, 2})
+	is.Equal(results[api.FulfillWaiting], seedUnsold)
+	is.Equal([]int{states[api.PurchaseEnded], states[api.PurchasePaused], states[nil]}, []int{2, 1, 2})
 	trials := 0
 	var last time.Time
 	for after := ""; ; {
-		page, err := svc.Events(t.Context(), license.EventsParams{After: after})
+		page, err := svc.Events(t.Context(), api.ListEventsParams{After: after})
 		is.NoErr(err)
 		for _, e := range page.Data {
 			is.True(!e.Timestamp.Before(last))
-			if last = e.Timestamp; e.Type == license.EventLicenseCreated && strings.Contains(string(e.Data), `"reference":"trial:`) {
+			if last = e.Timestamp; e.Type == api.EventLicenseCreated && strings.Contains(string(e.Data), `"reference":"trial:`) {
 				trials++
 			}
 		}

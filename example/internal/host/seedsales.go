@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 const (
@@ -40,10 +39,10 @@ func seedBuyer(i int) (id, name string) {
 
 // plans creates the plans.
 func (s *seeding) plans() error {
-	for _, p := range []license.PutPlanParams{
-		{ID: monthlyPlan, ProductID: "atlas", Name: "Atlas monthly", Duration: license.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 3 * 86400, MaxActivations: new(int64(2))}},
-		{ID: yearlyPlan, ProductID: "atlas-pro", Name: "Atlas Pro yearly", Duration: license.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: new(int64(5)), Entitlements: map[string]any{"export": true}}},
-		{ID: trialPlan, ProductID: "atlas", Name: "Atlas trial", Duration: license.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(1))}},
+	for _, p := range []api.PutPlanParams{
+		{ID: monthlyPlan, ProductID: "atlas", Name: "Atlas monthly", Duration: api.Duration{Months: 1}, Terms: api.Terms{GraceSeconds: 3 * 86400, MaxActivations: new(int64(2))}},
+		{ID: yearlyPlan, ProductID: "atlas-pro", Name: "Atlas Pro yearly", Duration: api.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: new(int64(5)), Entitlements: map[string]any{"export": true}}},
+		{ID: trialPlan, ProductID: "atlas", Name: "Atlas trial", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(1))}},
 	} {
 		if _, err := s.rules.PutPlan(s.ctx, p); err != nil {
 			return err
@@ -85,7 +84,7 @@ func seedSold(i int) int {
 }
 
 // sale returns what the shop reports about a purchase at an age in days, if anything.
-func (s *seeding) sale(i, age int) (e license.FulfillParams, ok bool) {
+func (s *seeding) sale(i, age int) (e api.FulfillParams, ok bool) {
 	monthly := i%3 != 2
 	switch {
 	case age == 0:
@@ -100,24 +99,24 @@ func (s *seeding) sale(i, age int) (e license.FulfillParams, ok bool) {
 		} else if unsold >= 0 {
 			return e, true // not paid
 		}
-		e.State = license.PurchaseActive
+		e.State = api.PurchaseActive
 	case i == 4 && age == 20, i == 13 && age == 20:
-		e.State, e.Reason = license.PurchaseEnded, "The customer canceled"
+		e.State, e.Reason = api.PurchaseEnded, "The customer canceled"
 	case i == 10 && age == 45:
-		e.State, e.Reason = license.PurchasePaused, "The payment failed"
+		e.State, e.Reason = api.PurchasePaused, "The payment failed"
 	case monthly && age%30 == 0 && i < seedPurchases-seedUnsold && i != 4 && i != 13 && i != 10: // renewed
-		e.State = license.PurchaseActive
+		e.State = api.PurchaseActive
 	default:
 		return e, false
 	}
-	if monthly && e.State == license.PurchaseActive {
-		e.Until = license.To(s.today.Add(time.Duration(seedSold(i)+age/30*30+31) * day))
+	if monthly && e.State == api.PurchaseActive {
+		e.Until = api.To(s.today.Add(time.Duration(seedSold(i)+age/30*30+31) * day))
 	}
 	return e, true
 }
 
 // report reports an event of a purchase, and activates a new license.
-func (s *seeding) report(i, age int, e license.FulfillParams) error {
+func (s *seeding) report(i, age int, e api.FulfillParams) error {
 	e.Reference = fmt.Sprintf("shop:%d", 2001+i)
 	if j, ok := seedBought[i]; ok {
 		e.LicenseID, e.PlanID = s.trials[j].ID, monthlyPlan
@@ -134,7 +133,7 @@ func (s *seeding) report(i, age int, e license.FulfillParams) error {
 // try starts a trial.
 func (s *seeding) try(j int) error {
 	id, name := seedBuyer(seedPurchases + j)
-	t, err := s.rules.StartTrial(s.ctx, license.StartTrialParams{PlanID: trialPlan, CustomerID: id, Name: name, Subjects: []string{"device:" + id}})
+	t, err := s.rules.StartTrial(s.ctx, api.StartTrialParams{PlanID: trialPlan, CustomerID: id, Name: name, Subjects: []string{"device:" + id}})
 	if err != nil {
 		return err
 	}

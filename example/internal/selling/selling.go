@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -28,7 +29,7 @@ func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx
 	}
 }
 
-var paddleStates = map[string]license.PurchaseState{
+var paddleStates = map[string]api.PurchaseState{
 	"trialing": "active", "active": "active", "past_due": "active", "paused": "paused", "canceled": "ended",
 }
 
@@ -55,7 +56,7 @@ func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) err
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}
-	p := license.FulfillParams{At: event.At, CustomerID: event.Data.Customer, Until: license.ToOptional(event.Data.Period.End), State: paddleStates[event.Data.Status]}
+	p := api.FulfillParams{At: event.At, CustomerID: event.Data.Customer, Until: api.ToOptional(event.Data.Period.End), State: paddleStates[event.Data.Status]}
 	for _, item := range event.Data.Items {
 		p.Reference, p.PlanID, p.Quantity = "paddle:"+event.Data.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
 		if _, err := rules.Fulfill(ctx, p); err != nil {
@@ -65,7 +66,7 @@ func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) err
 	return nil
 }
 
-var lemonSqueezyStates = map[string]license.PurchaseState{
+var lemonSqueezyStates = map[string]api.PurchaseState{
 	"on_trial": "active", "active": "active", "past_due": "active", "cancelled": "active", // until ends_at
 	"paused": "paused", "unpaid": "paused", "expired": "ended",
 }
@@ -91,14 +92,14 @@ func FulfillLemonSqueezy(ctx context.Context, rules *license.Service, body []byt
 		return err
 	}
 	sub := event.Data.Subs
-	_, err := rules.Fulfill(ctx, license.FulfillParams{
+	_, err := rules.Fulfill(ctx, api.FulfillParams{
 		Reference: "lemonsqueezy:" + event.Data.ID, At: sub.Updated, CustomerID: fmt.Sprint(sub.Customer), Name: sub.Name,
-		PlanID: fmt.Sprint(sub.Variant), Until: license.ToOptional(cmp.Or(sub.Ends, sub.Renews)), State: lemonSqueezyStates[sub.Status],
+		PlanID: fmt.Sprint(sub.Variant), Until: api.ToOptional(cmp.Or(sub.Ends, sub.Renews)), State: lemonSqueezyStates[sub.Status],
 	})
 	return err
 }
 
-var polarStates = map[string]license.PurchaseState{
+var polarStates = map[string]api.PurchaseState{
 	"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
 	"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended",
 }
@@ -120,16 +121,16 @@ func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) erro
 		return err
 	}
 	sub := event.Data
-	_, err := rules.Fulfill(ctx, license.FulfillParams{
+	_, err := rules.Fulfill(ctx, api.FulfillParams{
 		Reference: "polar:" + sub.ID, At: event.At, CustomerID: sub.Customer, PlanID: sub.Product, Quantity: sub.Seats,
-		Until: license.ToOptional(sub.End), State: polarStates[sub.Status],
+		Until: api.ToOptional(sub.End), State: polarStates[sub.Status],
 	})
 	return err
 }
 
 // StartTrial starts the trial of a customer on a device, once.
-func StartTrial(ctx context.Context, rules *license.Service, customer, mail, device string) (license.Trial, error) {
-	return rules.StartTrial(ctx, license.StartTrialParams{
+func StartTrial(ctx context.Context, rules *license.Service, customer, mail, device string) (api.Trial, error) {
+	return rules.StartTrial(ctx, api.StartTrialParams{
 		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + foldMail(mail)},
 	})
 }
@@ -144,9 +145,9 @@ func foldMail(address string) string {
 
 // EnsureLicense returns the license of a user of the host, and creates it when there
 // is none. Call it at each sign-in: the reference makes the license the only one.
-func EnsureLicense(ctx context.Context, rules *license.Service, userID string, joined time.Time) (*license.License, error) {
-	f, err := rules.Fulfill(ctx, license.FulfillParams{
-		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: license.PurchaseActive,
+func EnsureLicense(ctx context.Context, rules *license.Service, userID string, joined time.Time) (*api.License, error) {
+	f, err := rules.Fulfill(ctx, api.FulfillParams{
+		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: api.PurchaseActive,
 	})
 	return f.License, err
 }

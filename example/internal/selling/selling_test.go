@@ -25,7 +25,7 @@ func TestSelling(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
 	for _, id := range []string{"price_1", "pri_1", "9", "prod-1", "trial"} {
-		_, err := rules.PutPlan(t.Context(), license.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: license.Duration{Days: 14}})
+		_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
 	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()
@@ -50,7 +50,7 @@ func TestSelling(t *testing.T) {
 			is.NoErr(send(1, "trialing"))
 			f, err := rules.GetFulfillment(t.Context(), reference)
 			is.NoErr(err)
-			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{license.StatusActive, until})
+			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{api.LicenseActive, until})
 			if reference != "lemonsqueezy:7" { // which sells one unit
 				is.Equal(*f.License.MaxActivations, int64(6))
 			}
@@ -69,7 +69,7 @@ func TestSelling(t *testing.T) {
 	is.NoErr(err)
 	is.True(trial.Started)
 	_, err = StartTrial(t.Context(), rules, "cus_8", "ada@example.com", "pc-2")
-	require.ErrorIs(t, err, license.ErrTrialTaken)
+	require.ErrorIs(t, err, api.ErrTrialTaken)
 
 	for want, failure := range map[int][2]error{200: {}, 400: {io.EOF, nil}, 500: {nil, io.EOF}} {
 		w := httptest.NewRecorder()
@@ -88,18 +88,18 @@ func TestEnsureLicense(t *testing.T) {
 	none, err := EnsureLicense(t.Context(), rules, "42", joined)
 	is.NoErr(err)
 	is.Equal(none, nil) // waits for the plan
-	_, err = rules.PutPlan(t.Context(), license.PutPlanParams{ID: "free", ProductID: "atlas"})
+	_, err = rules.PutPlan(t.Context(), api.PutPlanParams{ID: "free", ProductID: "atlas"})
 	is.NoErr(err)
 	first, err := EnsureLicense(t.Context(), rules, "42", joined)
 	is.NoErr(err)
-	is.Equal(first.Status, license.StatusActive)
+	is.Equal(first.Status, api.LicenseActive)
 	again, err := EnsureLicense(t.Context(), rules, "42", joined)
 	is.NoErr(err)
 	is.Equal(again, first) // unchanged, with its revision
-	page, err := rules.List(t.Context(), license.ListParams{CustomerID: "42"})
+	page, err := rules.List(t.Context(), api.ListLicensesParams{CustomerID: "42"})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
-	is.NoErr(rules.Delete(t.Context(), license.DeleteParams{ID: first.ID}))
+	is.NoErr(rules.Delete(t.Context(), api.DeleteLicenseParams{ID: first.ID}))
 	none, err = EnsureLicense(t.Context(), rules, "42", joined)
 	is.NoErr(err)
 	is.Equal(none, nil) // deleted, and not created again

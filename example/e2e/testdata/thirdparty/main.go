@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/thirdparty/mapstore"
+
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/thirdparty/mapstore"
+
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -52,7 +53,7 @@ func TestAPlaceIsGoneUnlessTheFeedContinuesThere(t *testing.T) {
 		purged, err := ReadPurged(t.Context(), st)
 		is.NoErr(err)
 		err = test.at.Check(t.Context(), st, purged)
-		if is.True(err == nil || errors.Is(err, ErrGone)); (err != nil) != test.gone {
+		if is.True(err == nil || errors.Is(err, api.ErrCursorGone)); (err != nil) != test.gone {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -72,7 +73,7 @@ func TestAbout(t *testing.T) {
 func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+	_, err := s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err) // an empty store has a different overview
 	s.put(store.Entry{Kind: "cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":0,"event":"evt_1","failures":7}`), CreatedAt: s.now})
 	admin := s.admin()

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // The number of sign-ins that a page shows, and of events that are read for them.
@@ -34,7 +33,7 @@ func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
 	if a.Sessions, err = v.operators.Sessions(v.r, id); err != nil {
 		return a, err
 	}
-	events, err := v.licenses.Events(v.r.Context(), license.EventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
+	events, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
 	if err != nil {
 		return a, err
 	}
@@ -56,7 +55,7 @@ func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
 // not an error.
 func (v *visit) endSession(operatorID string) error {
 	err := v.operators.EndSession(v.r.Context(), operatorID, v.sent("session"))
-	if errors.Is(err, auth.ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // activationsPerPage is the number on a page of the list of activations.
@@ -17,7 +17,7 @@ const activationsPerPage = 50
 
 // activationRow is an activation as pages show it.
 type activationRow struct {
-	license.Activation
+	api.Activation
 	Files *time.Time // until when it may run from a license file; nil: it may not
 }
 
@@ -31,10 +31,10 @@ func (r activationRow) Label() string {
 
 // Words returns the status as the page shows it.
 func (r activationRow) Words() string {
-	if r.Status == license.ActivationLeaseEnded {
+	if r.Status == api.ActivationLeaseEnded {
 		return "lease ended"
 	}
-	if r.Status == license.ActivationLive {
+	if r.Status == api.ActivationLive {
 		return "active"
 	}
 	return string(r.Status)
@@ -55,9 +55,9 @@ func (r activationRow) Details() string {
 
 // seatSummary returns the number of active activations of a license as a meter
 // and in words. It is exact up to 200, and the number of lists beyond that.
-func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
+func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	const most = 200
-	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: most})
+	active, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: most})
 	if err != nil {
 		return seatMeter{}, "", err
 	}
@@ -101,7 +101,7 @@ func showActivations(v *visit, head licenseHead) (err error) {
 		filter.Set("ended", "1")
 		body.Other = v.keepList(activationsPath(l.ID))
 	}
-	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
+	result, err := v.licenses.ListActivations(ctx, api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func showActivations(v *visit, head licenseHead) (err error) {
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 
-func releaseForm(v *visit, l license.License) (*formPage, error) {
+func releaseForm(v *visit, l api.License) (*formPage, error) {
 	ctx := v.r.Context()
 	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
 	if err != nil {
@@ -135,7 +135,7 @@ func releaseForm(v *visit, l license.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
 	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "The activation has been released."
 	p.do = func(tx *visit) (string, error) {
-		_, err := tx.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
+		_, err := tx.licenses.ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
 		return "", err
 	}
 	return p, nil

@@ -16,9 +16,9 @@ import (
 )
 
 // activate creates an activation of a license.
-func (s *site) activate(l license.License, fingerprint, name string) license.Activation {
+func (s *site) activate(l api.License, fingerprint, name string) api.Activation {
 	s.t.Helper()
-	v, err := s.Service().Activate(s.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
+	v, err := s.Service().Activate(s.t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
 	is.New(s.t).NoErr(err)
 	return *v.Activation
 }
@@ -27,7 +27,7 @@ func TestActivationsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)}})
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
 	require.Contains(t, v.get(tab).body, "No active activations")
@@ -72,11 +72,11 @@ func TestActivationMetadata(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	s.activate(l, "machine-1", "")
 	tab := "licenses/" + l.ID + "/activations"
 	require.NotContains(t, v.get(tab).body, "Metadata</th>")
-	_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "machine-2", Metadata: map[string]string{"version": "1.2", "os": "<linux>"}})
+	_, err := s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "machine-2", Metadata: map[string]string{"version": "1.2", "os": "<linux>"}})
 	is.NoErr(err)
 	require.Contains(t, v.get(tab).body, "Metadata</th>")
 	require.Contains(t, v.get(tab).body, "os: &lt;linux&gt; · version: 1.2</td>")
@@ -86,7 +86,7 @@ func TestManyActivations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	for i := range 120 {
 		s.activate(l, fmt.Sprintf("machine-%03d", i), "")
 		s.advance(time.Second)
@@ -130,7 +130,7 @@ func TestValidityBar(t *testing.T) {
 			is := is.New(t)
 			s := newSite(t)
 			v := s.admin()
-			l := s.license(license.CreateParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.grace}})
+			l := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.grace}})
 			a := v.get("licenses/" + l.ID)
 			got := ""
 			if m := regexp.MustCompile(`class="valid" x="(\d+)" width="(\d+)".*class="grace" x="(\d+)" width="(\d+)".*class="today" x="(\d+)"`).FindStringSubmatch(a.body); m != nil {
@@ -146,7 +146,7 @@ func TestVerdict(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
-	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}}})
 	s.activate(l, "machine-1", "")
 	for _, tt := range []struct {
 		query  string
@@ -187,22 +187,22 @@ func TestReleaseOfAHeldSeat(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	issue := func(fingerprint string) license.File {
-		file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: fingerprint, Lifetime: license.Duration{Days: 14}})
+		file, err := s.Service().IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Fingerprint: fingerprint, Lifetime: api.Duration{Days: 14}})
 		is.NoErr(err)
 		return file
 	}
 	for i := range 3 {
 		issue(fmt.Sprint("spent-", i))
-		_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fmt.Sprint("spent-", i)})
+		_, err := s.Service().Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("spent-", i)})
 		is.NoErr(err)
 	}
 	file := issue("machine-1")
 	path := "licenses/" + l.ID + "/activations/" + file.Activation.ID + "/release"
 	require.Contains(t, v.get(path).body, "It may run offline from a license file until")
 	is.Equal(v.post(path, "reason", "moved").StatusCode, http.StatusSeeOther)
-	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventActivationReleased, Subject: l.ID})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventActivationReleased, Subject: l.ID})
 	is.NoErr(err)
 	require.Contains(t, string(events.Data[3].Data), `"forced":true`)
 }
@@ -213,19 +213,19 @@ func TestFilesOfALicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
 	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")
 	s.activate(l, "machine-1", "")
 	require.NotContains(t, v.get(tab).body, "Offline until")
 
-	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-2", Lifetime: license.Duration{Days: 20}})
+	file, err := s.Service().IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-2", Lifetime: api.Duration{Days: 20}})
 	is.NoErr(err)
 	require.Contains(t, v.get(page).body, `<dt>License files may run until</dt><dd><time datetime="2026-03-2`) // the entry is up to a tenth longer
 	until := regexp.MustCompile(`data-label="Offline until"><time[^>]*title="21 Mar 2026`)
 	is.Equal(len(until.FindAllString(v.get(tab).body, -1)), 1)
-	_, err = s.Service().ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	_, err = s.Service().ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
 	require.NotContains(t, v.get(tab).body, "Offline until")
 	is.Equal(len(until.FindAllString(v.get(tab+"?ended=1").body, -1)), 1) // a spent seat

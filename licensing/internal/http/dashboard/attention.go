@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // An attentionItem is a problem or a note for the operator.
@@ -33,7 +33,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if n := len(troubled); n > 0 {
 		list = append(list, attentionItem{count(n, "webhook"), verb(n, "is", "are") + " failing or disabled", "settings/webhooks", true})
 	}
-	hooks, err := v.webhooks.List(v.r.Context(), webhook.ListParams{Limit: 1})
+	hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 		return nil, err
 	}
 	for _, g := range groups {
-		if g.Open > 0 && (g.Code == license.VerdictActivationLimit || g.Code == license.VerdictExpired) {
+		if g.Open > 0 && (g.Code == api.VerdictActivationLimit || g.Code == api.VerdictExpired) {
 			list = append(list, attentionItem{
 				Count: matchCount{int64(g.Open), more}.text("license"), Link: refusedPath(g.Code, recentDays, true),
 				Text: "refused in the last " + strconv.Itoa(recentDays) + " days: " + strings.ToLower(refusalReason(g.Code)) + " (" + matchCount{g.Calls, more}.text("request") + ")",

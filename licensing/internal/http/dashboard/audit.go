@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // auditPerPage is the number of events on a page of the audit log.
@@ -48,7 +48,7 @@ type choices struct {
 // auditRow is one event of the audit log.
 type auditRow struct {
 	historyEntry
-	Event       license.Event
+	Event       api.Event
 	Subject     string // the name of the object
 	SubjectLink string
 }
@@ -84,7 +84,7 @@ func showAudit(v *visit) error {
 
 // An auditPage is a page of the audit log.
 type auditPage struct {
-	list     []license.Event
+	list     []api.Event
 	next     string // the cursor of the next page; empty: none
 	examined int    // the maximum number of events that were examined
 }
@@ -92,7 +92,7 @@ type auditPage struct {
 // stopped describes how far the search went.
 func (p auditPage) stopped(v *visit) string {
 	text := "This page searched up to " + thousands(int64(p.examined)) + " events"
-	at, err := v.licenses.Events(v.r.Context(), license.EventsParams{After: p.next, NewestFirst: true, Limit: 1})
+	at, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{After: p.next, NewestFirst: true, Limit: 1})
 	if err == nil && len(at.Data) > 0 {
 		text += ", back to " + v.moment(at.Data[0].Timestamp).Full
 	}
@@ -143,7 +143,7 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 func eventChoices(chosen string) (list []choices) {
 	for _, k := range eventFamilies {
 		c := choices{Label: k.label}
-		for _, t := range license.EventTypes() {
+		for _, t := range api.EventTypes() {
 			if strings.HasPrefix(t, k.family+".") {
 				_, verb := describeType(t)
 				c.Options = append(c.Options, option{Value: t, Label: k.name + " " + verb, Chosen: t == chosen})
@@ -159,7 +159,7 @@ func eventChoices(chosen string) (list []choices) {
 }
 
 // auditRow describes an event of any type.
-func (n *actorNames) auditRow(e license.Event) auditRow {
+func (n *actorNames) auditRow(e api.Event) auditRow {
 	data := readEventData(e)
 	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Event: e}
 	name, verb := describeType(e.Type)

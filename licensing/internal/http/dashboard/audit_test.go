@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -35,12 +36,12 @@ func TestAuditLog(t *testing.T) {
 	name := "Web shop 2"
 	_, err = s.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Name: &name})
 	is.NoErr(err)
-	l, err := s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req_1"}).Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "bakery"})
+	l, err := s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req_1"}).Create(t.Context(), api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "bakery"})
 	is.NoErr(err)
 	s.activate(l, "machine-1", "Reception")
 	v.post("licenses/"+l.ID+"/suspend", "reason", "The invoice is open")
-	gone := s.license(license.CreateParams{Name: "Gone"})
-	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: gone.ID}))
+	gone := s.license(api.CreateLicenseParams{Name: "Gone"})
+	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: gone.ID}))
 
 	all := v.get("audit")
 	is.Equal(all.StatusCode, http.StatusOK)
@@ -94,7 +95,7 @@ func TestAuditLogPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Number 0"})
+	l := s.license(api.CreateLicenseParams{Name: "Number 0"})
 	const changes = 12_000 // twelve times the limit of one read
 	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
 		for i := range changes {
@@ -153,14 +154,14 @@ func TestAuditLogFilters(t *testing.T) {
 	vic := s.operator("vic@example.com", operator.RoleAdmin)
 	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
-	l := s.license(license.CreateParams{Name: "Atlas für Zoë", CustomerID: "bakery"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas für Zoë", CustomerID: "bakery"})
 	s.advance(48 * time.Hour) // 3 Mar
 	v := s.signedIn("ada@example.com")
 	v.post("licenses/"+l.ID+"/suspend", "reason", "=The <invoice> is open")
-	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	s.advance(24 * time.Hour) // 4 Mar
-	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req-77"}).Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Compass")})
+	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req-77"}).Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: new("Compass")})
 	is.NoErr(err)
 	s.advance(30 * 24 * time.Hour)
 

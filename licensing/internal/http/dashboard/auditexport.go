@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // auditColumns are the columns of the export of the audit log.
@@ -55,7 +55,7 @@ func exportAudit(v *visit) error {
 	}
 }
 
-func (n *actorNames) csvRow(e license.Event) []string {
+func (n *actorNames) csvRow(e api.Event) []string {
 	x := n.auditRow(e)
 	return []string{
 		e.Timestamp.Format(time.RFC3339Nano), x.Text, e.Type, x.Subject, e.Subject, e.ProductID, e.CustomerID, x.Actor, e.Actor,

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // An auditFilter selects events of the audit log.
@@ -26,7 +26,7 @@ type auditFilter struct {
 // which is that of their times except for this difference.
 const clockSkew = time.Hour
 
-// readAuditFilter returns the filter of a query, or a *license.InvalidError.
+// readAuditFilter returns the filter of a query, or a *api.InvalidError.
 func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 	f := &auditFilter{
 		Search: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Actor: q.Get("actor"), From: q.Get("from"), To: q.Get("to"),
@@ -37,7 +37,7 @@ func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 		if value != "" {
 			var wrong error
 			if t, wrong = time.Parse(time.DateOnly, value); wrong != nil && err == nil {
-				err = license.Invalid(name, license.CodeInvalidFormat, "must be a date, such as 2027-01-31")
+				err = api.Invalid(name, api.FieldInvalidFormat, "must be a date, such as 2027-01-31")
 			}
 		}
 		return t
@@ -46,7 +46,7 @@ func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 	if !f.until.IsZero() {
 		f.until = f.until.AddDate(0, 0, 1)
 		if !f.since.Before(f.until) && err == nil {
-			err = license.Invalid("to", license.CodeOutOfRange, "must not be before the first day")
+			err = api.Invalid("to", api.FieldOutOfRange, "must not be before the first day")
 		}
 	}
 	return f, err
@@ -61,15 +61,15 @@ func (f *auditFilter) query() url.Values {
 
 // params returns the parameters of a read for a page that has room for some more
 // events.
-func (f *auditFilter) params(after string, room int) license.EventsParams {
+func (f *auditFilter) params(after string, room int) api.ListEventsParams {
 	if f.partial() {
 		room = auditReads
 	}
-	return license.EventsParams{Type: f.Type, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
+	return api.ListEventsParams{Type: f.Type, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
 }
 
 // ended reports whether e and all older events are before the first day.
-func (f *auditFilter) ended(e license.Event) bool {
+func (f *auditFilter) ended(e api.Event) bool {
 	return !f.since.IsZero() && e.Timestamp.Before(f.since.Add(-clockSkew))
 }
 
@@ -80,7 +80,7 @@ func (f *auditFilter) partial() bool {
 
 // matches reports whether an event satisfies the conditions that the feed cannot
 // check.
-func (f *auditFilter) matches(e license.Event) bool {
+func (f *auditFilter) matches(e api.Event) bool {
 	switch {
 	case !f.since.IsZero() && e.Timestamp.Before(f.since), !f.until.IsZero() && !e.Timestamp.Before(f.until):
 		return false
@@ -107,7 +107,7 @@ func actorMatches(filter, actor string) bool {
 
 // found reports whether the search text is part of a name, an ID or a text of the
 // event. Case does not matter.
-func (f *auditFilter) found(e license.Event) bool {
+func (f *auditFilter) found(e api.Event) bool {
 	text := strings.ToLower(f.Search)
 	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
 	name, _ := f.actors.actor(e.Actor)
@@ -146,14 +146,14 @@ func (v *visit) seekAudit(f *auditFilter) (string, error) {
 		return "", nil
 	}
 	// before returns the newest event with a Seq below seq, or of all for 0.
-	before := func(seq int64) (license.Event, error) {
-		p := license.EventsParams{NewestFirst: true, Limit: 1}
+	before := func(seq int64) (api.Event, error) {
+		p := api.ListEventsParams{NewestFirst: true, Limit: 1}
 		if seq > 0 {
 			p.After = placeAt(seq)
 		}
 		page, err := v.licenses.Events(v.r.Context(), p)
 		if err != nil || len(page.Data) == 0 {
-			return license.Event{}, err
+			return api.Event{}, err
 		}
 		return page.Data[0], nil
 	}
@@ -215,7 +215,7 @@ func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
 
 // auditProblem returns the message for an error of the filter or the cursor.
 func auditProblem(err error) (problem string, ok bool) {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	if !ok {
 		return "", false
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // bulkMoves are the moves that one form can make for several licenses.
 var bulkMoves = append([]move{{
 	name: "renew", label: "Renew", verb: "renew this license", text: "The expiry moves to a later time.",
-	from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+	from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
 }}, movesNamed("suspend", "reinstate", "revoke")...)
 
 func movesNamed(names ...string) []move {
@@ -68,7 +68,7 @@ func (s selection) More() string {
 type selectedRow struct {
 	ID, Name, Problem string
 	Value             string // what the form sends for the license; empty: nothing
-	Status            license.Status
+	Status            api.LicenseStatus
 	ExpiresAt         *time.Time
 }
 
@@ -84,7 +84,7 @@ const typedAbove = 50
 func (m move) bulkFields(n int) *form {
 	f := m.form()
 	if m.isRenewal() {
-		f = renewFields("P1Y", license.FromLater)
+		f = renewFields("P1Y", api.FromLater)
 	}
 	if m.danger || n > typedAbove {
 		f.add(typedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
@@ -140,7 +140,7 @@ func bulkForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	body := selection{Path: "licenses/selected/" + m.name, All: v.r.URL.Query().Get("all") != ""}
-	var found []license.License
+	var found []api.License
 	var ids []string
 	sent := distinct(v.r.PostForm["id"])
 	switch {
@@ -185,8 +185,8 @@ func bulkForm(v *visit) (*formPage, error) {
 
 // rowsBefore returns the rows of the licenses with some IDs, of which found exist. It
 // says which of them will not be changed, and returns the number of the others.
-func (v *visit) rowsBefore(m move, ids []string, found []license.License) (rows []selectedRow, n int) {
-	byID := make(map[string]license.License, len(found))
+func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []selectedRow, n int) {
+	byID := make(map[string]api.License, len(found))
 	for _, l := range found {
 		byID[l.ID] = l
 	}
@@ -243,7 +243,7 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 
 // allMatching returns the licenses that match the filter of the license list, up
 // to maxSelected, and the same action for the next ones.
-func (v *visit) allMatching(m move) (list []license.License, next string, err error) {
+func (v *visit) allMatching(m move) (list []api.License, next string, err error) {
 	q := v.r.URL.Query()
 	state := v.listValues()
 	f := readFilter(state)
@@ -279,8 +279,8 @@ func (v *visit) allMatching(m move) (list []license.License, next string, err er
 }
 
 // licensesOf returns the licenses with some IDs that exist.
-func (v *visit) licensesOf(ids []string) (list []license.License, err error) {
-	for l, err := range v.licenses.All(v.r.Context(), license.ListParams{IDs: ids}) {
+func (v *visit) licensesOf(ids []string) (list []api.License, err error) {
+	for l, err := range v.licenses.All(v.r.Context(), api.ListLicensesParams{IDs: ids}) {
 		if err != nil {
 			return nil, err
 		}
@@ -290,7 +290,7 @@ func (v *visit) licensesOf(ids []string) (list []license.License, err error) {
 }
 
 // newSelectedRow returns the row of a license.
-func newSelectedRow(l license.License) selectedRow {
+func newSelectedRow(l api.License) selectedRow {
 	return selectedRow{ID: l.ID, Name: l.Name, Status: l.Status, ExpiresAt: l.ExpiresAt}
 }
 

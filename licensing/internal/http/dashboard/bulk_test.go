@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -27,11 +27,11 @@ func TestBulkActions(t *testing.T) {
 	v := s.admin()
 	var ids []string
 	for i := range 4 {
-		ids = append(ids, s.license(license.CreateParams{Name: fmt.Sprintf("Number %d", i)}).ID)
+		ids = append(ids, s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Number %d", i)}).ID)
 	}
-	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: ids[1]})
+	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: ids[1]})
 	is.NoErr(err)
-	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: ids[2]}))
+	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: ids[2]}))
 	list := v.get("licenses")
 	is.Equal(strings.Count(list.body, `name="id"`), 3)
 	require.Contains(t, list.body, `formaction="./licenses/selected/suspend"`, `formaction="./licenses/selected/revoke"`)
@@ -43,34 +43,34 @@ func TestBulkActions(t *testing.T) {
 	require.Contains(t, ask.body, "<title>Suspend: 4 licenses", "Number 0", "This license is revoked and will not be changed.", "no longer exists")
 	require.Contains(t, ask.body, "<p>2 of 4 licenses will be changed.</p>", "Suspend 2 licenses</button>")
 	is.Equal(confirmed(ask)["id"], []string{ids[0], ids[3]}) // only these
-	status := func(i int) license.Status {
+	status := func(i int) api.LicenseStatus {
 		l, err := s.Service().Get(t.Context(), ids[i])
 		is.NoErr(err)
 		return l.Status
 	}
-	is.Equal(status(0), license.StatusActive) // the confirmation page changes nothing
+	is.Equal(status(0), api.LicenseActive) // the confirmation page changes nothing
 
 	form := []string{"id", ids[0], "id", ids[1], "id", ids[2], "id", ids[3]}
 	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x01")...).StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(status(0), license.StatusActive)
+	is.Equal(status(0), api.LicenseActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
 	require.Contains(t, a.body, "2 of 4 succeeded.", "Cannot suspend this license: it is revoked.", "no longer exists")
 	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
-	is.Equal(status(0), license.StatusSuspended)
-	is.Equal(status(1), license.StatusRevoked)
-	is.Equal(status(3), license.StatusSuspended)
+	is.Equal(status(0), api.LicenseSuspended)
+	is.Equal(status(1), api.LicenseRevoked)
+	is.Equal(status(3), api.LicenseSuspended)
 	require.Contains(t, v.get("licenses/"+ids[3]).body, "The invoice is open")
 	require.Contains(t, v.post("licenses/selected/suspend", form...).body, "0 of 4 succeeded.")
 
 	require.Contains(t, a.body, "Undo: Reinstate these 2 licenses</button>")
 	undone := v.post("licenses/selected/reinstate", flat(confirmed(a))...)
 	require.Contains(t, undone.body, "2 of 2 succeeded.", "Undo: Suspend these 2 licenses</button>")
-	is.Equal(status(0), license.StatusActive)
+	is.Equal(status(0), api.LicenseActive)
 	require.Contains(t, v.get("licenses/selected/revoke?id="+strings.Join(ids, "&id=")).body, "Type 2 to confirm.")
 	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).body, "This is not the number of licenses.")
 	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3], "number", "2").body, "2 of 2 succeeded.")
-	is.Equal(status(3), license.StatusRevoked)
+	is.Equal(status(3), api.LicenseRevoked)
 }
 
 // confirmed returns what the form of a confirmation sends.
@@ -134,12 +134,12 @@ func TestAllMatching(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, `{"key":"imported-key-%04d","name":"Number %d","product_id":"%s","customer_id":"c","expires_at":"%s"}`+"\n", i, i, product, s.now.AddDate(0, 0, i%300+1).Format(time.RFC3339))
 	}
-	is.NoErr(s.Service().Import(t.Context(), strings.NewReader(rows.String()), func(r license.ImportResult) error {
-		is.Equal(r.Result, license.ImportCreated)
+	is.NoErr(s.Service().Import(t.Context(), strings.NewReader(rows.String()), func(r api.RowResult) error {
+		is.Equal(r.Result, api.ImportCreated)
 		return nil
 	}))
 	st.most = 0
-	revisions := func(p license.ListParams) map[int64]int {
+	revisions := func(p api.ListLicensesParams) map[int64]int {
 		n := map[int64]int{}
 		for l, err := range s.Service().All(t.Context(), p) {
 			is.NoErr(err)
@@ -147,7 +147,7 @@ func TestAllMatching(t *testing.T) {
 		}
 		return n
 	}
-	atlas := license.ListParams{ProductID: "atlas"}
+	atlas := api.ListLicensesParams{ProductID: "atlas"}
 
 	// Each is renewed once, although a renewed license still matches the filter.
 	const filter = "expires=365d&product=atlas"
@@ -176,7 +176,7 @@ func TestAllMatching(t *testing.T) {
 	require.Contains(t, done.body, "30 of 30 succeeded.")
 	require.NotContains(t, done.body, "Continue with")
 	is.Equal(revisions(atlas), map[int64]int{2: 1030})
-	is.Equal(revisions(license.ListParams{ProductID: "compass"}), map[int64]int{1: 10})
+	is.Equal(revisions(api.ListLicensesParams{ProductID: "compass"}), map[int64]int{1: 10})
 	is.Equal(v.link(done, "Go to licenses").Request.URL.RawQuery, filter)
 
 	// Revoking them all requires their number.
@@ -201,7 +201,7 @@ func TestAllMatching(t *testing.T) {
 		return strings.Count(a.body, "imported-key-")
 	}
 	is.Equal(csv("&all=1&list="+compass), 10)
-	page, err := s.Service().List(t.Context(), license.ListParams{Limit: 3})
+	page, err := s.Service().List(t.Context(), api.ListLicensesParams{Limit: 3})
 	is.NoErr(err)
 	is.Equal(csv("&id="+page.Data[2].ID+"&id="+page.Data[0].ID), 2)
 	is.Equal(v.get("licenses.csv?of=selected").StatusCode, http.StatusUnprocessableEntity)
@@ -217,7 +217,7 @@ func TestBulkActionTime(t *testing.T) {
 	v := s.admin()
 	var form []string
 	for range 25 {
-		form = append(form, "id", s.license(license.CreateParams{Name: "A"}).ID)
+		form = append(form, "id", s.license(api.CreateLicenseParams{Name: "A"}).ID)
 	}
 	for _, tt := range []struct {
 		move string
@@ -241,14 +241,14 @@ func TestBulkActionOfAnOperatorWithoutAccess(t *testing.T) {
 	stops := func(is *is.I, st *feedStore, s *site, v *visitor, end func()) (page string) {
 		var form []string
 		for range 25 {
-			form = append(form, "id", s.license(license.CreateParams{Name: "A"}).ID)
+			form = append(form, "id", s.license(api.CreateLicenseParams{Name: "A"}).ID)
 		}
 		st.onUpdate = end
 		done := v.post("licenses/selected/suspend", form...)
 		is.Equal(done.StatusCode, http.StatusOK)
 		require.Contains(s.t, done.body, "10 of 25 succeeded.")
 		is.Equal(strings.Count(done.body, "Not attempted. Your session has ended or your role has changed."), 15)
-		list, err := s.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
+		list, err := s.Service().List(t.Context(), api.ListLicensesParams{Status: api.LicenseSuspended})
 		is.NoErr(err)
 		is.Equal(len(list.Data), 10)
 		return done.body
@@ -291,7 +291,7 @@ func TestConfirmationDescribesTheSelection(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
-	id := s.license(license.CreateParams{Name: "Zoë", ExpiresAt: &end}).ID
+	id := s.license(api.CreateLicenseParams{Name: "Zoë", ExpiresAt: &end}).ID
 	for list, want := range map[string]string{
 		"":              "all licenses",
 		"sort=oldest":   "all licenses",
@@ -314,10 +314,10 @@ func TestBulkRenewal(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	end := s.now.AddDate(0, 1, 0)
-	a := s.license(license.CreateParams{Name: "A", ExpiresAt: &end})
-	b := s.license(license.CreateParams{Name: "B"})
+	a := s.license(api.CreateLicenseParams{Name: "A", ExpiresAt: &end})
+	b := s.license(api.CreateLicenseParams{Name: "B"})
 	late := s.now.AddDate(5, 0, 0)
-	c := s.license(license.CreateParams{Name: "C", ExpiresAt: &late})
+	c := s.license(api.CreateLicenseParams{Name: "C", ExpiresAt: &late})
 	s.operator("sue@example.com", operator.RoleSupport)
 	v := s.signedIn("sue@example.com")
 	list := v.get("licenses")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -71,28 +72,28 @@ func failedRows(values []string, problem string) (rows []selectedRow) {
 }
 
 // A bulkFunc changes the license of a value of the form.
-type bulkFunc func(s *license.Service, ctx context.Context, value string) (license.License, error)
+type bulkFunc func(s *license.Service, ctx context.Context, value string) (api.License, error)
 
 // doSelected returns the change that the form describes. It adds errors to the
 // form.
 func (m move) doSelected(f *form) bulkFunc {
 	if !m.isRenewal() {
-		return func(s *license.Service, ctx context.Context, value string) (license.License, error) {
-			return m.do(s, ctx, license.MoveParams{ID: value, Reason: f.Field("reason").Value})
+		return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
+			return m.do(s, ctx, api.MoveLicenseParams{ID: value, Reason: f.Field("reason").Value})
 		}
 	}
 	p := f.readRenewal()
 	if p.ExpiresAt == nil && p.Duration.IsZero() && !f.HasErrors() {
 		f.addError("duration", "enter a length")
 	}
-	return func(s *license.Service, ctx context.Context, value string) (license.License, error) {
+	return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
 		id, version, _ := strings.Cut(value, " ")
-		v, ok := license.ParseVersion(version)
+		v, ok := api.ParseVersion(version)
 		if !ok {
-			return license.License{}, license.ErrStale
+			return api.License{}, api.ErrStale
 		}
 		p := p
-		p.ID, p.IfMatch = id, []license.Version{v}
+		p.ID, p.IfMatch = id, []api.Version{v}
 		return s.Renew(ctx, p)
 	}
 }
@@ -100,8 +101,8 @@ func (m move) doSelected(f *form) bulkFunc {
 // isAboutForm reports whether an error is about a value that is the same for all
 // licenses. The license service reports it for the first license that exists.
 func isAboutForm(err error) bool {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
-	return ok && !slices.ContainsFunc(invalid.Fields, func(x license.FieldError) bool { return x.Field != "reason" && x.Field != "duration" })
+	invalid, ok := errors.AsType[*api.InvalidError](err)
+	return ok && !slices.ContainsFunc(invalid.Fields, func(x api.FieldError) bool { return x.Field != "reason" && x.Field != "duration" })
 }
 
 // moveTogether changes the first of some licenses in one Update: as many as
@@ -121,18 +122,18 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
 				row = newSelectedRow(before)
-				var l license.License
+				var l api.License
 				if l, err = do(s, ctx, value); err == nil {
 					row = newSelectedRow(l)
 				}
 			}
-			refused, isMove := errors.AsType[*license.MoveError](err)
-			invalid, isInvalid := errors.AsType[*license.InvalidError](err)
+			refused, isMove := errors.AsType[*api.MoveError](err)
+			invalid, isInvalid := errors.AsType[*api.InvalidError](err)
 			switch {
-			case err == nil || errors.Is(err, license.ErrNotFound):
+			case err == nil || errors.Is(err, api.ErrNotFound):
 			case isMove:
 				row.Problem = m.refused(refused.From)
-			case errors.Is(err, license.ErrStale):
+			case errors.Is(err, api.ErrStale):
 				row.Problem = "This license was changed after you selected it. Select it again."
 			case isInvalid && !isAboutForm(err):
 				row.Problem = sentence(invalid.Fields[0].Field + " " + invalid.Fields[0].Detail)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // changeLabels are the labels of fields in the changes of an event.
@@ -30,7 +30,7 @@ const maxMapChanges = 20
 
 // describeChanges describes changes of fields, except the status and its reason,
 // which are part of the text of an event.
-func describeChanges(changes map[string]license.FieldChange) (lines []string) {
+func describeChanges(changes map[string]api.FieldChange) (lines []string) {
 	for _, field := range slices.Sorted(maps.Keys(changes)) {
 		if field != "status" && field != "status_reason" {
 			lines = append(lines, describeChange(field, changes[field])...)
@@ -42,7 +42,7 @@ func describeChanges(changes map[string]license.FieldChange) (lines []string) {
 // describeChange describes the change of a field in one or more lines, such as
 // "Expires: 31 Jan 2027 → 31 Jan 2028". A line contains both values if they are
 // short enough.
-func describeChange(field string, c license.FieldChange) []string {
+func describeChange(field string, c api.FieldChange) []string {
 	label := changeLabels[field]
 	if label == "" {
 		label = sentenceCase(strings.ReplaceAll(field, "_", " "))
@@ -77,7 +77,7 @@ func changeLine(label, from, to string) string {
 }
 
 // describeMapChange describes the changed members of entitlements or metadata.
-func describeMapChange(label string, c license.FieldChange) (lines []string) {
+func describeMapChange(label string, c api.FieldChange) (lines []string) {
 	before, _ := c.From.(map[string]any)
 	after, _ := c.To.(map[string]any)
 	all := map[string]any{}

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // TestReadableChanges checks how the audit log and the activity of a license
@@ -19,22 +18,22 @@ func TestReadableChanges(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 11, 0)
-	l := s.license(license.CreateParams{
+	l := s.license(api.CreateLicenseParams{
 		Name: "Atlas", ExpiresAt: &end,
 		Terms: api.Terms{Entitlements: map[string]any{"seats": 5, "export": true, "tier": "gold"}}, Metadata: map[string]string{"order": "A-1"},
 	})
 	ctx := t.Context()
-	_, err := s.Service().Renew(ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}})
+	_, err := s.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	grace, most, product := int64(3*86400), int64(12000), "compass"
 	later := end.AddDate(1, 0, 1).Add(90_000 * time.Second)
-	_, err = s.Service().Update(ctx, license.UpdateParams{
-		ID: l.ID, ProductID: &product, ExpiresAt: license.To(later), GraceSeconds: &grace, MaxActivations: license.To(most), LeaseSeconds: license.To(int64(900)),
-		Entitlements: license.To(map[string]any{"seats": 10, "tier": nil, "sso": true}),
-		Metadata:     license.To(map[string]*string{"order": new("B-2"), "note": new("paid")}),
+	_, err = s.Service().Update(ctx, api.UpdateLicenseParams{
+		ID: l.ID, ProductID: &product, ExpiresAt: api.To(later), GraceSeconds: &grace, MaxActivations: api.To(most), LeaseSeconds: api.To(int64(900)),
+		Entitlements: api.To(map[string]any{"seats": 10, "tier": nil, "sso": true}),
+		Metadata:     api.To(map[string]*string{"order": new("B-2"), "note": new("paid")}),
 	})
 	is.NoErr(err)
-	_, err = s.Service().Update(ctx, license.UpdateParams{ID: l.ID, ExpiresAt: license.ToNull[time.Time](), MaxActivations: license.ToNull[int64]()})
+	_, err = s.Service().Update(ctx, api.UpdateLicenseParams{ID: l.ID, ExpiresAt: api.ToNull[time.Time](), MaxActivations: api.ToNull[int64]()})
 	is.NoErr(err)
 	c, _, err := s.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Shop"})
 	is.NoErr(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -17,7 +18,7 @@ type directory struct {
 	title, path string
 	one         string // the singular noun, which is also the filter of the license list
 	empty       string // the text of an empty list
-	list        func(*license.Service, context.Context, license.NamesParams) (license.Page[license.NameCount], error)
+	list        func(*license.Service, context.Context, license.NamesParams) (api.Page[license.NameCount], error)
 }
 
 var (
@@ -54,7 +55,7 @@ type person struct {
 }
 
 // person returns who a customer is, by the newest license.
-func (v *visit) person(newest []license.License) person {
+func (v *visit) person(newest []api.License) person {
 	if len(newest) == 0 {
 		return person{}
 	}
@@ -69,8 +70,8 @@ func (d directory) describe(v *visit, row *nameRow) error {
 	if err != nil {
 		return err
 	}
-	n := func(s license.Status) string { return thousands(counts.ByStatus[s]) }
-	row.Active, row.Expired, row.Suspended = n(license.StatusActive), n(license.StatusExpired), n(license.StatusSuspended)
+	n := func(s api.LicenseStatus) string { return thousands(counts.ByStatus[s]) }
+	row.Active, row.Expired, row.Suspended = n(api.LicenseActive), n(api.LicenseExpired), n(api.LicenseSuspended)
 	if d.one == "customer" {
 		newest, err := v.licenses.List(v.r.Context(), p)
 		if err != nil {
@@ -87,7 +88,7 @@ func (d directory) show(v *visit) error {
 	filter := queryOf(map[string]string{"q": body.Search})
 	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -26,10 +26,10 @@ func TestCustomersAndProducts(t *testing.T) {
 	require.Contains(t, v.get("products").body, "No products yet")
 	const odd = `ÿ <&> "a" +/?`
 	for i := range 120 {
-		s.license(license.CreateParams{Name: "Atlas", ProductID: []string{"atlas", "beacon", odd}[i%3], CustomerID: fmt.Sprintf("customer-%03d", i)})
+		s.license(api.CreateLicenseParams{Name: "Atlas", ProductID: []string{"atlas", "beacon", odd}[i%3], CustomerID: fmt.Sprintf("customer-%03d", i)})
 	}
-	s.license(license.CreateParams{Name: "Atlas", CustomerID: "customer-007"})
-	s.license(license.CreateParams{Name: "Atlas", CustomerID: "Customer"})
+	s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "customer-007"})
+	s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "Customer"})
 
 	rows := func(page string) (list []string) {
 		for query := page; ; {
@@ -73,10 +73,10 @@ func TestCustomersArePeople(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{EmailKey: "contact"}})
 	v := s.admin()
-	s.license(license.CreateParams{Name: "Ada L.", CustomerID: "cus_1", Metadata: map[string]string{"contact": "old@example.com"}})
+	s.license(api.CreateLicenseParams{Name: "Ada L.", CustomerID: "cus_1", Metadata: map[string]string{"contact": "old@example.com"}})
 	s.advance(time.Minute)
-	newest := s.license(license.CreateParams{Name: "Ada Lovelace", CustomerID: "cus_1", Metadata: map[string]string{"contact": "ada@analytical.example", "email": "no"}})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: newest.ID})
+	newest := s.license(api.CreateLicenseParams{Name: "Ada Lovelace", CustomerID: "cus_1", Metadata: map[string]string{"contact": "ada@analytical.example", "email": "no"}})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: newest.ID})
 	is.NoErr(err)
 	list := v.get("customers").body
 	require.Contains(t, list, `">Ada Lovelace</a><span class="sub">ada@analytical.example · cus_1</span>`,
@@ -84,7 +84,7 @@ func TestCustomersArePeople(t *testing.T) {
 	one := v.get("customer?id=cus_1").body
 	require.Contains(t, one, "<h1>Ada Lovelace</h1>", `<a href="mailto:ada@analytical.example">`, "<code>cus_1</code>")
 	require.NotContains(t, one, "Last seen")
-	s.activate(s.license(license.CreateParams{Name: "Ada Lovelace", CustomerID: "cus_1"}), "pc", "")
+	s.activate(s.license(api.CreateLicenseParams{Name: "Ada Lovelace", CustomerID: "cus_1"}), "pc", "")
 	require.Contains(t, v.get("customer?id=cus_1").body, "Last seen <time")
 	require.Contains(t, v.get("products").body, `data-label="Suspended">1<`)
 }

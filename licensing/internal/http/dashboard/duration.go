@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -88,7 +89,7 @@ func parseSeconds(s string) (total int64, err error) {
 
 // parseTerm parses a calendar duration: numbers with units, such as "1y 6mo" or
 // "45 days", which it adds up, or an ISO 8601 duration, such as "P18M".
-func parseTerm(s string) (d license.Duration, err error) {
+func parseTerm(s string) (d api.Duration, err error) {
 	if iso := strings.ToUpper(strings.TrimSpace(s)); strings.HasPrefix(iso, "P") {
 		d, err = license.ParseDuration(iso)
 	} else {
@@ -100,10 +101,10 @@ func parseTerm(s string) (d license.Duration, err error) {
 		})
 	}
 	if errors.Is(err, errAmbiguousUnit) {
-		return license.Duration{}, err
+		return api.Duration{}, err
 	}
 	if err != nil || d.IsZero() {
-		return license.Duration{}, errors.New("enter a whole number and select its unit")
+		return api.Duration{}, errors.New("enter a whole number and select its unit")
 	}
 	return d, nil
 }
@@ -136,7 +137,7 @@ func termUnits() (units []option) {
 }
 
 // termField returns a field for a calendar duration. A zero one is blank.
-func termField(name, label, hint string, d license.Duration) *field {
+func termField(name, label, hint string, d api.Duration) *field {
 	x := &field{Name: name, Label: label, Hint: hint, Type: "text", MaxLength: 60, Units: termUnits()}
 	var texts []string
 	eachPart(d, func(n int, u timeUnit) { texts = append(texts, strconv.Itoa(n)+u.short) })
@@ -152,7 +153,7 @@ func termField(name, label, hint string, d license.Duration) *field {
 }
 
 // eachPart calls fn for the parts of a calendar duration that are not zero.
-func eachPart(d license.Duration, fn func(n int, u timeUnit)) {
+func eachPart(d api.Duration, fn func(n int, u timeUnit)) {
 	for i, n := range []int{d.Years, d.Months, d.Weeks, d.Days, d.Hours, d.Minutes, d.Seconds} {
 		if n != 0 {
 			fn(n, timeUnits[i])
@@ -161,7 +162,7 @@ func eachPart(d license.Duration, fn func(n int, u timeUnit)) {
 }
 
 // describeTerm formats a calendar duration in words: "1 year 6 months".
-func describeTerm(d license.Duration) string {
+func describeTerm(d api.Duration) string {
 	var parts []string
 	eachPart(d, func(n int, u timeUnit) { parts = append(parts, count(n, u.name)) })
 	if parts == nil {

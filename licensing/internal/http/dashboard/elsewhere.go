@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -37,7 +38,7 @@ func (e elsewhere) None() bool {
 type foundRefusal struct {
 	Fingerprint, Reason, Action string
 	At                          time.Time
-	License                     license.License
+	License                     api.License
 }
 
 // addKeys adds licenses by a part of their key, for a filter whose search result is
@@ -75,7 +76,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 		limit = fingerprintsPerPage
 	}
 	found, err := inner.Of(v.licenses).FindActivations(ctx, text, cursor, limit)
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		return nil // no fingerprint begins with the text
 	} else if err != nil {
 		return err

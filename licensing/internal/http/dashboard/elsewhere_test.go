@@ -14,7 +14,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // headings returns the headings of the sections of results.
@@ -32,10 +31,10 @@ func TestSearchInKeys(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for i := range 12 {
-		s.license(license.CreateParams{Name: fmt.Sprintf("Imported %02d", i), Key: fmt.Sprintf("shop-key-number-%02d", i)})
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Imported %02d", i), Key: fmt.Sprintf("shop-key-number-%02d", i)})
 		s.advance(time.Millisecond)
 	}
-	s.license(license.CreateParams{Name: "About number-0"})
+	s.license(api.CreateLicenseParams{Name: "About number-0"})
 	for _, page := range []string{"search", "licenses"} {
 		a := v.get(page + "?q=key-number")
 		is.Equal(headings(a), []string{"Licenses by part of their key"})
@@ -55,7 +54,7 @@ func TestSearchInKeys(t *testing.T) {
 	require.Contains(t, v.get("licenses/selected/suspend?all=1&list=key%3Dnumber-07").body, "a key that contains “number-07”")
 	download := v.get("licenses.csv?key=number-07")
 	is.Equal(strings.Count(download.body, "\n"), 2)
-	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
 	is.NoErr(err)
 	require.Contains(t, string(events.Data[0].Data), `"search":true`)
 	require.NotContains(t, string(events.Data[0].Data), "number-07")
@@ -76,18 +75,18 @@ func TestSearchByFingerprint(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Harbour seats", CustomerID: "anna", Terms: api.Terms{MaxActivations: ptr[int64](60)}})
-	small := s.license(license.CreateParams{Name: "Small", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	l := s.license(api.CreateLicenseParams{Name: "Harbour seats", CustomerID: "anna", Terms: api.Terms{MaxActivations: ptr[int64](60)}})
+	small := s.license(api.CreateLicenseParams{Name: "Small", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	for i := range 58 {
 		s.activate(l, fmt.Sprintf("LAPTOP-%02d", i), "")
 	}
 	ended := s.activate(l, "LAPTOP-58", "")
-	_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "LAPTOP-58"})
+	_, err := s.Service().Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "LAPTOP-58"})
 	is.NoErr(err)
 	s.activate(small, "desk", "")
 	for i := range 7 {
-		_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: small.Key, Fingerprint: fmt.Sprintf("PHONE-%d", i)})
-		require.ErrorIs(t, err, license.ErrActivationLimit)
+		_, err := s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: small.Key, Fingerprint: fmt.Sprintf("PHONE-%d", i)})
+		require.ErrorIs(t, err, api.ErrActivationLimit)
 	}
 	a := v.get("search?q=LAPTOP")
 	is.Equal(headings(a), []string{"Activations by fingerprint"})
@@ -119,11 +118,11 @@ func TestSearchSaysWhy(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	s.license(license.CreateParams{Name: "Élif", CustomerID: "c"})
+	s.license(api.CreateLicenseParams{Name: "Élif", CustomerID: "c"})
 	s.advance(time.Millisecond)
-	s.license(license.CreateParams{Name: "Harbour", CustomerID: "elif-gmbh"})
+	s.license(api.CreateLicenseParams{Name: "Harbour", CustomerID: "elif-gmbh"})
 	s.advance(time.Millisecond)
-	s.license(license.CreateParams{Name: "Ferry", Metadata: map[string]string{"contact": "elif@example.com"}})
+	s.license(api.CreateLicenseParams{Name: "Ferry", Metadata: map[string]string{"contact": "elif@example.com"}})
 	for _, page := range []string{"search", "licenses"} {
 		a := v.get(page + "?q=elif")
 		is.Equal(found(a)[:3], []string{"Élif", "Ferry", "Harbour"})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // exportLicenses streams all licenses that match the filter, or the licenses
@@ -25,7 +25,7 @@ func exportLicenses(v *visit) error {
 	case selected && q.Get("all") != "":
 		p = readFilter(v.listValues()).params(v.h.opts.Now())
 	case selected:
-		p = license.ListParams{IDs: distinct(q["id"])}
+		p = api.ListLicensesParams{IDs: distinct(q["id"])}
 		if err := checkSelected(len(p.IDs)); err != nil {
 			return err
 		}

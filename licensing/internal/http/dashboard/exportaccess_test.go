@@ -11,7 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A partReader reads a download part by part, and does something after the first one.
@@ -58,7 +58,7 @@ func (s *site) addLicenses(n int) {
 	for i := range n {
 		fmt.Fprintf(&rows, `{"name":"Number %d","product_id":"atlas","customer_id":"cus","key":"THE-KEY-OF-NUMBER-%06d"}`+"\n", i, i)
 	}
-	is.New(s.t).NoErr(s.Service().Import(s.t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
+	is.New(s.t).NoErr(s.Service().Import(s.t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
 }
 
 // TestDownloadsEndWithTheAccess: a CSV file is cut when its operator may not download it

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A field is one control of a form, with its label, value and error.
@@ -180,13 +180,13 @@ func (v *visit) check(f *form, params any) error {
 	if !f.HasErrors() {
 		return nil
 	}
-	return &license.InvalidError{Fields: inner.Of(v.licenses).Faults(params)}
+	return &api.InvalidError{Fields: inner.Of(v.licenses).Faults(params)}
 }
 
 // takeErrors adds the field errors of err to the form. It returns false if err
-// is not an *license.InvalidError.
+// is not an *api.InvalidError.
 func (f *form) takeErrors(err error) bool {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	if !ok {
 		return false
 	}
@@ -229,10 +229,10 @@ func errorText(detail string) string {
 	return sentence(detail)
 }
 
-// renamed returns a copy of an *license.InvalidError in which fields have the
+// renamed returns a copy of an *api.InvalidError in which fields have the
 // names of the form. It returns any other error unchanged.
 func renamed(err error, names map[string]string) error {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	if !ok {
 		return err
 	}
@@ -242,7 +242,7 @@ func renamed(err error, names map[string]string) error {
 			fields[i].Field = name
 		}
 	}
-	return &license.InvalidError{Fields: fields}
+	return &api.InvalidError{Fields: fields}
 }
 
 // sentence returns s with an initial capital and a final period.

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -26,7 +25,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end})
 	edit := fields(v.get("licenses/" + l.ID + "/edit"))
 	edit.Set("name", "")
 	edit.Set("lease_seconds", "a while")
@@ -124,13 +123,13 @@ func TestPairs(t *testing.T) {
 	is.Equal(more["metadata_name"], []string{"", ""})
 	is.Equal(more.Get("name"), "Atlas")
 	is.Equal(more.Get("once"), form.Get("once"))
-	licenses, err := s.Service().List(t.Context(), license.ListParams{})
+	licenses, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(licenses.Data), 0)
 
 	entitlements := map[string]any{"yes": true, "n": 1.5, "text": "x", "number as text": "7", "word": "true", "quote": `"q"`, "json": "null"}
 	metadata := map[string]string{"blank": "", "quote": `"q"`, "number": "7"}
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{Entitlements: entitlements}, Metadata: metadata})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{Entitlements: entitlements}, Metadata: metadata})
 	page := "licenses/" + l.ID + "/edit"
 	edit := fields(v.get(page))
 	edit.Set("more", "metadata")
@@ -150,7 +149,7 @@ func TestPairs(t *testing.T) {
 	is.Equal(after.Metadata, metadata)
 
 	stale := fields(v.get(page))
-	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Atlas 2")})
+	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: new("Atlas 2")})
 	is.NoErr(err)
 	stale.Set("more", "metadata")
 	stale = fields(v.post(page, flat(stale)...))
@@ -290,7 +289,7 @@ func TestInvalidTextIsClientError(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, strictStore{memory.New()}, licensing.Options{})
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "n"})
+	l := s.license(api.CreateLicenseParams{Name: "n"})
 	c, secret, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Scopes: auth.Scopes()})
 	is.NoErr(err)
 	resp, err := http.Get(s.base + "/oauth/token?client_id=" + c.ID + "&client_secret=" + secret)

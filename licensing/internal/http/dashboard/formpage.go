@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A formPage is a page with one form, and what submitting the form does. A route
@@ -158,7 +158,7 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return v.renderForm(refused, p)
 	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
-	case errors.Is(err, license.ErrStale):
+	case errors.Is(err, api.ErrStale):
 		conflict, isConflict = errEdited, true
 		fallthrough
 	case isConflict:

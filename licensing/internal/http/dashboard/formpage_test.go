@@ -18,7 +18,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -29,7 +28,7 @@ import (
 func TestFormsNoticeOtherChanges(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Shop"})
 	is.New(t).NoErr(err)
 	w := s.webhook("https://shop.example/hooks")
@@ -79,10 +78,10 @@ func TestStaleEditShowsTheOtherValues(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Metadata: map[string]string{"order": "7"}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Metadata: map[string]string{"order": "7"}})
 	page := "licenses/" + l.ID + "/edit"
 	open := v.get(page)
-	_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Theirs"), MaxActivations: license.To(int64(5))})
+	_, err := s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: new("Theirs"), MaxActivations: api.To(int64(5))})
 	is.NoErr(err)
 	form := fields(open)
 	form.Set("name", "Mine")
@@ -138,7 +137,7 @@ func TestInterruptedFormTakesEffectOnce(t *testing.T) {
 	st.left.Store(1000)
 	a := v.post("licenses/new", form...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
-	list, err := s.Service().List(t.Context(), license.ListParams{})
+	list, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(list.Data), 1)
 	require.Contains(t, a.to(), list.Data[0].ID)
@@ -150,10 +149,10 @@ func TestFormRunsTheHookOnce(t *testing.T) {
 	is := is.New(t)
 	var s *site
 	calls := 0
-	s = newSiteOn(t, memory.New(), licensing.Options{BeforeCreate: func(ctx context.Context, p *license.CreateParams) error {
+	s = newSiteOn(t, memory.New(), licensing.Options{BeforeCreate: func(ctx context.Context, p *api.CreateLicenseParams) error {
 		calls++
 		*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, calls)
-		_, err := s.Service().List(ctx, license.ListParams{}) // would not return inside an Update
+		_, err := s.Service().List(ctx, api.ListLicensesParams{}) // would not return inside an Update
 		return err
 	}})
 	v := s.admin()
@@ -162,7 +161,7 @@ func TestFormRunsTheHookOnce(t *testing.T) {
 		is.Equal(v.post("licenses/new", form...).StatusCode, http.StatusSeeOther)
 	}
 	is.Equal(calls, 1)
-	list, err := s.Service().List(t.Context(), license.ListParams{})
+	list, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(list.Data), 1)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A historyEntry describes one event.
@@ -25,17 +25,17 @@ type eventData struct {
 	License *struct {
 		Name string `json:"name"`
 	} `json:"license"`
-	Activation *license.Activation            `json:"activation"`
-	Client     *struct{ ID, Name string }     `json:"client"`
-	Operator   *struct{ ID, Email string }    `json:"operator"`
-	Webhook    *struct{ ID, URL string }      `json:"webhook"`
-	Plan       *struct{ ID, Name string }     `json:"plan"`
-	Changes    map[string]license.FieldChange `json:"changes"`
-	Reason     string                         `json:"reason"`
-	Reference  string                         `json:"reference"` // of a purchase
-	Address    string                         `json:"address"`
-	Erased     bool                           `json:"erased"`
-	Export     *exportData                    `json:"export"`
+	Activation *api.Activation             `json:"activation"`
+	Client     *struct{ ID, Name string }  `json:"client"`
+	Operator   *struct{ ID, Email string } `json:"operator"`
+	Webhook    *struct{ ID, URL string }   `json:"webhook"`
+	Plan       *struct{ ID, Name string }  `json:"plan"`
+	Changes    map[string]api.FieldChange  `json:"changes"`
+	Reason     string                      `json:"reason"`
+	Reference  string                      `json:"reference"` // of a purchase
+	Address    string                      `json:"address"`
+	Erased     bool                        `json:"erased"`
+	Export     *exportData                 `json:"export"`
 }
 
 // name returns the name of the object of the event, or "".
@@ -56,7 +56,7 @@ func (d eventData) name() string {
 }
 
 // readEventData decodes the data of an event and leaves out what is unreadable.
-func readEventData(e license.Event) (data eventData) {
+func readEventData(e api.Event) (data eventData) {
 	_ = json.Unmarshal(e.Data, &data)
 	return data
 }

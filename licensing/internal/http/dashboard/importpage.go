@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 const (
@@ -46,7 +46,7 @@ type importPage struct {
 // previewRow is a row of a CSV file as the preview shows it.
 type previewRow struct {
 	Line            int
-	Row             license.ImportRow
+	Row             api.LicenseRow
 	Refused, Exists bool
 }
 
@@ -81,7 +81,7 @@ func previewImport(v *visit) error {
 		return refuse("The file is larger than 16 MiB. Split it into smaller files.")
 	}
 	preview, err := inner.Of(v.licenses).PreviewCSV(v.r.Context(), text)
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		var problems []string
 		for _, x := range invalid.Fields {
 			if x.Field != "" {
@@ -140,18 +140,18 @@ func downloadRefused(v *visit) error {
 }
 
 // previewPage shows the results of a preview and the rows that they are about.
-func (v *visit) previewPage(results []license.ImportResult, rows []license.ImportRow) importPage {
+func (v *visit) previewPage(results []api.RowResult, rows []api.LicenseRow) importPage {
 	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
 	body.take(results)
 	for i, result := range results[:min(len(results), rowsPreviewed)] {
 		row := rows[i]
-		body.Rows = append(body.Rows, previewRow{result.Line, row, result.Result == license.ImportRefused, result.Result == license.ImportExists})
+		body.Rows = append(body.Rows, previewRow{result.Line, row, result.Result == api.ImportRefused, result.Result == api.ImportExists})
 	}
 	return body
 }
 
 // take counts results and lists their faults.
-func (b *importPage) take(results []license.ImportResult) {
+func (b *importPage) take(results []api.RowResult) {
 	n := map[string]int{}
 	for _, result := range results {
 		n[result.Result]++
@@ -167,9 +167,9 @@ func (b *importPage) take(results []license.ImportResult) {
 			b.Faults = append(b.Faults, csvFault{result.Line, column, errorText(x.Detail)})
 		}
 	}
-	b.Created, b.Exists = count(n[license.ImportCreated], "license"), count(n[license.ImportExists], "license")
-	b.Refused, b.WithFaults = count(n[license.ImportRefused], "row"), n[license.ImportRefused] > 0
-	b.None, b.AnyExist = n[license.ImportCreated] == 0, n[license.ImportExists] > 0
+	b.Created, b.Exists = count(n[api.ImportCreated], "license"), count(n[api.ImportExists], "license")
+	b.Refused, b.WithFaults = count(n[api.ImportRefused], "row"), n[api.ImportRefused] > 0
+	b.None, b.AnyExist = n[api.ImportCreated] == 0, n[api.ImportExists] > 0
 }
 
 // runImport imports the rows that a preview has checked. Submitting the form again
@@ -179,8 +179,8 @@ func runImport(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var results []license.ImportResult
-	err = v.licenses.Import(v.r.Context(), accessReader{v, lines}, func(result license.ImportResult) error {
+	var results []api.RowResult
+	err = v.licenses.Import(v.r.Context(), accessReader{v, lines}, func(result api.RowResult) error {
 		results = append(results, result)
 		return nil
 	})

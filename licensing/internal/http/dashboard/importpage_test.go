@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -42,7 +42,7 @@ func (v *visitor) upload(page, field, value string, file bool) reply {
 func (s *site) count() int {
 	s.t.Helper()
 	n := 0
-	for _, err := range s.Service().All(s.t.Context(), license.ListParams{}) {
+	for _, err := range s.Service().All(s.t.Context(), api.ListLicensesParams{}) {
 		is.New(s.t).NoErr(err)
 		n++
 	}
@@ -114,7 +114,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 	is.Equal(s.count(), 0)
 	require.Contains(t, v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false).body, "1 license created.")
 	is.Equal(s.count(), 1)
-	l := s.license(license.CreateParams{Name: "Ida"})
+	l := s.license(api.CreateLicenseParams{Name: "Ida"})
 	a = v.upload("licenses/import", "file", "name,product_id,customer_id,key\nIda,atlas,cus_1,"+l.Key+"\nBob,,cus_1,\n", true)
 	is.True(a.hidden("bad") != "") // although nothing is left to import
 
@@ -132,7 +132,7 @@ func TestImportOfAnExport(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&rows, `{"key":"ABCDE-%08d-0123456789","name":"Atlas for the pilots of harbour %d","product_id":"atlas","customer_id":"cus_%d","expires_at":"2030-01-31T00:00:00Z","entitlements":{"projects":%d},"metadata":{"email":"pilot-%d@harbour.example"}}`+"\n", i, i, i/3, i, i)
 	}
-	is.NoErr(from.Service().Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
+	is.NoErr(from.Service().Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
 	export := from.admin().get("licenses.csv").body
 	require.Greater(t, len(export), 2<<20)
 	v := to.admin()

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // The number of API credentials and of webhooks that are read for the page of a
@@ -60,14 +60,14 @@ func (v *visit) integrations(product string) (list []integration, more bool, err
 			add(i, c.Products)
 		}
 	}
-	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Limit: integrationsRead})
+	hooks, err := v.webhooks.List(ctx, api.ListWebhooksParams{Limit: integrationsRead})
 	if err != nil {
 		return nil, false, err
 	}
 	more = more || hooks.HasMore
 	for _, w := range hooks.Data {
 		i := integration{Name: webhookRow{w}.Host(), Path: webhookPath(w.ID), Kind: "Webhook"}
-		if w.Status != webhook.StatusActive {
+		if w.Status != api.WebhookActive {
 			i.State = string(w.Status)
 		}
 		add(i, w.Products)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // licensePage is the body of the first page of a license.
@@ -84,7 +84,7 @@ func showLicense(v *visit, head licenseHead) (err error) {
 // licenseEvents returns a page of the history of a license after a cursor, and
 // the cursor of the next page, or "" if there is none.
 func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry, next string, err error) {
-	events, err := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
+	events, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
 	if err != nil {
 		return nil, "", err
 	}
@@ -117,7 +117,7 @@ func showLicenseAPI(v *visit, head licenseHead) error {
 	}{head, v.licenseCommands(head.License)}})
 }
 
-func (v *visit) licenseCommands(l license.License) []command {
+func (v *visit) licenseCommands(l api.License) []command {
 	id := url.PathEscape(l.ID)
 	return []command{
 		v.command("Get this license", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),

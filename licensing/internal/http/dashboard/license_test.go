@@ -18,7 +18,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // fields returns the values of the form on a page, as a browser would submit them.
@@ -94,7 +93,7 @@ func TestCreateLicense(t *testing.T) {
 	again := v.post("licenses/new", flat(form)...)
 	is.Equal(again.to(), "../licenses/"+l.ID) // the same form creates no second license
 	is.Equal(v.follow(again).notice(), "This form was already submitted. Nothing was created this time.")
-	page, err := s.Service().List(t.Context(), license.ListParams{})
+	page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 
@@ -107,7 +106,7 @@ func TestCreateLicense(t *testing.T) {
 func TestCreateLicenseErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	for _, tt := range []struct{ field, value, error string }{
 		{"name", "", ""},
 		{"name", strings.Repeat("x", 256), ""},
@@ -168,7 +167,7 @@ func TestExpiryShortcuts(t *testing.T) {
 				return
 			}
 			is.Equal(a.StatusCode, http.StatusSeeOther)
-			page, err := s.Service().List(t.Context(), license.ListParams{})
+			page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 			is.NoErr(err)
 			end := ""
 			if at := page.Data[0].ExpiresAt; at != nil {
@@ -184,7 +183,7 @@ func TestDuplicateLicense(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 45)
-	l := s.license(license.CreateParams{
+	l := s.license(api.CreateLicenseParams{
 		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end,
 		Terms:    api.Terms{GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90), Entitlements: map[string]any{"export": true}},
 		Metadata: map[string]string{"order": "7"},
@@ -196,7 +195,7 @@ func TestDuplicateLicense(t *testing.T) {
 	require.NotContains(t, form.body, l.Key)
 	a := v.post("licenses/new", flat(fields(form))...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
-	page, err := s.Service().List(t.Context(), license.ListParams{})
+	page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 2)
 	twin := page.Data[0]
@@ -215,7 +214,7 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	v := s.admin()
 	expires := time.Date(2027, 4, 1, 1, 2, 3, 456e6, time.UTC)
 	seats := int64(3)
-	l := s.license(license.CreateParams{
+	l := s.license(api.CreateLicenseParams{
 		Name: "Atlas", ExpiresAt: &expires,
 		Terms:    api.Terms{MaxActivations: &seats, GraceSeconds: 90, Entitlements: map[string]any{"a": true, "b": 1.5, "c": "true"}},
 		Metadata: map[string]string{"x": "1", "y": "", "z": "\"quoted\""},
@@ -256,9 +255,9 @@ func TestMoves(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	page := "licenses/" + l.ID
-	status := func() license.Status {
+	status := func() api.LicenseStatus {
 		l, err := s.Service().Get(t.Context(), l.ID)
 		is.NoErr(err)
 		return l.Status
@@ -270,23 +269,23 @@ func TestMoves(t *testing.T) {
 	is.Equal(v.get(page+"/explode").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/suspend", "reason", strings.Repeat("x", 256)).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post(page+"/suspend", "reason", "The invoice is open").to(), "../../"+page)
-	is.Equal(status(), license.StatusSuspended)
+	is.Equal(status(), api.LicenseSuspended)
 	require.Contains(t, v.get(page).body, "The invoice is open")
 	require.Matches(t, v.get(page).body, regexp.MustCompile(`class="button primary" data-dialog href="[^"]*/reinstate"`)) // the next step
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
-	is.Equal(status(), license.StatusActive)
+	is.Equal(status(), api.LicenseActive)
 	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)
 	require.NotContains(t, v.get(page).body, l.Key)
 	require.NotContains(t, v.get(page+"/activity").body, l.Key) // not even in the history
 
 	is.Equal(v.post(page+"/revoke", "key", lastGroup(l.Key)).StatusCode, http.StatusUnprocessableEntity) // the old key
-	is.Equal(status(), license.StatusActive)
+	is.Equal(status(), api.LicenseActive)
 	l, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	ask := v.get(page + "/revoke")
 	require.Contains(t, ask.body, "Type "+lastGroup(l.Key)+" to confirm.")
 	is.Equal(v.post(page+"/revoke", "key", " "+strings.ToLower(lastGroup(l.Key))).StatusCode, http.StatusSeeOther)
-	is.Equal(status(), license.StatusRevoked)
+	is.Equal(status(), api.LicenseRevoked)
 	is.Equal(v.post(page+"/revoke", "key", "wrong").StatusCode, http.StatusConflict) // the status is the problem
 
 	wrong := v.post(page+"/delete", "key", "")
@@ -309,7 +308,7 @@ func TestConfirmationOfForeignKeys(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			is := is.New(t)
-			page := "licenses/" + s.license(license.CreateParams{Name: "Atlas", Key: key}).ID + "/delete"
+			page := "licenses/" + s.license(api.CreateLicenseParams{Name: "Atlas", Key: key}).ID + "/delete"
 			require.Contains(t, v.get(page).body, "Type "+end+" to confirm.")
 			is.Equal(v.post(page, "key", end).StatusCode, http.StatusSeeOther)
 		})
@@ -322,7 +321,7 @@ func TestListLicenses(t *testing.T) {
 	v := s.admin()
 	soon, late := s.now.AddDate(0, 0, 10), s.now.AddDate(1, 0, 0)
 	for i := range 120 {
-		p := license.CreateParams{Name: fmt.Sprintf("Number %03d", i), ProductID: "atlas", CustomerID: "bakery", ExpiresAt: &late}
+		p := api.CreateLicenseParams{Name: fmt.Sprintf("Number %03d", i), ProductID: "atlas", CustomerID: "bakery", ExpiresAt: &late}
 		if i%2 == 1 {
 			p.ProductID, p.ExpiresAt = "compass", &soon
 		}
@@ -355,7 +354,7 @@ func TestListLicenses(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(names("licenses?q=007+number"), []string{"Number 007"})
 	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
-	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
+	page, err := s.Service().List(t.Context(), api.ListLicensesParams{Search: "number 042"})
 	is.NoErr(err)
 	one := page.Data[0]
 	is.Equal(names("licenses?q="+one.ID), []string{"Number 042"})
@@ -370,12 +369,12 @@ func TestExportLicenses(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for i := range 450 {
-		s.license(license.CreateParams{Name: fmt.Sprintf("Number %03d, \"quoted\"", i), ProductID: []string{"atlas", "compass"}[i%2]})
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Number %03d, \"quoted\"", i), ProductID: []string{"atlas", "compass"}[i%2]})
 	}
 	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "＝1", "one;=1+1; +2;-b;\"@c"}
 	texts := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'＝1", "one;'=1+1; '+2;'-b;\"'@c"}
 	for _, name := range formulas {
-		s.license(license.CreateParams{Name: name, ProductID: "formula", Metadata: map[string]string{"a": "b"}})
+		s.license(api.CreateLicenseParams{Name: name, ProductID: "formula", Metadata: map[string]string{"a": "b"}})
 		s.advance(time.Millisecond)
 	}
 	read := func(query string) [][]string {
@@ -400,7 +399,7 @@ func TestExportLicenses(t *testing.T) {
 
 	audit := v.get("audit?type=license_export.created")
 	require.Contains(t, audit.body, "License export created", "456 licenses with keys, as CSV", "product_id: compass")
-	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
 	require.HasPrefix(t, events.Data[0].Actor, "operator:opr_")
@@ -409,7 +408,7 @@ func TestExportLicenses(t *testing.T) {
 	s.operator("vic@example.com", operator.RoleViewer) // an export without keys
 	a := s.signedIn("vic@example.com").get("licenses.csv")
 	require.Contains(t, a.body, "id,name,product_id,customer_id,status,", "Number 001")
-	events, err = s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	events, err = s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
 }
@@ -418,10 +417,10 @@ func TestHistoryPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Name 0"})
+	l := s.license(api.CreateLicenseParams{Name: "Name 0"})
 	for i := range 24 {
 		name := fmt.Sprintf("Name %d", i+1)
-		_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+		_, err := s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: &name})
 		is.NoErr(err)
 	}
 	var steps []string
@@ -473,8 +472,8 @@ func TestForbiddenMovesAreNamed(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
-	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	for name, words := range map[string]string{
 		"void-files": "void the files of this license", "rekey": "replace the key of this license", "suspend": "suspend this license",
@@ -497,7 +496,7 @@ func TestNewProductIsConfirmed(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "First", ProductID: "atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "First", ProductID: "atlas"})
 	typo := []string{"name", "Second", "product_id", "altas", "customer_id", "ada"}
 	a := v.post("licenses/new", typo...)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -37,7 +38,7 @@ const offeredPlans = 200
 // addPlans adds the choice of a plan to the form for a new license, if there are
 // plans. What is left blank is then what the plan has.
 func (v *visit) addPlans(f *form) error {
-	plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{Limit: offeredPlans})
+	plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{Limit: offeredPlans})
 	if err != nil || len(plans.Data) == 0 {
 		return err
 	}
@@ -71,10 +72,10 @@ func (v *visit) confirmProduct(f *form, before string) error {
 	if x.Value == before || x.Value == "" {
 		return nil
 	}
-	for _, p := range []license.ListParams{{ProductID: x.Value, Limit: 1}, {Limit: 1}} {
+	for _, p := range []api.ListLicensesParams{{ProductID: x.Value, Limit: 1}, {Limit: 1}} {
 		known, err := v.licenses.List(v.r.Context(), p)
 		switch {
-		case errors.Is(err, license.ErrInvalid): // the license service reports it
+		case errors.Is(err, api.ErrInvalid): // the license service reports it
 			return nil
 		case err != nil:
 			return err
@@ -94,7 +95,7 @@ func (v *visit) confirmProduct(f *form, before string) error {
 
 func newLicenseForm(v *visit) (*formPage, error) {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	l := license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
+	l := api.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
 	if id := q.Get("from"); id != "" { // a duplicate gets a new key
 		var err error
 		if l, err = v.licenses.Get(ctx, id); err != nil {
@@ -125,8 +126,8 @@ func newLicenseForm(v *visit) (*formPage, error) {
 			l, err := create(in)
 			return []byte(l.ID), err
 		})
-		if errors.Is(err, license.ErrKeyTaken) {
-			err = license.Invalid("key", "taken", "is the key of another license")
+		if errors.Is(err, api.ErrKeyTaken) {
+			err = api.Invalid("key", "taken", "is the key of another license")
 		}
 		if repeated {
 			p.done = noticeRepeated
@@ -136,7 +137,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func editLicenseForm(v *visit, l license.License) (*formPage, error) {
+func editLicenseForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Edit", "Edit license")
 	p.Form, p.Action, p.done = licenseForm(l), "Save changes", noticeSaved
 	p.Version = l.Version().String()

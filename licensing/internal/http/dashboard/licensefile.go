@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -23,8 +24,8 @@ const (
 )
 
 // fileFields returns the fields of the form that issues a license file.
-func (v *visit) fileFields(l license.License) (*form, error) {
-	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
+func (v *visit) fileFields(l api.License) (*form, error) {
+	active, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +66,8 @@ func (v *visit) fileFields(l license.License) (*form, error) {
 
 // readFile returns the parameters of a submitted form. It adds an error for each
 // field that is wrong or contradicts the choice.
-func (f *form) readFile(l license.License) license.IssueFileParams {
-	p := license.IssueFileParams{LicenseID: l.ID}
+func (f *form) readFile(l api.License) api.IssueFileParams {
+	p := api.IssueFileParams{LicenseID: l.ID}
 	if f.Field("lifetime") != nil {
 		var err error
 		p.Lifetime, err = parseTerm(f.amount("lifetime"))
@@ -100,7 +101,7 @@ func (f *form) readFile(l license.License) license.IssueFileParams {
 
 // issueFileForm issues a license file and responds with it. A repeated form takes
 // no second seat, so the form needs no mark.
-func issueFileForm(v *visit, l license.License) (*formPage, error) {
+func issueFileForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Issue a license file", "Issue license file",
 		"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation.")
 	var err error
@@ -132,7 +133,7 @@ func issueFileForm(v *visit, l license.License) (*formPage, error) {
 
 // issue issues a license file: for an operator who may not change licenses, as
 // their customer could get it.
-func (v *visit) issue(l license.License, p license.IssueFileParams) (license.File, error) {
+func (v *visit) issue(l api.License, p api.IssueFileParams) (license.File, error) {
 	ctx := v.r.Context()
 	switch holder := v.licenses.Customer(l.CustomerID); {
 	case v.admin():
@@ -147,19 +148,19 @@ func (v *visit) issue(l license.License, p license.IssueFileParams) (license.Fil
 // takeFileErrors adds the reasons why no file was issued to the form. It returns
 // false for any other error.
 func (f *form) takeFileErrors(err error) bool {
-	if denied, ok := errors.AsType[*license.DeniedError](err); ok {
-		if errors.Is(err, license.ErrActivationLimit) {
+	if denied, ok := errors.AsType[*api.DeniedError](err); ok {
+		if errors.Is(err, api.ErrActivationLimit) {
 			f.addError("for", denied.Error())
 		} else {
 			f.Problem = sentence(denied.Error())
 		}
 		return true
 	}
-	if refused, ok := errors.AsType[*license.NoFileError](err); ok {
+	if refused, ok := errors.AsType[*api.NoFileError](err); ok {
 		f.Problem = sentence(refused.Error())
 		return true
 	}
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field == "entitlements" {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field == "entitlements" {
 		f.Problem = sentence(invalid.Fields[0].Detail)
 		return true
 	}
@@ -169,7 +170,7 @@ func (f *form) takeFileErrors(err error) bool {
 var notInFileName = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
 // fileName returns the name of a license file, such as "atlas-lic_….license".
-func fileName(l license.License) string {
+func fileName(l api.License) string {
 	product := strings.Trim(notInFileName.ReplaceAllString(l.ProductID, "-"), "-.")
 	if product == "" {
 		product = "license"

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -32,7 +31,7 @@ func TestIssueLicenseFile(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas pro", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas pro", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	seat := s.activate(l, "machine-1", "Reception")
 	page := "licenses/" + l.ID + "/file"
 	require.Contains(t, v.get("licenses/"+l.ID).body, page+`"`)
@@ -62,12 +61,12 @@ func TestIssueLicenseFile(t *testing.T) {
 	is.Equal(file.Nonce, request.Nonce)
 	is.Equal(file.FingerprintHash, licensefile.FingerprintHash(l.ID, "machine-3"))
 
-	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventFileIssued, Subject: l.ID})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventFileIssued, Subject: l.ID})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3) // none for the file that was issued again
 	require.HasPrefix(t, events.Data[0].Actor, "operator:")
 
-	unlimited := s.license(license.CreateParams{Name: "Beacon", ProductID: "…"})
+	unlimited := s.license(api.CreateLicenseParams{Name: "Beacon", ProductID: "…"})
 	require.Contains(t, v.get("licenses/"+unlimited.ID+"/file").body, "Any machine")
 	a = v.post("licenses/"+unlimited.ID+"/file", "lifetime", "30d", "for", "none")
 	is.Equal(s.verified(a).FingerprintHash, "")
@@ -77,20 +76,20 @@ func TestIssueLicenseFile(t *testing.T) {
 func TestIssueLicenseFileErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	seat := s.activate(l, "machine-1", "")
 	entitlements := map[string]any{}
 	for i := range 100 {
 		entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
 	}
-	large := s.license(license.CreateParams{Name: "Large", Terms: api.Terms{Entitlements: entitlements}})
-	suspended := s.license(license.CreateParams{Name: "Suspended"})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	large := s.license(api.CreateLicenseParams{Name: "Large", Terms: api.Terms{Entitlements: entitlements}})
+	suspended := s.license(api.CreateLicenseParams{Name: "Suspended"})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
 	is.New(t).NoErr(err)
 	foreign, err := licensefile.NewRequest(large.Key, "machine-2").Text()
 	is.New(t).NoErr(err)
 	for name, tt := range map[string]struct {
-		license license.License
+		license api.License
 		form    []string
 		field   string // the control that the error summary names; empty: none
 		says    string
@@ -118,7 +117,7 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 		})
 	}
 	is := is.New(t)
-	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventFileIssued})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventFileIssued})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 0)
 }
@@ -130,7 +129,7 @@ func TestSupportIssuesFiles(t *testing.T) {
 	s := newSite(t)
 	s.operator("sue@example.com", operator.RoleSupport)
 	v := s.signedIn("sue@example.com")
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](2), OfflineSeconds: ptr[int64](3 * 24 * 3600)}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](2), OfflineSeconds: ptr[int64](3 * 24 * 3600)}})
 	seat := s.activate(l, "machine-1", "Reception")
 	require.Contains(t, v.get("licenses/"+l.ID).body, "Issue license file")
 	page := "licenses/" + l.ID + "/file"

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // licenseForm returns the form for a license, with the values of l.
-func licenseForm(l license.License) *form {
+func licenseForm(l api.License) *form {
 	number := func(n *int64) string {
 		if n == nil {
 			return ""
@@ -52,7 +51,7 @@ const termOfPlan = "plan"
 
 // createForm returns the form for a new license. It offers shortcuts for the
 // expiry.
-func createForm(l license.License) *form {
+func createForm(l api.License) *form {
 	f := licenseForm(l)
 	term := &field{Name: "term", Label: "Valid for", Hint: "From the start.", Type: "radios"}
 	for _, t := range expiryTerms {
@@ -70,8 +69,8 @@ func createForm(l license.License) *form {
 }
 
 // createParams reads the fields of a new license.
-func (f *form) createParams(now time.Time) license.CreateParams {
-	p := license.CreateParams{
+func (f *form) createParams(now time.Time) api.CreateLicenseParams {
+	p := api.CreateLicenseParams{
 		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value, Key: f.text("key"),
 		StartsAt: f.time("starts_at"), ExpiresAt: f.time("expires_at"), UpdatesUntil: f.time("updates_until"),
 		Terms: f.terms(), Metadata: readPairs(f, "metadata", parseMetadata),
@@ -126,9 +125,9 @@ func (f *form) grace() int64 {
 
 // updateParams returns the edited fields of l. A time with milliseconds is kept
 // unless it is edited, although the form shows seconds.
-func (f *form) updateParams(l license.License) license.UpdateParams {
+func (f *form) updateParams(l api.License) api.UpdateLicenseParams {
 	before := licenseForm(l)
-	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
+	p := api.UpdateLicenseParams{ID: l.ID, IfMatch: []api.Version{l.Version()}}
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
 	text := func(name string) *string {
 		if !edited(name) {
@@ -137,7 +136,7 @@ func (f *form) updateParams(l license.License) license.UpdateParams {
 		return &f.Field(name).Value
 	}
 	p.Name, p.ProductID, p.CustomerID = text("name"), text("product_id"), text("customer_id")
-	for name, change := range map[string]*license.Change[time.Time]{"starts_at": &p.StartsAt, "expires_at": &p.ExpiresAt, "updates_until": &p.UpdatesUntil} {
+	for name, change := range map[string]*api.Change[time.Time]{"starts_at": &p.StartsAt, "expires_at": &p.ExpiresAt, "updates_until": &p.UpdatesUntil} {
 		if edited(name) {
 			*change = changeTo(f.time(name))
 		}
@@ -159,7 +158,7 @@ func (f *form) updateParams(l license.License) license.UpdateParams {
 				merged[name] = nil
 			}
 		}
-		p.Entitlements = license.To(merged)
+		p.Entitlements = api.To(merged)
 	}
 	if !f.Field("metadata").samePairs(before.Field("metadata")) {
 		merged := map[string]*string{}
@@ -171,15 +170,15 @@ func (f *form) updateParams(l license.License) license.UpdateParams {
 				merged[name] = nil
 			}
 		}
-		p.Metadata = license.To(merged)
+		p.Metadata = api.To(merged)
 	}
 	return p
 }
 
 // changeTo returns a change to the value, or to null if value is nil.
-func changeTo[T any](value *T) license.Change[T] {
+func changeTo[T any](value *T) api.Change[T] {
 	if value == nil {
-		return license.ToNull[T]()
+		return api.ToNull[T]()
 	}
-	return license.To(*value)
+	return api.To(*value)
 }

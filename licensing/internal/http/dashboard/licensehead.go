@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // licenseHead is the header of the pages of a license, with its tabs.
 type licenseHead struct {
-	License   license.License
+	License   api.License
 	Tab       string     // the current tab, as the last segment of its path; empty: Overview
 	Main      []moveLink // buttons
 	More      []moveLink // items of the menu
@@ -35,12 +35,12 @@ func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) e
 	}
 }
 
-func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) {
+func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
 	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
 	if err != nil {
 		return licenseHead{}, err
 	}
-	refusals, err := v.licenses.Refusals(v.r.Context(), license.RefusalsParams{ID: l.ID})
+	refusals, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
 	if err != nil {
 		return licenseHead{}, err
 	}
@@ -59,7 +59,7 @@ func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) 
 		}
 	}
 	if v.admin() {
-		if l.Status != license.StatusRevoked {
+		if l.Status != api.LicenseRevoked {
 			h.More = append([]moveLink{{Name: "plan", Label: "Apply plan"}, {Name: "transfer", Label: "Transfer"}}, h.More...)
 		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
@@ -83,7 +83,7 @@ const validityWidth = 1000
 
 // validityBar returns the bar of a license, or nil if it has no expiry. Without a
 // start, the bar begins with the creation of the license.
-func (v *visit) validityBar(l license.License) *validityBar {
+func (v *visit) validityBar(l api.License) *validityBar {
 	if l.ExpiresAt == nil {
 		return nil
 	}
@@ -130,6 +130,6 @@ func keyEnd(key string) string {
 }
 
 // keyField returns the field for the end of the key of a license.
-func keyField(l license.License) *field {
+func keyField(l api.License) *field {
 	return typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key.")
 }

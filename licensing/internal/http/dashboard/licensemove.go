@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -19,9 +20,9 @@ type move struct {
 	verb    string // with an object, as in "Cannot …"
 	text    string
 	danger  bool
-	from    []license.Status // the statuses for which it is offered; the license service decides
+	from    []api.LicenseStatus // the statuses for which it is offered; the license service decides
 	done    string
-	do      func(*license.Service, context.Context, license.MoveParams) (license.License, error)
+	do      func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
 }
 
 var moves = []move{
@@ -29,43 +30,43 @@ var moves = []move{
 		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "The license has been suspended.",
 		verb: "suspend this license",
 		text: "Validation fails as suspended until you reinstate the license. Activations are kept.",
-		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
+		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
 		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "The license has been reinstated.",
 		verb: "reinstate this license",
 		text: "The license becomes valid again if its dates allow it.",
-		from: []license.Status{license.StatusSuspended},
+		from: []api.LicenseStatus{api.LicenseSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
 		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "The license key has been replaced. The old key no longer works.",
 		verb: "replace the key of this license",
 		text: "For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key.",
-		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
-		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
-			return s.Rekey(ctx, license.RekeyParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
+		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
+		do: func(s *license.Service, ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+			return s.Rekey(ctx, api.RekeyLicenseParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
 	{
 		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "The license files have been voided.",
 		verb: "void the files of this license",
 		text: "Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire.",
-		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
 		do:   (*license.Service).VoidFiles,
 	},
 	{
 		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "The license has been revoked.",
 		verb: "revoke this license",
 		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
-		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
 		do:   (*license.Service).Revoke,
 	},
 }
 
 // refused returns why the move is not possible for a license with status s.
-func (m move) refused(s license.Status) string {
+func (m move) refused(s api.LicenseStatus) string {
 	return "Cannot " + m.verb + ": it is " + string(s) + "."
 }
 
@@ -76,7 +77,7 @@ type moveLink struct {
 }
 
 // movesFrom returns the moves that are offered for a license with status s.
-func movesFrom(s license.Status) (list []moveLink) {
+func movesFrom(s api.LicenseStatus) (list []moveLink) {
 	for _, m := range moves {
 		if slices.Contains(m.from, s) {
 			list = append(list, moveLink{m.name, m.label, m.danger})
@@ -99,7 +100,7 @@ func (m move) form() *form {
 	return newForm(reasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
-func moveForm(v *visit, l license.License) (*formPage, error) {
+func moveForm(v *visit, l api.License) (*formPage, error) {
 	m, err := v.moveOf(moves)
 	if err != nil {
 		return nil, err
@@ -113,8 +114,8 @@ func moveForm(v *visit, l license.License) (*formPage, error) {
 		p.Form.add(keyField(l))
 	}
 	p.do = func(tx *visit) (string, error) {
-		_, err := m.do(tx.licenses, tx.r.Context(), license.MoveParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
-		if forbidden, ok := errors.AsType[*license.MoveError](err); ok {
+		_, err := m.do(tx.licenses, tx.r.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
+		if forbidden, ok := errors.AsType[*api.MoveError](err); ok {
 			err = moveForbidden(m.refused(forbidden.From))
 		}
 		return "", err
@@ -128,7 +129,7 @@ func moveForbidden(detail string) error {
 }
 
 // onLicense returns a form about the license of the path.
-func onLicense(build func(*visit, license.License) (*formPage, error)) func(*visit) (*formPage, error) {
+func onLicense(build func(*visit, api.License) (*formPage, error)) func(*visit) (*formPage, error) {
 	return func(v *visit) (*formPage, error) {
 		l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
 		if err != nil {
@@ -139,19 +140,19 @@ func onLicense(build func(*visit, license.License) (*formPage, error)) func(*vis
 }
 
 // licenseFormPage returns a page with a form about a license.
-func (v *visit) licenseFormPage(l license.License, label, heading string, text ...string) *formPage {
+func (v *visit) licenseFormPage(l api.License, label, heading string, text ...string) *formPage {
 	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: v.licenseRef(l.ID), Subject: l.Name}
 }
 
-func deleteLicenseForm(v *visit, l license.License) (*formPage, error) {
+func deleteLicenseForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Delete", "Delete license",
 		"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. "+
 			"The events of the license are kept.",
 		"This cannot be undone. To end the license but keep its record, revoke it instead.")
 	p.Form, p.Action, p.Danger, p.done = newForm(keyField(l)), "Delete license", true, "The license has been deleted."
 	p.do = func(tx *visit) (string, error) {
-		err := tx.licenses.Delete(tx.r.Context(), license.DeleteParams{ID: l.ID})
-		if errors.Is(err, license.ErrNotFound) {
+		err := tx.licenses.Delete(tx.r.Context(), api.DeleteLicenseParams{ID: l.ID})
+		if errors.Is(err, api.ErrNotFound) {
 			err = nil
 		}
 		return v.listRef(), err

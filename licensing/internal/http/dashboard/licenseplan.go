@@ -1,11 +1,11 @@
 package dashboard
 
 import (
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // applyPlanForm gives a license the terms of a plan.
-func applyPlanForm(v *visit, l license.License) (*formPage, error) {
+func applyPlanForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Apply plan", "Apply plan",
 		"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. "+
 			"A license that was bought gets as many activations as its quantity buys.",
@@ -14,14 +14,14 @@ func applyPlanForm(v *visit, l license.License) (*formPage, error) {
 	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "The license has the terms of the plan."
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) error {
-		plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
+		plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
 		for _, t := range plans.Data {
 			plan.Known = append(plan.Known, t.ID)
 		}
 		return err
 	}
 	p.do = func(tx *visit) (string, error) {
-		after, err := tx.licenses.ApplyPlan(tx.r.Context(), license.ApplyPlanParams{
+		after, err := tx.licenses.ApplyPlan(tx.r.Context(), api.ApplyPlanParams{
 			ID: l.ID, PlanID: p.Form.Field("plan_id").Value, Reason: p.Form.Field("reason").Value,
 		})
 		if err == nil && after.Revision == l.Revision {

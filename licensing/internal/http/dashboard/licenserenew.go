@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -18,17 +19,17 @@ const (
 
 // renewStarts are the times from which a renewal can start.
 var renewStarts = []struct {
-	value license.RenewFrom
+	value api.RenewFrom
 	label string
 	hint  string
 }{
-	{license.FromLater, "Current end, or today if it has passed", "The customer keeps all remaining time."},
-	{license.FromExpiry, "Current end, even if it has passed", ""},
-	{license.FromNow, "Now", ""},
+	{api.FromLater, "Current end, or today if it has passed", "The customer keeps all remaining time."},
+	{api.FromExpiry, "Current end, even if it has passed", ""},
+	{api.FromNow, "Now", ""},
 }
 
 // renewFields returns the form of a renewal.
-func renewFields(chosen string, from license.RenewFrom) *form {
+func renewFields(chosen string, from api.RenewFrom) *form {
 	length := &field{Name: "term", Label: "Renew for", Type: "radios"}
 	for _, t := range terms {
 		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen})
@@ -51,25 +52,25 @@ func renewFields(chosen string, from license.RenewFrom) *form {
 
 // renewable reports whether renewal is offered for a license. The license
 // service decides.
-func renewable(l license.License) bool {
-	return (l.ExpiresAt != nil || l.UpdatesUntil != nil) && l.Status != license.StatusRevoked
+func renewable(l api.License) bool {
+	return (l.ExpiresAt != nil || l.UpdatesUntil != nil) && l.Status != api.LicenseRevoked
 }
 
 // extendField is the choice of what a renewal moves, for a license that has both ends.
 func extendField() *field {
 	return &field{Name: "extend", Label: "Renew", Type: "radios", Options: []option{
-		{Value: string(license.ExtendLicense), Label: "The license", Chosen: true},
-		{Value: string(license.ExtendUpdates), Label: "Its updates"},
+		{Value: string(api.ExtendLicense), Label: "The license", Chosen: true},
+		{Value: string(api.ExtendUpdates), Label: "Its updates"},
 	}}
 }
 
 // renewForm renews a license or its updates. A GET with the values of the form shows the new
 // expiry that they give, which the script of the page uses while the form is
 // filled in.
-func renewForm(v *visit, l license.License) (*formPage, error) {
+func renewForm(v *visit, l api.License) (*formPage, error) {
 	ctx := v.r.Context()
 	if !renewable(l) {
-		if l.Status != license.StatusRevoked {
+		if l.Status != api.LicenseRevoked {
 			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")
 		}
 		return nil, moveForbidden("A revoked license cannot be renewed.")
@@ -81,16 +82,16 @@ func renewForm(v *visit, l license.License) (*formPage, error) {
 	if end := v.momentOf(l.UpdatesUntil); end != nil {
 		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
 	}
-	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "The license has been renewed."
+	p.Form, p.Action, p.done = renewFields("P1Y", api.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
 		p.Form.insert(0, extendField())
 	}
-	read := func() license.RenewParams {
+	read := func() api.RenewLicenseParams {
 		params := p.Form.readRenewal()
 		params.ID = l.ID
-		if x := p.Form.Field("extend"); x != nil && x.chosen() == string(license.ExtendUpdates) || l.ExpiresAt == nil {
+		if x := p.Form.Field("extend"); x != nil && x.chosen() == string(api.ExtendUpdates) || l.ExpiresAt == nil {
 			if params.UpdatesUntil, params.ExpiresAt = params.ExpiresAt, nil; params.UpdatesUntil == nil {
-				params.Extend = license.ExtendUpdates
+				params.Extend = api.ExtendUpdates
 			}
 		}
 		return params
@@ -104,7 +105,7 @@ func renewForm(v *visit, l license.License) (*formPage, error) {
 		p.Live = "The new end is not known yet."
 		if _, end, err := inner.Of(v.licenses).PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
 			then, what := v.moment(end), "New expiry: "
-			if params.UpdatesUntil != nil || params.Extend == license.ExtendUpdates {
+			if params.UpdatesUntil != nil || params.Extend == api.ExtendUpdates {
 				what = "New end of updates: "
 			}
 			p.Live = what + then.Full + ", " + then.Relative + "."
@@ -113,7 +114,7 @@ func renewForm(v *visit, l license.License) (*formPage, error) {
 	}
 	p.do = func(tx *visit) (string, error) {
 		params := read()
-		params.IfMatch = []license.Version{l.Version()}
+		params.IfMatch = []api.Version{l.Version()}
 		p.names = map[string]string{"expires_at": "term", "updates_until": "term"}
 		if params.ExpiresAt != nil || params.UpdatesUntil != nil {
 			p.names = map[string]string{"updates_until": "expires_at"}
@@ -129,9 +130,9 @@ func renewForm(v *visit, l license.License) (*formPage, error) {
 
 // readRenewal parses the values of the form. It adds errors for values that are
 // invalid or contradict the selected term.
-func (f *form) readRenewal() (p license.RenewParams) {
+func (f *form) readRenewal() (p api.RenewLicenseParams) {
 	chosen := func(name string) string { return f.Field(name).chosen() }
-	p.Reason, p.From = f.Field("reason").Value, license.RenewFrom(chosen("from"))
+	p.Reason, p.From = f.Field("reason").Value, api.RenewFrom(chosen("from"))
 	term := chosen("term")
 	if term != "" && term != customLength && f.text("duration") != "" {
 		f.addError("term", "a length is entered below: select “Custom length” or clear that field")

@@ -9,8 +9,8 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 func TestRenew(t *testing.T) {
@@ -44,7 +44,7 @@ func TestRenew(t *testing.T) {
 			s := newSite(t)
 			v := s.admin()
 			end := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
-			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+			l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end})
 			require.Contains(t, v.get("licenses/"+l.ID).body, "/renew")
 			query := url.Values{}
 			for i := 0; i < len(tt.form); i += 2 {
@@ -82,7 +82,7 @@ func TestRenewRejectsAnOutdatedForm(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end})
 	page := "licenses/" + l.ID + "/renew"
 	seen := fields(v.get(page))
 	require.Contains(t, v.get(page).body, "New expiry: 11 Mar 2027") // a year, which is selected
@@ -100,13 +100,13 @@ func TestRenewRequiresExpiry(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	endless := s.license(license.CreateParams{Name: "Endless"})
+	endless := s.license(api.CreateLicenseParams{Name: "Endless"})
 	require.NotContains(t, v.get("licenses/"+endless.ID).body, "/renew")
 	is.Equal(v.get("licenses/"+endless.ID+"/renew").StatusCode, http.StatusConflict)
 	is.Equal(v.post("licenses/"+endless.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
 	end := s.now.AddDate(1, 0, 0)
-	revoked := s.license(license.CreateParams{Name: "Revoked", ExpiresAt: &end})
-	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	revoked := s.license(api.CreateLicenseParams{Name: "Revoked", ExpiresAt: &end})
+	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
 	is.NoErr(err)
 	is.Equal(v.get("licenses/"+revoked.ID+"/renew").StatusCode, http.StatusConflict)
 	is.Equal(v.post("licenses/"+revoked.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)

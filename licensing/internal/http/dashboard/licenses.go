@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // filter has the filters of the license list. All of them are in the query, so
@@ -72,8 +72,8 @@ func (f filter) query() url.Values {
 }
 
 // params returns the list parameters for the filter.
-func (f filter) params(now time.Time) license.ListParams {
-	p := license.ListParams{Search: f.Search, KeyPart: f.Key, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
+func (f filter) params(now time.Time) api.ListLicensesParams {
+	p := api.ListLicensesParams{Search: f.Search, KeyPart: f.Key, Status: api.LicenseStatus(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	p.ExpiresAfter, p.ExpiresBefore, _ = expiryWindow(f.Expires, now)
 	order := f.order()
 	p.NewestFirst = order == sortNewest || order == sortLatest || order == startsLatest
@@ -107,7 +107,7 @@ type licenseList struct {
 }
 
 type licenseRow struct {
-	License license.License
+	License api.License
 	Seats   seatMeter
 	Match   string // where a search has found the license, if not in its name
 }
@@ -132,7 +132,7 @@ func showLicenses(v *visit) error {
 	}
 	status := http.StatusOK
 	result, err := v.licenses.List(v.r.Context(), p)
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
 			list.Problem = sentence(x.Field + " " + x.Detail)
@@ -188,7 +188,7 @@ func showLicenses(v *visit) error {
 
 // licenseRows returns the rows of a list. It reads the seat counts of all rows
 // together.
-func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err error) {
+func (v *visit) licenseRows(list []api.License) (rows []licenseRow, err error) {
 	ids := make([]string, len(list))
 	for i, l := range list {
 		ids[i] = l.ID
@@ -209,7 +209,7 @@ var fieldLabels = map[string]string{"customer_id": "customer", "product_id": "pr
 
 // foundRows returns the rows of a page that a search has found, those found by their
 // name first. Without a search text, the page keeps its order.
-func (v *visit) foundRows(list []license.License, search string) ([]licenseRow, error) {
+func (v *visit) foundRows(list []api.License, search string) ([]licenseRow, error) {
 	inner.Of(v.licenses).NameFirst(list, search)
 	rows, err := v.licenseRows(list)
 	for i, l := range list {
@@ -224,7 +224,7 @@ func (v *visit) foundRows(list []license.License, search string) ([]licenseRow, 
 }
 
 // windowOf returns the expiry window of a list for the query of its later pages.
-func windowOf(p license.ListParams) string {
+func windowOf(p api.ListLicensesParams) string {
 	return strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36) + "-" + strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36)
 }
 

@@ -3,12 +3,12 @@ package dashboard
 import (
 	"errors"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // transferForm gives a license to another customer.
-func transferForm(v *visit, l license.License) (*formPage, error) {
-	if l.Status == license.StatusRevoked {
+func transferForm(v *visit, l api.License) (*formPage, error) {
+	if l.Status == api.LicenseRevoked {
 		return nil, moveForbidden("A revoked license cannot be transferred.")
 	}
 	p := v.licenseFormPage(l, "Transfer", "Transfer license",
@@ -28,12 +28,12 @@ func transferForm(v *visit, l license.License) (*formPage, error) {
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	// Not in one Update, because a license may have many activations.
 	p.do = func(tx *visit) (string, error) {
-		seen, _ := license.ParseVersion(tx.sent("version"))
-		_, err := tx.licenses.Transfer(tx.r.Context(), license.TransferParams{
+		seen, _ := api.ParseVersion(tx.sent("version"))
+		_, err := tx.licenses.Transfer(tx.r.Context(), api.TransferLicenseParams{
 			ID: l.ID, CustomerID: p.Form.Field("customer_id").Value, Name: p.Form.Field("name").Value,
-			KeepKey: p.Form.Field("keep_key").chosen() != "", Reason: p.Form.Field("reason").Value, IfMatch: []license.Version{seen},
+			KeepKey: p.Form.Field("keep_key").chosen() != "", Reason: p.Form.Field("reason").Value, IfMatch: []api.Version{seen},
 		})
-		if _, forbidden := errors.AsType[*license.MoveError](err); forbidden {
+		if _, forbidden := errors.AsType[*api.MoveError](err); forbidden {
 			err = moveForbidden("A revoked license cannot be transferred.")
 		}
 		return "", err

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A license goes to another customer, with a new key or the same one, and a form that
@@ -18,8 +17,8 @@ func TestTransferForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Ada of Former", CustomerID: "ada", Metadata: map[string]string{"email": "ada@example.com"}, Terms: api.Terms{MaxActivations: ptr[int64](1)}})
-	_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "former"})
+	l := s.license(api.CreateLicenseParams{Name: "Ada of Former", CustomerID: "ada", Metadata: map[string]string{"email": "ada@example.com"}, Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	_, err := s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "former"})
 	is.NoErr(err)
 	page := "licenses/" + l.ID
 	form := page + "/transfer"
@@ -35,7 +34,7 @@ func TestTransferForm(t *testing.T) {
 	moved, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal([]any{moved.CustomerID, moved.Name, len(moved.Metadata), moved.Key != l.Key}, []any{"grace", "Grace Hopper", 0, true})
-	seats, err := s.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID, Ended: true})
+	seats, err := s.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID, Ended: true})
 	is.NoErr(err)
 	is.Equal(len(seats.Data), 0)
 	require.Contains(t, v.get(page+"/activity").body, "Sold")
@@ -48,7 +47,7 @@ func TestTransferForm(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]string{kept.CustomerID, kept.Name, kept.Key}, []string{"eve", "eve", moved.Key})
 
-	_, err = s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	require.NotContains(t, v.get(page).body, form)
 	is.Equal(v.get(form).StatusCode, http.StatusConflict)

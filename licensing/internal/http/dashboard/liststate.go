@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // Pages about a license have a parameter "list" with the search, the filters and
@@ -83,5 +83,5 @@ func (f filter) describe() string {
 // without an expiry, which the filter would not.
 func (f filter) omitsPerpetual() bool {
 	order := f.order()
-	return (order == sortSoonest || order == sortLatest) && f.Expires == "" && f.Status != string(license.StatusExpired)
+	return (order == sortSoonest || order == sortLatest) && f.Expires == "" && f.Status != string(api.LicenseExpired)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // link opens the target of the first link with the given text.
@@ -54,7 +53,7 @@ func TestLinksKeepListState(t *testing.T) {
 	v := s.admin()
 	end := s.now.AddDate(1, 0, 0)
 	seats := int64(5)
-	l := s.license(license.CreateParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, Terms: api.Terms{MaxActivations: &seats}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, Terms: api.Terms{MaxActivations: &seats}})
 	s.activate(l, "machine-1", "")
 	const query = "customer=a%26b%3Dc&q=atlas&status=active"
 	list := v.get("licenses?" + query)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -32,13 +33,13 @@ func (f filter) tabs(counts *license.Counts) (tabs []listTab) {
 		}
 		tabs = append(tabs, tab)
 	}
-	byStatus := func(s license.Status) {
+	byStatus := func(s api.LicenseStatus) {
 		add(sentenceCase(string(s)), string(s), "", func(c *license.Counts) int64 { return c.ByStatus[s] })
 	}
 	add("All", "", "", func(c *license.Counts) int64 { return c.Total })
-	byStatus(license.StatusActive)
-	add("Expiring", string(license.StatusActive), expiringFilter, func(c *license.Counts) int64 { return c.Expiring })
-	for _, s := range []license.Status{license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked} {
+	byStatus(api.LicenseActive)
+	add("Expiring", string(api.LicenseActive), expiringFilter, func(c *license.Counts) int64 { return c.Expiring })
+	for _, s := range []api.LicenseStatus{api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked} {
 		byStatus(s)
 	}
 	return tabs
@@ -65,11 +66,11 @@ func (f filter) sorts() []string {
 	switch {
 	case f.Search != "" || f.Key != "" || f.Customer != "":
 		return []string{sortNewest, sortOldest}
-	case f.Status == string(license.StatusExpired) || f.Expires == "past30d":
+	case f.Status == string(api.LicenseExpired) || f.Expires == "past30d":
 		return []string{sortLatest, sortSoonest}
 	case f.Expires != "":
 		return []string{sortSoonest, sortLatest}
-	case f.Status == string(license.StatusScheduled):
+	case f.Status == string(api.LicenseScheduled):
 		return []string{startsFirst, startsLatest}
 	}
 	return []string{sortNewest, sortOldest, sortSoonest, sortLatest}
@@ -94,7 +95,7 @@ type seatMeter struct {
 }
 
 // newSeatMeter returns the meter of a license with n active activations.
-func newSeatMeter(l license.License, n int) seatMeter {
+func newSeatMeter(l api.License, n int) seatMeter {
 	m := seatMeter{Text: thousands(int64(n))}
 	if l.MaxActivations == nil {
 		return m
@@ -120,7 +121,7 @@ func (m seatMeter) used() string {
 // listedSeats returns the meter of a license from the number that SeatCounts of the
 // license service returns. That is an upper bound if the license has leases, and a
 // lower bound if atLeast is true.
-func listedSeats(l license.License, n int, atLeast bool) seatMeter {
+func listedSeats(l api.License, n int, atLeast bool) seatMeter {
 	m := newSeatMeter(l, n)
 	switch {
 	case atLeast:

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -34,10 +33,10 @@ func TestListTabs(t *testing.T) {
 	v := s.admin()
 	soon, late, past := s.now.AddDate(0, 0, 10), s.now.AddDate(1, 0, 0), s.now.Add(time.Hour)
 	for name, end := range map[string]*time.Time{"endless": nil, "soon": &soon, "late": &late, "past": &past} {
-		s.license(license.CreateParams{Name: name, ExpiresAt: end})
+		s.license(api.CreateLicenseParams{Name: name, ExpiresAt: end})
 	}
-	held := s.license(license.CreateParams{Name: "held", CustomerID: "other"})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: held.ID})
+	held := s.license(api.CreateLicenseParams{Name: "held", CustomerID: "other"})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID})
 	is.NoErr(err)
 	s.advance(2 * time.Hour)
 	list := v.get("licenses")
@@ -62,7 +61,7 @@ func TestListCount(t *testing.T) {
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
 	for i := range 210 {
-		p := license.CreateParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: fmt.Sprintf("c%d", i%3), ExpiresAt: &end}
+		p := api.CreateLicenseParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: fmt.Sprintf("c%d", i%3), ExpiresAt: &end}
 		if i == 0 {
 			p.Name, p.ProductID, p.ExpiresAt = "Other", "compass", nil
 		}
@@ -111,7 +110,7 @@ func TestTabCountsOfSearch(t *testing.T) {
 	v := s.admin()
 	soon, past, future := s.now.AddDate(0, 0, 10), s.now.Add(time.Hour), s.now.AddDate(0, 1, 0)
 	for i := range 120 {
-		p := license.CreateParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: "large"}
+		p := api.CreateLicenseParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: "large"}
 		switch {
 		case i >= 115:
 			p.ExpiresAt = &soon
@@ -124,7 +123,7 @@ func TestTabCountsOfSearch(t *testing.T) {
 		}
 		l := s.license(p)
 		if i == 110 || i < 5 && i > 0 {
-			_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+			_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 			is.New(t).NoErr(err)
 		}
 		s.advance(time.Millisecond)
@@ -167,7 +166,7 @@ func TestListSorts(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for i, days := range []int{30, 0, 10, 20} {
-		p := license.CreateParams{Name: fmt.Sprintf("n%d", i)}
+		p := api.CreateLicenseParams{Name: fmt.Sprintf("n%d", i)}
 		if days > 0 {
 			end := s.now.AddDate(0, 0, days)
 			p.ExpiresAt = &end
@@ -205,7 +204,7 @@ func TestListPagesBackward(t *testing.T) {
 	v := s.admin()
 	for i := range 120 {
 		end := s.now.AddDate(0, 0, i%20+1)
-		s.license(license.CreateParams{Name: fmt.Sprintf("Number%03d", i), ExpiresAt: &end})
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Number%03d", i), ExpiresAt: &end})
 		s.advance(time.Millisecond)
 	}
 	for _, query := range []string{"", "?sort=oldest", "?expires=30d", "?customer=harbour-pilots&status=active", "?q=num", "?q=num&sort=oldest&customer=harbour-pilots"} {
@@ -241,29 +240,29 @@ func TestListSeats(t *testing.T) {
 	st := &entryStore{Store: memory.New()}
 	s := newSiteOn(t, st, licensing.Options{})
 	v := s.admin()
-	full := s.license(license.CreateParams{Name: "full", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
+	full := s.license(api.CreateLicenseParams{Name: "full", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
 	s.activate(full, "pc-1", "")
 	s.activate(full, "pc-2", "")
 	s.advance(time.Millisecond)
-	floating := s.license(license.CreateParams{Name: "floating", Terms: api.Terms{MaxActivations: ptr[int64](50), LeaseSeconds: ptr[int64](60)}})
+	floating := s.license(api.CreateLicenseParams{Name: "floating", Terms: api.Terms{MaxActivations: ptr[int64](50), LeaseSeconds: ptr[int64](60)}})
 	s.activate(floating, "pc-1", "")
 	s.advance(time.Millisecond)
-	endless := s.license(license.CreateParams{Name: "endless"})
+	endless := s.license(api.CreateLicenseParams{Name: "endless"})
 	s.activate(endless, "pc-1", "")
 	s.advance(time.Millisecond)
-	s.license(license.CreateParams{Name: "new", Terms: api.Terms{MaxActivations: ptr[int64](3000)}})
+	s.license(api.CreateLicenseParams{Name: "new", Terms: api.Terms{MaxActivations: ptr[int64](3000)}})
 	s.advance(time.Millisecond)
-	lapsed := s.license(license.CreateParams{Name: "lapsed", Terms: api.Terms{MaxActivations: ptr[int64](2), LeaseSeconds: ptr[int64](60)}})
+	lapsed := s.license(api.CreateLicenseParams{Name: "lapsed", Terms: api.Terms{MaxActivations: ptr[int64](2), LeaseSeconds: ptr[int64](60)}})
 	s.activate(lapsed, "pc-1", "")
 	s.activate(lapsed, "pc-2", "")
 	s.advance(time.Millisecond)
-	lowered := s.license(license.CreateParams{Name: "lowered", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
+	lowered := s.license(api.CreateLicenseParams{Name: "lowered", Terms: api.Terms{MaxActivations: ptr[int64](2)}})
 	s.activate(lowered, "pc-1", "")
 	s.activate(lowered, "pc-2", "")
 	s.advance(2 * time.Minute) // the leases end
-	_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: lowered.ID, MaxActivations: license.To(int64(1))})
+	_, err := s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: lowered.ID, MaxActivations: api.To(int64(1))})
 	is.NoErr(err)
-	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: lapsed.ID, MaxActivations: license.To(int64(1))})
+	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: lapsed.ID, MaxActivations: api.To(int64(1))})
 	is.NoErr(err)
 	a := v.get("licenses")
 	is.Equal(st.reads, 1)
@@ -278,7 +277,7 @@ func TestListSeats(t *testing.T) {
 	is.Equal(seats, []string{"2/1 meter over 100", "≤2/1 meter 100", "0/3,000 meter 0", "1", "≤1/50 meter 4", "2/2 meter 100"})
 	require.Contains(t, v.get("licenses/"+lapsed.ID).body, "0 of 1 seats used.")
 	require.Contains(t, v.get("licenses/"+lowered.ID).body, `class="meter long over"`)
-	for _, l := range []license.License{full, floating} {
+	for _, l := range []api.License{full, floating} {
 		require.Contains(t, a.body, "/licenses/"+l.ID)
 	}
 	require.Contains(t, a.body, `href="./customer?id=harbour-pilots"`, `href="./product?id=atlas"`)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -29,7 +30,7 @@ func (m matchCount) number() string {
 
 // countMatches sets the numbers of a list, of which result is the page that p
 // selects.
-func (v *visit) countMatches(list *licenseList, p license.ListParams, result license.ListPage) error {
+func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result license.ListPage) error {
 	ctx, f := v.r.Context(), list.Filter
 	counts, err := v.licenses.Count(ctx, filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer}.params(v.h.opts.Now()))
 	if err != nil {

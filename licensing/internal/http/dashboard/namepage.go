@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -46,11 +47,11 @@ func (d directory) namePath(id string) string {
 }
 
 // params returns the parameters of the list of licenses of a customer or product.
-func (d directory) params(id string) license.ListParams {
+func (d directory) params(id string) api.ListLicensesParams {
 	if d.one == "customer" {
-		return license.ListParams{CustomerID: id, NewestFirst: true, Limit: licensesShown}
+		return api.ListLicensesParams{CustomerID: id, NewestFirst: true, Limit: licensesShown}
 	}
-	return license.ListParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
+	return api.ListLicensesParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
 }
 
 func (d directory) showOne(v *visit) error {
@@ -64,7 +65,7 @@ func (d directory) showOne(v *visit) error {
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
 	}
-	if errors.Is(err, license.ErrInvalid) {
+	if errors.Is(err, api.ErrInvalid) {
 		return notFound("This is not the ID of a " + d.one + ".")
 	}
 	if err != nil {
@@ -90,7 +91,7 @@ func (d directory) showOne(v *visit) error {
 	if body.Customer {
 		body.Person = v.person(licenses.Data)
 	}
-	events := license.EventsParams{NewestFirst: true, Limit: eventsShown}
+	events := api.ListEventsParams{NewestFirst: true, Limit: eventsShown}
 	from := v.licenses
 	if body.Customer {
 		events.CustomerID = id
@@ -122,7 +123,7 @@ func (d directory) mentioned(v *visit, id string) (bool, error) {
 	if d.one == "customer" {
 		return inner.Of(v.licenses).HasPurchases(v.r.Context(), id)
 	}
-	plans, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{ProductID: id, Limit: 1})
+	plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{ProductID: id, Limit: 1})
 	if err != nil || len(plans.Data) > 0 {
 		return err == nil, err
 	}

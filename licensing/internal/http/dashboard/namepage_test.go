@@ -15,8 +15,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 func TestCustomerPage(t *testing.T) {
@@ -25,10 +23,10 @@ func TestCustomerPage(t *testing.T) {
 	v := s.admin()
 	const id = "a/b & c?"
 	page := "customer?" + url.Values{"id": {id}}.Encode()
-	one := s.license(license.CreateParams{Name: "One", CustomerID: id, ProductID: "compass"})
-	held := s.license(license.CreateParams{Name: "Two", CustomerID: id})
-	s.license(license.CreateParams{Name: "Of another customer"})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: held.ID, Reason: "The invoice is open"})
+	one := s.license(api.CreateLicenseParams{Name: "One", CustomerID: id, ProductID: "compass"})
+	held := s.license(api.CreateLicenseParams{Name: "Two", CustomerID: id})
+	s.license(api.CreateLicenseParams{Name: "Of another customer"})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
 
 	a := v.link(v.get("customers"), "(?:One|Two)")
@@ -62,11 +60,11 @@ func TestNamePageOfNothing(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusNotFound)
 		require.Contains(t, a.body, "no license, purchase, plan or recorded event has it")
 	}
-	former := s.license(license.CreateParams{Name: "Atlas", CustomerID: "former", ProductID: "sold out"})
-	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: former.ID}))
-	_, err = s.Service().PutPlan(t.Context(), license.PutPlanParams{ID: "price_1", Name: "Compass", ProductID: "compass"})
+	former := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former", ProductID: "sold out"})
+	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: former.ID}))
+	_, err = s.Service().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Compass", ProductID: "compass"})
 	is.NoErr(err)
-	_, err = s.Service().Fulfill(t.Context(), license.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: license.PurchaseActive})
+	_, err = s.Service().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: api.PurchaseActive})
 	is.NoErr(err)
 	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Beacon shop", Products: []string{"beacon"}})
 	is.NoErr(err)
@@ -83,9 +81,9 @@ func TestProductPage(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for i := range 201 {
-		s.license(license.CreateParams{Name: fmt.Sprintf("Number %d", i), CustomerID: fmt.Sprintf("customer-%d", i)})
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Number %d", i), CustomerID: fmt.Sprintf("customer-%d", i)})
 	}
-	s.license(license.CreateParams{Name: "Of another product", ProductID: "atlas-pro"})
+	s.license(api.CreateLicenseParams{Name: "Of another product", ProductID: "atlas-pro"})
 	a := v.link(v.get("products"), "atlas")
 	require.Contains(t, a.body, `<span class="number">201</span> Licenses`, `class="pill suspended"`)
 	require.NotContains(t, a.body, "Of another product", "Erase")
@@ -98,16 +96,16 @@ func TestProductPage(t *testing.T) {
 func TestProductPageListsIntegrations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	v := s.admin()
 	require.Contains(t, v.get("product?id=atlas").body, `webhooks</h2>`+"\n"+`<p class="muted">None.</p>`)
 	for name, products := range map[string][]string{"Atlas shop": {"atlas"}, "Compass shop": {"compass"}, "Every shop": nil} {
 		_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: name, Products: products})
 		is.NoErr(err)
 	}
-	hook, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://hooks.example", Products: []string{"atlas", "compass"}})
+	hook, _, err := s.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://hooks.example", Products: []string{"atlas", "compass"}})
 	is.NoErr(err)
-	_, _, err = s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://other.example", Products: []string{"compass"}})
+	_, _, err = s.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://other.example", Products: []string{"compass"}})
 	is.NoErr(err)
 	v.post("settings/webhooks/" + hook.ID + "/pause")
 
@@ -148,16 +146,16 @@ func TestNamePagesListActivations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	one := s.license(license.CreateParams{Name: "One", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
+	one := s.license(api.CreateLicenseParams{Name: "One", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
 	require.Contains(t, v.get("customer?id=ines").body, `<p class="muted">None.</p>`)
-	two := s.license(license.CreateParams{Name: "Two", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
-	other := s.license(license.CreateParams{Name: "Other", CustomerID: "other", ProductID: "compass"})
+	two := s.license(api.CreateLicenseParams{Name: "Two", CustomerID: "ines", Terms: api.Terms{LeaseSeconds: ptr[int64](20 * 60 * 60)}})
+	other := s.license(api.CreateLicenseParams{Name: "Other", CustomerID: "other", ProductID: "compass"})
 	desk := s.activate(one, "pc-1", "Front desk")
 	s.advance(2 * time.Hour)
 	s.activate(two, "pc-2", "")
 	s.activate(other, "pc-3", "")
 	ended := s.activate(two, "pc-4", "")
-	_, err := s.Service().ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: two.ID, ActivationID: ended.ID})
+	_, err := s.Service().ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: two.ID, ActivationID: ended.ID})
 	is.NoErr(err)
 	for _, page := range []string{"customer?id=ines", "product?id=atlas"} {
 		a := v.get(page)
@@ -185,11 +183,11 @@ func TestNamePagesListActivations(t *testing.T) {
 	require.Contains(t, a.body, "The 10 seen last of 12 active activations.")
 	for i := range 10 {
 		s.advance(time.Millisecond)
-		s.license(license.CreateParams{Name: fmt.Sprintf("Later %d", i), CustomerID: "ines"})
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Later %d", i), CustomerID: "ines"})
 	}
 	require.Contains(t, v.get("customer?id=ines").body, "None of the 10 newest licenses.")
 	s.advance(time.Millisecond)
-	full := s.license(license.CreateParams{Name: "Full", CustomerID: "ines"})
+	full := s.license(api.CreateLicenseParams{Name: "Full", CustomerID: "ines"})
 	s.activate(full, "pc-5", "")
 	require.Contains(t, v.get("customer?id=ines").body, "Only those of the 10 newest licenses.")
 	for i := range 200 {
@@ -202,8 +200,8 @@ func TestEraseCustomer(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas for Ines", CustomerID: "ines"})
-	other := s.license(license.CreateParams{Name: "Atlas", CustomerID: "other"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas for Ines", CustomerID: "ines"})
+	other := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "other"})
 	ask := v.link(v.get("customer?id=ines"), "Erase customer data")
 	require.Contains(t, ask.body, "Type “ines” to confirm.")
 	require.Contains(t, v.link(ask, "Cancel").body, "<code>ines</code>")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // The number of activations on the page of a customer or a product, and how many
@@ -17,14 +17,14 @@ const (
 // A licenseSeat is an activation and its license.
 type licenseSeat struct {
 	activationRow
-	License license.License
+	License api.License
 }
 
 // seatsOf returns the active activations of some licenses that were seen last. It
 // reads at most seatsRead activations, of one license after the other. The note
 // says what is left out; it is empty if nothing is. More says that there are other
 // licenses.
-func (v *visit) seatsOf(licenses []license.License, more bool) (seats []licenseSeat, note string, err error) {
+func (v *visit) seatsOf(licenses []api.License, more bool) (seats []licenseSeat, note string, err error) {
 	of := ""
 	if more {
 		of = fmt.Sprintf(" of the %d newest licenses", len(licenses))
@@ -34,7 +34,7 @@ func (v *visit) seatsOf(licenses []license.License, more bool) (seats []licenseS
 		if rest = len(seats) == seatsRead; rest {
 			break
 		}
-		page, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
+		page, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
 		if err != nil {
 			return nil, "", err
 		}

@@ -5,9 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // notFoundPage responds to a path without a page. A signed-in operator keeps the
@@ -48,16 +47,16 @@ func (v *visit) explainNotFound(err error) error {
 	}
 	kind := "license"
 	switch isCredential := strings.HasPrefix(v.path, "settings/credentials/"); {
-	case isCredential && errors.Is(err, auth.ErrNotFound):
+	case isCredential && errors.Is(err, api.ErrNotFound):
 		kind = "credential"
-	case isCredential || !errors.Is(err, license.ErrNotFound):
+	case isCredential || !errors.Is(err, api.ErrNotFound):
 		return err
 	case strings.HasPrefix(v.path, "settings/webhooks/"):
 		kind = "webhook"
 	}
-	newest, failed := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, Limit: 1})
+	newest, failed := v.licenses.Events(v.r.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, Limit: 1})
 	switch {
-	case failed != nil && !errors.Is(failed, license.ErrInvalid): // ErrInvalid: the id is malformed
+	case failed != nil && !errors.Is(failed, api.ErrInvalid): // ErrInvalid: the id is malformed
 		return failed
 	case len(newest.Data) > 0 && strings.HasSuffix(newest.Data[0].Type, ".deleted"):
 		e := newest.Data[0]

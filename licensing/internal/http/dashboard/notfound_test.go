@@ -11,8 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -56,9 +55,9 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	is.Equal(v.post("licenses/"+l.ID+"/delete", "key", lastGroup(l.Key)).StatusCode, http.StatusSeeOther)
-	w, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hook"})
+	w, _, err := s.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://shop.example/hook"})
 	is.NoErr(err)
 	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)
 	for page, says := range map[string]string{

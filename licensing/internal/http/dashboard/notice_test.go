@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -27,12 +27,12 @@ func TestNoticeIsShownOnce(t *testing.T) {
 			if opts.Dashboard.Operator == nil {
 				v = s.admin()
 			}
-			l := s.license(license.CreateParams{Name: "Atlas"})
+			l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 			a := v.post("licenses/" + l.ID + "/suspend")
 			is.Equal(a.StatusCode, http.StatusSeeOther)
 			is.Equal(v.follow(a).notice(), "The license has been suspended.")
 			is.Equal(v.follow(a).notice(), "") // a reload or a bookmark
-			_, err := s.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+			_, err := s.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
 			is.NoErr(err)
 			is.Equal(v.follow(a).notice(), "")
 		})
@@ -43,7 +43,7 @@ func TestNoticeCannotBeForged(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	for _, token := range []string{"ended", "updated", rand.Text(), "%01"} {
 		page := v.get("licenses/" + l.ID + "?done=" + token)
 		is.Equal(page.StatusCode, http.StatusOK)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -21,9 +22,9 @@ type overview struct {
 	Charts    []chart
 	Rankings  []ranking
 	Attention []attentionItem
-	Expiring  []license.License // that expire next
-	Steps     []step            // setup steps; empty if each is done
-	Open      int               // how many of them are not done
+	Expiring  []api.License // that expire next
+	Steps     []step        // setup steps; empty if each is done
+	Open      int           // how many of them are not done
 }
 
 // A period is an option of the time that the charts cover.
@@ -37,11 +38,11 @@ type period struct {
 var periods = []int{30, 90, 365}
 
 // statusOrder is the order in which pages show the statuses.
-var statusOrder = []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked}
+var statusOrder = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked}
 
 // statusCount is the number of licenses with a status.
 type statusCount struct {
-	Status license.Status
+	Status api.LicenseStatus
 	N      string
 	Count  int64
 }
@@ -113,7 +114,7 @@ func showOverview(v *visit) error {
 		return err
 	}
 	var validated, denied []license.Figure
-	refused := map[license.VerdictCode]int64{}
+	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-body.Days:] {
 		validated = append(validated, license.Figure{From: day.From, N: day.Validations})
 		all := license.Figure{From: day.From}
@@ -129,7 +130,7 @@ func showOverview(v *visit) error {
 		return err
 	}
 	body.Rankings = []ranking{rankRefusals(refused, body.Days), seats}
-	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
+	soon, err := v.licenses.List(ctx, api.ListLicensesParams{Status: api.LicenseActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func overviewCharts(o license.Overview, validated, refused []license.Figure, day
 		}
 	}
 	expiring := func(first, last string) string {
-		return "licenses?" + filter{Status: string(license.StatusActive), Expires: first + rangeMark + last}.query().Encode()
+		return "licenses?" + filter{Status: string(api.LicenseActive), Expires: first + rangeMark + last}.query().Encode()
 	}
 	charts := []chart{
 		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", each, validated, refused, nil),
@@ -168,14 +169,14 @@ func overviewCharts(o license.Overview, validated, refused []license.Figure, day
 }
 
 // rankRefusals ranks the reasons of refusals.
-func rankRefusals(counts map[license.VerdictCode]int64, days int) ranking {
+func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 	r := ranking{
 		ID: "refused", Title: "Top refusal reasons", Text: fmt.Sprintf("Validations and activations that were refused in the last %d days.", days),
 		None: fmt.Sprintf("No request was refused in the last %d days.", days),
 	}
 	for code, n := range counts {
 		row := ranked{Label: refusalReason(code), N: thousands(n), n: n}
-		if code != license.VerdictNotFound { // no license
+		if code != api.VerdictNotFound { // no license
 			row.Link = refusedPath(code, days, false)
 		}
 		r.Rows = append(r.Rows, row)

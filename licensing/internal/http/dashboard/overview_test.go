@@ -35,7 +35,7 @@ func TestOverviewOfEmptyStore(t *testing.T) {
 	s.operator("vic@example.com", operator.RoleViewer)
 	is.Equal(done(v.get("")), 1)
 	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "/new\"") // no buttons for viewers
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	require.NotContains(t, v.get("").body, "No licenses yet")
 }
 
@@ -43,9 +43,9 @@ func TestOverview(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing"})
 	v := s.admin()
-	in := func(days int) license.CreateParams {
+	in := func(days int) api.CreateLicenseParams {
 		at := s.now.AddDate(0, 0, days)
-		return license.CreateParams{Name: "Atlas", ExpiresAt: &at}
+		return api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &at}
 	}
 	for _, days := range []int{-5, 10, 20, 40} {
 		p := in(days)
@@ -54,9 +54,9 @@ func TestOverview(t *testing.T) {
 		}
 		s.license(p)
 	}
-	suspended := s.license(license.CreateParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
-	s.license(license.CreateParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	suspended := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
+	s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
 	is.NoErr(err)
 
 	a := v.get("")
@@ -89,9 +89,9 @@ func TestThousands(t *testing.T) {
 func TestOverviewUsage(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	validate := func(key, product string) {
-		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: key, ProductID: product})
+		_, err := s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: key, ProductID: product})
 		is.NoErr(err)
 	}
 	validate(l.Key, "other")
@@ -126,7 +126,7 @@ func TestOverviewUsage(t *testing.T) {
 	require.Contains(t, v.get("licenses?status=active&expires=365d").body, "In the next 365 days")
 	require.Contains(t, v.get("?days=7").body, "Validations in the last 90 days")
 
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l.Key, "")
 	is.Equal(ranking(v.get(""))[2], `<a href="./refusals?days=90&amp;reason=suspended">Suspended</a> 1`)
@@ -139,16 +139,16 @@ func TestRefusedLicensesNeedAttention(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	full := s.license(license.CreateParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
-	other := s.license(license.CreateParams{Name: "Other", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
-	expired := s.license(license.CreateParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
-	suspended := s.license(license.CreateParams{Name: "Held"})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	full := s.license(api.CreateLicenseParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
+	other := s.license(api.CreateLicenseParams{Name: "Other", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
+	expired := s.license(api.CreateLicenseParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
+	suspended := s.license(api.CreateLicenseParams{Name: "Held"})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
 	is.NoErr(err)
-	for _, l := range []license.License{full, full, other, other, expired, suspended} {
-		_, _ = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: license.NewKey()})
+	for _, l := range []api.License{full, full, other, other, expired, suspended} {
+		_, _ = s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: license.NewKey()})
 	}
-	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: full.Key, ProductID: "lumen", Fingerprint: "pc-9"})
+	_, err = s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: full.Key, ProductID: "lumen", Fingerprint: "pc-9"})
 	is.NoErr(err)
 	s.advance(2 * time.Hour)
 	a := v.get("")
@@ -165,9 +165,9 @@ func TestRefusedLicensesNeedAttention(t *testing.T) {
 	is.Equal(rows(list), []string{"Full", "Other"})
 	require.Contains(t, list.body, "Release an activation", `formaction="./licenses/selected/suspend"`)
 
-	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: full.ID, MaxActivations: license.To(int64(2))})
+	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: full.ID, MaxActivations: api.To(int64(2))})
 	is.NoErr(err)
-	_, err = s.Service().Renew(t.Context(), license.RenewParams{ID: expired.ID, Duration: license.Duration{Years: 1}})
+	_, err = s.Service().Renew(t.Context(), api.RenewLicenseParams{ID: expired.ID, Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	a = v.get("")
 	require.Contains(t, a.body, `">1 license</a> refused in the last 7 days: no seat free`)
@@ -186,7 +186,7 @@ func TestSetup(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing", MasterKey: make([]byte, 32)})
 	v := s.admin()
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	require.Contains(t, v.get("").body, "Setup: 2 steps left")
 	s.operator("vic@example.com", operator.RoleViewer)
 	s.operator("sue@example.com", operator.RoleSupport)
@@ -207,7 +207,7 @@ func TestSetup(t *testing.T) {
 // TestOverviewIsInOrder: what needs attention comes first.
 func TestOverviewIsInOrder(t *testing.T) {
 	s := newSite(t)
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	a := s.admin().get("")
 	at := -1
 	for _, heading := range []string{"Needs attention", "1 license by status", "Validations in", "Issued in", "Expiring in", "Top refusal reasons", "Setup:"} {

@@ -19,7 +19,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -40,7 +39,7 @@ func everyPage(s *site) map[string]reply {
 	pages["sign-in, wrong"] = stranger.post("sign-in", "email", "eve@example.com")
 	at := s.paths()
 	soon := s.clock().AddDate(0, 0, 7)
-	s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &soon}) // shown on the overview
+	s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &soon}) // shown on the overview
 	for _, route := range dashboard.Routes() {
 		if a := v.get(at(route.Path)); route.Method == http.MethodGet && a.StatusCode == http.StatusOK && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
 			pages[route.Path] = a
@@ -57,7 +56,7 @@ func everyPage(s *site) map[string]reply {
 	pages["settings/keys/{id}/compromise, wrong"] = v.post(at("settings/keys/{id}/compromise"))
 	pages["customer"] = v.get("customer?id=harbour-pilots")
 	pages["product"] = v.get("product?id=atlas")
-	_ = s.Service().Delete(s.t.Context(), license.DeleteParams{ID: s.license(license.CreateParams{Name: "Atlas", CustomerID: "former"}).ID})
+	_ = s.Service().Delete(s.t.Context(), api.DeleteLicenseParams{ID: s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former"}).ID})
 	pages["customer, without licenses"] = v.get("customer?id=former")
 	pages["customer/erase"] = v.get("customer/erase?id=harbour-pilots")
 	pages["customer/erase, wrong"] = v.post("customer/erase?id=harbour-pilots", "customer", "other")
@@ -138,23 +137,23 @@ func TestUserInputIsEscaped(t *testing.T) {
 	const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{
+	l := s.license(api.CreateLicenseParams{
 		Name: nasty, ProductID: nasty, CustomerID: nasty,
 		Terms: api.Terms{Entitlements: map[string]any{"support": nasty}}, Metadata: map[string]string{"note": nasty},
 	})
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: nasty})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: nasty})
 	is.NoErr(err)
 	other := nasty + "2"
-	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &other})
+	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: &other})
 	is.NoErr(err)
 	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: nasty, Products: []string{nasty}})
 	is.NoErr(err)
 	soon := s.now.AddDate(0, 0, 7)
-	l2, err := s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), license.CreateParams{Name: nasty, ProductID: nasty, CustomerID: nasty, ExpiresAt: &soon})
+	l2, err := s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), api.CreateLicenseParams{Name: nasty, ProductID: nasty, CustomerID: nasty, ExpiresAt: &soon})
 	is.NoErr(err)
 
 	s.activate(l2, nasty, nasty)
-	hook, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
+	hook, _, err := s.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
 	is.NoErr(err)
 
 	typed := map[string]reply{}
@@ -235,7 +234,7 @@ func TestPagesWriteNothing(t *testing.T) {
 	v := s.admin()
 	at := s.paths()
 	end := s.clock().AddDate(0, 0, 7)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end})
 	a := s.activate(l, "machine-1", "")
 	done := v.post("licenses/" + l.ID + "/suspend")
 

@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // planFields returns the form for a plan, which has fields of the form for a
 // license.
-func planFields(t license.Plan) *form {
-	terms := licenseForm(license.License{Name: t.Name, ProductID: t.ProductID, Terms: t.Terms})
+func planFields(t api.Plan) *form {
+	terms := licenseForm(api.License{Name: t.Name, ProductID: t.ProductID, Terms: t.Terms})
 	name, product, seats := terms.Field("name"), terms.Field("product_id"), terms.Field("max_activations")
 	name.Hint, name.Required = "The name that you use. Leave blank for the plan ID.", false
 	seats.Hint = "For each unit of a purchase. Leave blank for unlimited."
@@ -30,19 +30,19 @@ func planFields(t license.Plan) *form {
 }
 
 // untilEndsField is the choice of what a purchase ends.
-func untilEndsField(chosen license.UntilEnds) *field {
-	updates := chosen == license.UntilEndsUpdates
+func untilEndsField(chosen api.UntilEnds) *field {
+	updates := chosen == api.UntilEndsUpdates
 	return &field{Name: "until_ends", Label: "The end of a purchase ends", Type: "radios", Options: []option{
-		{Value: string(license.UntilEndsLicense), Label: "The license", Chosen: !updates},
-		{Value: string(license.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before.", Chosen: updates},
+		{Value: string(api.UntilEndsLicense), Label: "The license", Chosen: !updates},
+		{Value: string(api.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before.", Chosen: updates},
 	}}
 }
 
 // readPlan parses the values of the form for a plan.
-func (v *visit) readPlan(f *form, id string) (p license.PutPlanParams, err error) {
-	p = license.PutPlanParams{
+func (v *visit) readPlan(f *form, id string) (p api.PutPlanParams, err error) {
+	p = api.PutPlanParams{
 		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, Terms: f.terms(),
-		UntilEnds: license.UntilEnds(f.Field("until_ends").chosen()),
+		UntilEnds: api.UntilEnds(f.Field("until_ends").chosen()),
 	}
 	if s := f.amount("duration"); s != "" {
 		p.Duration, err = parseTerm(s)
@@ -55,7 +55,7 @@ func newPlanForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true,
 		Text: []string{"The terms of a plan are copied to licenses. Changes of the plan affect only licenses that get its terms later."},
-		Form: planFields(license.Plan{}),
+		Form: planFields(api.Plan{}),
 	}
 	p.Form.insert(0, &field{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
@@ -69,7 +69,7 @@ func newPlanForm(v *visit) (*formPage, error) {
 		}
 		t, created, err := inner.Of(tx.licenses).PutPlan(tx.r.Context(), params)
 		if err == nil && !created { // undoes the change
-			err = license.Invalid("id", "taken", "is the ID of another plan")
+			err = api.Invalid("id", "taken", "is the ID of another plan")
 		}
 		p.then = func(v *visit) error { return v.fulfillNewPlan(t.ID) }
 		return planPath(t.ID), err
@@ -78,7 +78,7 @@ func newPlanForm(v *visit) (*formPage, error) {
 }
 
 // planFormPage returns a page with a form about the plan of the path.
-func (v *visit) planFormPage(title, heading, action string) (*formPage, license.Plan, error) {
+func (v *visit) planFormPage(title, heading, action string) (*formPage, api.Plan, error) {
 	t, err := v.licenses.GetPlan(v.r.Context(), v.r.PathValue("id"))
 	return &formPage{
 		Title: title + " " + t.Name, Section: "plans", Heading: heading, Form: newForm(), Action: action, Back: planPath(t.ID), Subject: t.Name,
@@ -125,7 +125,7 @@ func deletePlanForm(v *visit) (*formPage, error) {
 	}
 	p.Danger, p.done = true, "The plan has been deleted."
 	p.do = func(tx *visit) (string, error) {
-		return "plans", tx.licenses.DeletePlan(tx.r.Context(), license.DeletePlanParams{ID: t.ID})
+		return "plans", tx.licenses.DeletePlan(tx.r.Context(), api.DeletePlanParams{ID: t.ID})
 	}
 	return p, nil
 }

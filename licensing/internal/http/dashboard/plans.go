@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // planPath returns the page of a plan, as a reference from dashboard/.
@@ -13,18 +13,18 @@ func planPath(id string) string { return "plan/" + url.PathEscape(id) }
 
 // planRow is a plan formatted for a page.
 type planRow struct {
-	license.Plan
+	api.Plan
 	Lasts, Seats string
 	Licenses     planUse
 }
 
-func row(t license.Plan) planRow {
+func row(t api.Plan) planRow {
 	seats := "Unlimited"
 	if t.MaxActivations != nil {
 		seats = thousands(*t.MaxActivations)
 	}
 	lasts := sentenceCase(describeTerm(t.Duration))
-	switch updates := t.UntilEnds == license.UntilEndsUpdates; {
+	switch updates := t.UntilEnds == api.UntilEndsUpdates; {
 	case updates && t.Duration.IsZero():
 		lasts = "No end of updates"
 	case updates:
@@ -57,7 +57,7 @@ func (v *visit) planUses() (func(id string) planUse, error) {
 
 func showPlans(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	list, err := v.licenses.ListPlans(v.r.Context(), license.ListPlansParams{Cursor: after})
+	list, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{Cursor: after})
 	if err != nil {
 		return err
 	}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // plan creates a plan of the product atlas.
-func (s *site) plan(p license.PutPlanParams) license.Plan {
+func (s *site) plan(p api.PutPlanParams) api.Plan {
 	s.t.Helper()
 	if p.ProductID == "" {
 		p.ProductID = "atlas"
@@ -37,18 +36,18 @@ func TestPlans(t *testing.T) {
 	is.Equal(a.to(), "../plan/price_1")
 	plan, err := s.Service().GetPlan(t.Context(), "price_1")
 	is.NoErr(err)
-	is.Equal(plan.Duration, license.Duration{Years: 1})
-	is.Equal(plan.UntilEnds, license.UntilEndsUpdates)
+	is.Equal(plan.Duration, api.Duration{Years: 1})
+	is.Equal(plan.UntilEnds, api.UntilEndsUpdates)
 	is.Equal([]int64{plan.GraceSeconds, *plan.MaxActivations, *plan.LeaseSeconds, *plan.OfflineSeconds}, []int64{14 * 86400, 3, 36 * 3600, 7 * 86400})
 	is.Equal(plan.Entitlements, map[string]any{"export": true})
 	is.Equal(v.post("plans/new", "id", "price_1", "product_id", "atlas", "once", v.get("plans/new").hidden("once")).StatusCode, http.StatusUnprocessableEntity)
 
 	for range 2 {
-		_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "price_1"})
+		_, err = s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "price_1"})
 		is.NoErr(err)
 	}
-	s.plan(license.PutPlanParams{ID: "price_12"})
-	_, err = s.Service().Create(t.Context(), license.CreateParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
+	s.plan(api.PutPlanParams{ID: "price_12"})
+	_, err = s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
 	is.NoErr(err)
 	require.Contains(t, v.get("plan/price_1?count=1").body, `<span data-later="price_1">2</span>`)
 	page := v.get("plan/price_1").body
@@ -66,7 +65,7 @@ func TestPlans(t *testing.T) {
 	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3",
 		"lease_seconds", "36", "lease_seconds_unit", "h", "offline_seconds", "7", "offline_seconds_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
 	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
-	s.plan(license.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})
+	s.plan(api.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})
 	is.Equal(v.post("plan/price_1/edit", sent...).StatusCode, http.StatusConflict)
 	is.Equal(v.post("plan/price_1/delete", "version", form.hidden("version")).StatusCode, http.StatusConflict)
 	is.Equal(v.follow(v.change("plan/price_1/delete")).notice(), "The plan has been deleted.")
@@ -79,17 +78,17 @@ func TestNewLicenseFromPlan(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	require.NotContains(t, v.get("licenses/new").body, "From plan")
-	s.plan(license.PutPlanParams{
-		ID: "price_1", Duration: license.Duration{Days: 14},
+	s.plan(api.PutPlanParams{
+		ID: "price_1", Duration: api.Duration{Days: 14},
 		Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](900), OfflineSeconds: ptr[int64](3600), Entitlements: map[string]any{"export": true}},
 	})
 	form := v.get("licenses/new?plan=price_1").body
 	require.Contains(t, form, `value="price_1"`)
-	create := func(fields ...string) license.License {
+	create := func(fields ...string) api.License {
 		t.Helper()
 		fields = append(fields, "name", "Ada", "customer_id", "cus_ada", "plan_id", "price_1", "once", v.get("licenses/new").hidden("once"))
 		is.Equal(v.post("licenses/new", fields...).StatusCode, http.StatusSeeOther)
-		page, err := s.Service().List(t.Context(), license.ListParams{NewestFirst: true, Limit: 1})
+		page, err := s.Service().List(t.Context(), api.ListLicensesParams{NewestFirst: true, Limit: 1})
 		is.NoErr(err)
 		return page.Data[0]
 	}
@@ -114,10 +113,10 @@ func TestApplyPlanForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	s.plan(license.PutPlanParams{ID: "price_1", Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](3)}})
-	s.plan(license.PutPlanParams{ID: "foreign", ProductID: "other"})
+	s.plan(api.PutPlanParams{ID: "price_1", Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](3)}})
+	s.plan(api.PutPlanParams{ID: "foreign", ProductID: "other"})
 	end := s.clock().AddDate(1, 0, 0)
-	l := s.license(license.CreateParams{Name: "Ada", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
+	l := s.license(api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
 	form := "licenses/" + l.ID + "/plan"
 	require.Contains(t, v.get("licenses/"+l.ID).body, form)
 	require.Contains(t, v.get(form).body, "This replaces the grace period", "The key, dates, updates, customer and metadata stay", `<option value="price_1">`)

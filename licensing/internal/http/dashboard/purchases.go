@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -21,35 +22,35 @@ func purchasePath(reference string) string { return "purchase/" + url.PathEscape
 const purchasesListed = 1000
 
 // waitingTexts say what purchases wait for.
-var waitingTexts = map[license.Waiting]string{
-	license.WaitingCustomer:     "No event has named the customer",
-	license.WaitingPlan:         "No event has named the plan",
-	license.WaitingActive:       "No event has reported it as active",
-	license.WaitingUnknownPlan:  "There is no plan with its plan ID",
-	license.WaitingOtherProduct: "Its plan is one of another product than the license",
+var waitingTexts = map[api.Waiting]string{
+	api.WaitingCustomer:     "No event has named the customer",
+	api.WaitingPlan:         "No event has named the plan",
+	api.WaitingActive:       "No event has reported it as active",
+	api.WaitingUnknownPlan:  "There is no plan with its plan ID",
+	api.WaitingOtherProduct: "Its plan is one of another product than the license",
 }
 
 // purchaseRow is a purchase formatted for a page.
 type purchaseRow struct {
-	license.Fulfillment
+	api.Fulfillment
 	Plan  string // the ID; empty: unknown
-	State license.PurchaseState
+	State api.PurchaseState
 	Waits string // empty: for nothing, or it does not wait
 }
 
 // Ready reports whether the purchase waits for nothing any more, so that it can have
 // its license.
-func (r purchaseRow) Ready() bool { return r.Result == license.FulfillWaiting && r.Waiting == "" }
+func (r purchaseRow) Ready() bool { return r.Result == api.FulfillWaiting && r.Waiting == "" }
 
 // PlanMissing reports whether the purchase waits for a plan that does not exist.
-func (r purchaseRow) PlanMissing() bool { return r.Waiting == license.WaitingUnknownPlan }
+func (r purchaseRow) PlanMissing() bool { return r.Waiting == api.WaitingUnknownPlan }
 
-func newPurchaseRow(f license.Fulfillment) purchaseRow {
+func newPurchaseRow(f api.Fulfillment) purchaseRow {
 	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
-	r.State, _ = f.Fields["state"].Value.(license.PurchaseState)
+	r.State, _ = f.Fields["state"].Value.(api.PurchaseState)
 	if f.EndedAt != nil {
-		r.State = license.PurchaseEnded
+		r.State = api.PurchaseEnded
 	}
 	return r
 }
@@ -72,7 +73,7 @@ func showPurchases(v *visit) error {
 		case err == nil:
 			v.redirect(purchasePath(body.Search))
 			return nil
-		case !errors.Is(err, license.ErrNotFound):
+		case !errors.Is(err, api.ErrNotFound):
 			return err
 		}
 		body.Problem = "No purchase has this reference."
@@ -126,9 +127,9 @@ func showPurchase(v *visit) error {
 			if field.Moment = value; value == nil {
 				field.Value = "never"
 			}
-		case license.PurchaseState:
+		case api.PurchaseState:
 			if field.Value = string(value); f.EndedAt != nil { // which is stored apart from the other states
-				field.Value, field.At = string(license.PurchaseEnded), *f.EndedAt
+				field.Value, field.At = string(api.PurchaseEnded), *f.EndedAt
 			}
 		case *string:
 			if field.Value = "removed"; value != nil {
@@ -162,9 +163,9 @@ func fulfillForm(v *visit) (*formPage, error) {
 		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
 	p.Form, p.done = newForm(), "The license has been created."
 	p.do = func(tx *visit) (string, error) {
-		f, err := tx.licenses.Fulfill(tx.r.Context(), license.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
+		f, err := tx.licenses.Fulfill(tx.r.Context(), api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
 		switch {
-		case errors.Is(err, license.ErrReferenceTaken):
+		case errors.Is(err, api.ErrReferenceTaken):
 			return "", conflictError("The license that this purchase is for belongs to another customer.")
 		case err != nil:
 			return "", err
@@ -220,7 +221,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
 		err := tx.licenses.AllowTrial(tx.r.Context(), license.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
-		if errors.Is(err, license.ErrNotFound) {
+		if errors.Is(err, api.ErrNotFound) {
 			err = conflictError("This trial prevents no other one.")
 		}
 		return "", err
@@ -247,7 +248,7 @@ func (v *visit) planName(id string) (string, error) {
 		return "", nil
 	}
 	t, err := v.licenses.GetPlan(v.r.Context(), id)
-	if errors.Is(err, license.ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		err = nil
 	}
 	return t.Name, err

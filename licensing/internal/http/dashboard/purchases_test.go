@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -22,8 +22,8 @@ func TestPurchase(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	s.plan(license.PutPlanParams{ID: "price_1", Name: "Atlas yearly", Duration: license.Duration{Years: 1}})
-	tell := func(p license.FulfillParams) license.Fulfillment {
+	s.plan(api.PutPlanParams{ID: "price_1", Name: "Atlas yearly", Duration: api.Duration{Years: 1}})
+	tell := func(p api.FulfillParams) api.Fulfillment {
 		t.Helper()
 		p.At = s.clock()
 		f, err := s.Service().Fulfill(t.Context(), p)
@@ -31,11 +31,11 @@ func TestPurchase(t *testing.T) {
 		return f
 	}
 	order := "2026-7"
-	bought := tell(license.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: license.PurchaseActive, Metadata: map[string]*string{"order": &order}})
-	waiting := tell(license.FulfillParams{Reference: "shop:2", CustomerID: "cus_bob", PlanID: "price_2", State: license.PurchaseActive})
-	is.Equal(waiting.Waiting, license.WaitingUnknownPlan)
+	bought := tell(api.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}})
+	waiting := tell(api.FulfillParams{Reference: "shop:2", CustomerID: "cus_bob", PlanID: "price_2", State: api.PurchaseActive})
+	is.Equal(waiting.Waiting, api.WaitingUnknownPlan)
 	s.advance(time.Hour)
-	tell(license.FulfillParams{Reference: "shop:1", State: license.PurchaseEnded})
+	tell(api.FulfillParams{Reference: "shop:1", State: api.PurchaseEnded})
 	s.advance(time.Hour)
 
 	page := v.get("licenses/" + bought.License.ID).body
@@ -65,7 +65,7 @@ func TestPurchase(t *testing.T) {
 	is.Equal(v.post("purchase/shop:1/reopen").StatusCode, http.StatusUnprocessableEntity) // it has not ended
 	l, err := s.Service().Get(t.Context(), bought.License.ID)
 	is.NoErr(err)
-	is.Equal(l.Status, license.StatusActive)
+	is.Equal(l.Status, api.LicenseActive)
 	is.Equal(*l.ExpiresAt, s.clock().Add(-2*time.Hour).AddDate(1, 0, 0))
 	is.Equal(v.get("purchase/shop:1/allow-trial").StatusCode, http.StatusNotFound)
 }
@@ -76,8 +76,8 @@ func TestAllowAnotherTrial(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	s.plan(license.PutPlanParams{ID: "try", Duration: license.Duration{Days: 14}})
-	start := license.StartTrialParams{PlanID: "try", CustomerID: "cus_ada", Subjects: []string{"device:1"}}
+	s.plan(api.PutPlanParams{ID: "try", Duration: api.Duration{Days: 14}})
+	start := api.StartTrialParams{PlanID: "try", CustomerID: "cus_ada", Subjects: []string{"device:1"}}
 	trial, err := s.Service().StartTrial(t.Context(), start)
 	is.NoErr(err)
 	path := "purchase/trial:" + trial.License.ID
@@ -96,16 +96,16 @@ func TestAllowAnotherTrial(t *testing.T) {
 func waitingSite(t *testing.T, n int, opts licensing.Options) (*site, *visitor) {
 	t.Helper()
 	s := newSiteOn(t, memory.New(), opts)
-	tell := func(p license.FulfillParams) {
+	tell := func(p api.FulfillParams) {
 		p.At = s.clock()
 		_, err := s.Service().Fulfill(t.Context(), p)
 		is.New(t).NoErr(err)
 	}
 	for i := range n {
 		mail := fmt.Sprintf("bob%d@shop.example", i)
-		tell(license.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), CustomerID: fmt.Sprintf("cus_%d", i), PlanID: "price_1", State: license.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
+		tell(api.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), CustomerID: fmt.Sprintf("cus_%d", i), PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
 	}
-	tell(license.FulfillParams{Reference: "cart:1", CustomerID: "cus_0", PlanID: "price_1"})
+	tell(api.FulfillParams{Reference: "cart:1", CustomerID: "cus_0", PlanID: "price_1"})
 	return s, s.admin()
 }
 
@@ -148,7 +148,7 @@ func TestCreateLicenseOfPurchase(t *testing.T) {
 	is := is.New(t)
 	s, v := waitingSite(t, 3, licensing.Options{})
 	is.Equal(v.post("purchase/shop:0/fulfill").StatusCode, http.StatusConflict) // there is no plan
-	s.plan(license.PutPlanParams{ID: "price_1", Duration: license.Duration{Years: 1}})
+	s.plan(api.PutPlanParams{ID: "price_1", Duration: api.Duration{Years: 1}})
 	paidAt := s.clock()
 	s.advance(time.Hour)
 	require.Contains(t, v.get("purchase/shop:0").body, `purchase/shop:0/fulfill">Create license</a>`)
@@ -171,7 +171,7 @@ func TestCreateLicenseOfPurchase(t *testing.T) {
 func TestContinueWaitingPurchases(t *testing.T) {
 	is := is.New(t)
 	var s *site
-	s, v := waitingSite(t, 55, licensing.Options{BeforeCreate: func(context.Context, *license.CreateParams) error {
+	s, v := waitingSite(t, 55, licensing.Options{BeforeCreate: func(context.Context, *api.CreateLicenseParams) error {
 		s.advance(time.Second)
 		return nil
 	}})

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // parameterValues are the values of the parameters that have a fixed set of them.
@@ -49,7 +49,7 @@ func (r *route) checkQuery(query string) error {
 
 // explainQuery replaces the error of a page for a parameter of its query.
 func (v *visit) explainQuery(err error) error {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	if !ok || !v.isRead() {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // TestUnknownParameters opens every page with a parameter that it does not have.
@@ -36,7 +36,7 @@ func TestUnknownParameters(t *testing.T) {
 func TestFiltersThatWouldBeIgnored(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
-	one, other := s.license(license.CreateParams{Name: "one"}), s.license(license.CreateParams{Name: "other"})
+	one, other := s.license(api.CreateLicenseParams{Name: "one"}), s.license(api.CreateLicenseParams{Name: "other"})
 	const all = "licenses/selected/suspend?all=1"
 	for _, page := range []string{
 		all + "&product=compass", all + "&product_id=compass",
@@ -78,7 +78,7 @@ func TestUnknownPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	one := s.license(license.CreateParams{Name: "One"})
+	one := s.license(api.CreateLicenseParams{Name: "One"})
 	for _, page := range []string{
 		"plans?after=x", "settings/webhooks?after=x",
 		"refusals?reason=expired&cursor=x", "search?q=abc&activations=x", "licenses/" + one.ID + "/activations?cursor=x", "licenses/" + one.ID + "/activity?after=x",

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // quickStarts returns the programs of the quick start on a page by language, with
@@ -38,7 +38,7 @@ func TestQuickStart(t *testing.T) {
 	}
 	s := newSite(t)
 	v := s.admin()
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	for name, tt := range map[string]struct {
 		scopes  []string
 		product string
@@ -61,7 +61,7 @@ func TestQuickStart(t *testing.T) {
 			a, id, secret := create(v, form...)
 			is.Equal(strings.Contains(a.body, "this adds a real license"), tt.creates > 0) // a program that creates something says so
 			licenses := func() int {
-				page, err := s.Service().List(t.Context(), license.ListParams{})
+				page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 				is.NoErr(err)
 				return len(page.Data)
 			}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A refusalRow shows how often a license was refused for one reason, and what
 // resolves it.
 type refusalRow struct {
-	Code     license.VerdictCode
+	Code     api.VerdictCode
 	Reason   string
 	Times    string
 	Last     time.Time
@@ -48,10 +48,10 @@ type asked struct{ Asked, What, Has string }
 
 // askedText returns what a request asked for, or the zero value if that is not
 // known.
-func askedText(code license.VerdictCode, text string, l license.License) asked {
+func askedText(code api.VerdictCode, text string, l api.License) asked {
 	switch {
 	case text == "":
-	case code == license.VerdictProductMismatch:
+	case code == api.VerdictProductMismatch:
 		return asked{text, "license is", l.ProductID}
 	default:
 		return asked{Asked: text}
@@ -75,24 +75,24 @@ type refusalPanel struct {
 }
 
 // refusalReasons are the codes of refusals in words.
-var refusalReasons = map[license.VerdictCode]string{
-	license.VerdictNotFound:           "Unknown key",
-	license.VerdictRevoked:            "Revoked",
-	license.VerdictSuspended:          "Suspended",
-	license.VerdictExpired:            "Expired",
-	license.VerdictScheduled:          "Not started",
-	license.VerdictProductMismatch:    "Wrong product",
-	license.VerdictCustomerMismatch:   "Wrong customer",
-	license.VerdictNotActivated:       "Not activated",
-	license.VerdictLeaseEnded:         "Lease expired",
-	license.VerdictEvicted:            "Seat taken over",
-	license.VerdictUpdatesEnded:       "Updates ended",
-	license.VerdictActivationLimit:    "No seat free",
-	license.VerdictEntitlementMissing: "Entitlement missing",
+var refusalReasons = map[api.VerdictCode]string{
+	api.VerdictNotFound:           "Unknown key",
+	api.VerdictRevoked:            "Revoked",
+	api.VerdictSuspended:          "Suspended",
+	api.VerdictExpired:            "Expired",
+	api.VerdictScheduled:          "Not started",
+	api.VerdictProductMismatch:    "Wrong product",
+	api.VerdictCustomerMismatch:   "Wrong customer",
+	api.VerdictNotActivated:       "Not activated",
+	api.VerdictLeaseEnded:         "Lease expired",
+	api.VerdictEvicted:            "Seat taken over",
+	api.VerdictUpdatesEnded:       "Updates ended",
+	api.VerdictActivationLimit:    "No seat free",
+	api.VerdictEntitlementMissing: "Entitlement missing",
 }
 
 // refusalReason returns a code in words.
-func refusalReason(code license.VerdictCode) string {
+func refusalReason(code api.VerdictCode) string {
 	if words, ok := refusalReasons[code]; ok {
 		return words
 	}
@@ -101,8 +101,8 @@ func refusalReason(code license.VerdictCode) string {
 
 // refusalPanel reads the refusals of a license. The seats are the
 // seats in use now.
-func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
-	list, err := v.licenses.Refusals(v.r.Context(), license.RefusalsParams{ID: l.ID})
+func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
+	list, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
 	if err != nil {
 		return p, err
 	}
@@ -177,34 +177,34 @@ func editing(label, field string) refusalAction {
 	return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}
 }
 
-var resolutions = map[license.VerdictCode]resolution{
-	license.VerdictActivationLimit: {resolved: "a seat is free now. The program can activate again."},
-	license.VerdictExpired:         {open: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
-	license.VerdictSuspended: {
+var resolutions = map[api.VerdictCode]resolution{
+	api.VerdictActivationLimit: {resolved: "a seat is free now. The program can activate again."},
+	api.VerdictExpired:         {open: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
+	api.VerdictSuspended: {
 		open: "The license is suspended.", resolved: "the license is no longer suspended.",
 		actions: []refusalAction{{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}},
 	},
-	license.VerdictRevoked:   {open: "The license was revoked, which is final. Issue a new license if the customer should have one."},
-	license.VerdictScheduled: {open: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
-	license.VerdictProductMismatch: {
+	api.VerdictRevoked:   {open: "The license was revoked, which is final. Issue a new license if the customer should have one."},
+	api.VerdictScheduled: {open: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
+	api.VerdictProductMismatch: {
 		check:   "The program asked for another product. Correct the product ID in the program or in the license.",
 		actions: []refusalAction{editing("Change the product", "product_id")},
 	},
-	license.VerdictCustomerMismatch: {
+	api.VerdictCustomerMismatch: {
 		check:   "The program asked for another customer. Correct the customer ID in the program or in the license.",
 		actions: []refusalAction{editing("Change the customer", "customer_id")},
 	},
-	license.VerdictNotActivated: {check: "The program has to activate before it validates with a fingerprint.", actions: []refusalAction{viewSeats}},
-	license.VerdictLeaseEnded: {
+	api.VerdictNotActivated: {check: "The program has to activate before it validates with a fingerprint.", actions: []refusalAction{viewSeats}},
+	api.VerdictLeaseEnded: {
 		check:   "The program did not validate before its lease expired. It can activate again.",
 		actions: []refusalAction{editing("Change the lease", "lease_seconds")},
 	},
-	license.VerdictEvicted: {check: "Another activation took over the seat.", actions: []refusalAction{viewSeats, addSeat}},
-	license.VerdictUpdatesEnded: {
+	api.VerdictEvicted: {check: "Another activation took over the seat.", actions: []refusalAction{viewSeats, addSeat}},
+	api.VerdictUpdatesEnded: {
 		check:   "The build of the program is newer than the updates that the license includes. Older builds keep running.",
 		actions: []refusalAction{renewing},
 	},
-	license.VerdictEntitlementMissing: {
+	api.VerdictEntitlementMissing: {
 		check:   "The program requires an entitlement that the license does not include.",
 		actions: []refusalAction{editing("Change the entitlements", "entitlements")},
 	},
@@ -212,10 +212,10 @@ var resolutions = map[license.VerdictCode]resolution{
 
 // refusalRow returns the row of a reason, which still applies to a license or not.
 // Seats says that no seat is free.
-func (v *visit) refusalRow(r license.Refusal, l license.License, applies bool, seats string) refusalRow {
+func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats string) refusalRow {
 	row := refusalRow{Code: r.Code, Reason: refusalReason(r.Code), Times: thousands(r.Count), Last: r.LastAt, Applies: applies}
 	how := resolutions[r.Code]
-	if r.Code == license.VerdictUpdatesEnded && l.UpdatesUntil == nil {
+	if r.Code == api.VerdictUpdatesEnded && l.UpdatesUntil == nil {
 		how = resolution{resolved: "the license includes all updates."}
 	}
 	switch {

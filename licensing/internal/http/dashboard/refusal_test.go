@@ -20,12 +20,12 @@ func TestRefusalsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr(int64(1))}, ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr(int64(1))}, ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
 	page := func() reply { return v.get("licenses/" + l.ID) }
 	require.Contains(t, page().body, "No request was refused in the last 90 days.")
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "No refusals")
 	activate := func(fingerprint string) {
-		_, _ = s.Service().As(license.Caller{Address: "203.0.113.7"}).Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
+		_, _ = s.Service().As(license.Caller{Address: "203.0.113.7"}).Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint})
 	}
 	activate("pc-1")
 	activate("pc-2")
@@ -40,7 +40,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Contains(t, a.body, "<code>activation_limit</code>")
 	s.advance(24 * time.Hour)
 	v = s.signedIn("ada@example.com")
-	_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "other"})
+	_, err := s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "other"})
 	is.NoErr(err)
 	a = page()
 	tab := v.link(a, "View all refusals")
@@ -69,17 +69,17 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.NotContains(t, viewer.body, "Change the product", "Resolved")
 
 	support := s.operator("sue@example.com", operator.RoleSupport)
-	suspended := s.license(license.CreateParams{Name: "Held"})
-	_, err = s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	suspended := s.license(api.CreateLicenseParams{Name: "Held"})
+	_, err = s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
 	is.NoErr(err)
-	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: suspended.Key})
+	_, err = s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: suspended.Key})
 	is.NoErr(err)
 	reinstate := "/reinstate\">Reinstate</a></p>"
 	require.Contains(t, s.signedIn(support.Email).get("licenses/"+suspended.ID).body, reinstate)
 	require.NotContains(t, s.signedIn("vic@example.com").get("licenses/"+suspended.ID).body, reinstate)
 
 	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`)) // at the top
-	_, err = s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	_, err = s.Service().Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, `<span class="muted">Resolved</span>`)
@@ -94,11 +94,11 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	l := s.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(1)), LeaseSeconds: new(int64(60))}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(1)), LeaseSeconds: new(int64(60))}})
 	ask := func() {
-		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc-1"})
+		_, err := s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 		is.NoErr(err)
-		_, err = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+		_, err = s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 		is.NoErr(err)
 	}
 	ask()
@@ -119,12 +119,12 @@ func TestRefusalActions(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	validate := func(l license.License, p license.ValidateParams) {
+	validate := func(l api.License, p api.ValidateKeyParams) {
 		p.Key = l.Key
 		_, err := s.Service().Validate(t.Context(), p)
 		is.NoErr(err)
 	}
-	shows := func(l license.License, texts ...string) {
+	shows := func(l api.License, texts ...string) {
 		t.Helper()
 		a := v.get("licenses/" + l.ID)
 		for _, text := range texts {
@@ -135,47 +135,47 @@ func TestRefusalActions(t *testing.T) {
 	}
 	ctx := t.Context()
 
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: ptr(s.now.Add(time.Hour))})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: ptr(s.now.Add(time.Hour))})
 	s.advance(2 * time.Hour)
-	validate(l, license.ValidateParams{})
+	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Expired</h3>", "applies now", "/renew\">Renew</a>")
-	_, err := s.Service().Renew(ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}})
+	_, err := s.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	shows(l, "Resolved: the license has been renewed.")
 
-	_, err = s.Service().Suspend(ctx, license.MoveParams{ID: l.ID})
+	_, err = s.Service().Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	validate(l, license.ValidateParams{})
+	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Suspended</h3>", "<a class=\"button slim\" data-dialog href=\"../licenses/"+l.ID+"/reinstate\">Reinstate</a>")
-	_, err = s.Service().Reinstate(ctx, license.MoveParams{ID: l.ID})
+	_, err = s.Service().Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	shows(l, "Resolved: the license is no longer suspended.")
 
-	validate(l, license.ValidateParams{ProductID: "other"})
-	validate(l, license.ValidateParams{CustomerID: "other"})
-	validate(l, license.ValidateParams{Fingerprint: "pc"})
-	validate(l, license.ValidateParams{Entitlements: []string{"export"}})
+	validate(l, api.ValidateKeyParams{ProductID: "other"})
+	validate(l, api.ValidateKeyParams{CustomerID: "other"})
+	validate(l, api.ValidateKeyParams{Fingerprint: "pc"})
+	validate(l, api.ValidateKeyParams{Entitlements: []string{"export"}})
 	shows(l, "Change the product", "Change the customer", "has to activate before", "/edit#f-entitlements\">Change the entitlements")
 
-	_, err = s.Service().Revoke(ctx, license.MoveParams{ID: l.ID})
+	_, err = s.Service().Revoke(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	validate(l, license.ValidateParams{})
+	validate(l, api.ValidateKeyParams{})
 	shows(l, "The license was revoked, which is final.")
 
-	l = s.license(license.CreateParams{Name: "Later", StartsAt: ptr(s.clock().AddDate(0, 1, 0))})
-	validate(l, license.ValidateParams{})
+	l = s.license(api.CreateLicenseParams{Name: "Later", StartsAt: ptr(s.clock().AddDate(0, 1, 0))})
+	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Not started</h3>", "Change the start")
 
-	l = s.license(license.CreateParams{Name: "Floating", Terms: api.Terms{LeaseSeconds: ptr(int64(60)), MaxActivations: ptr(int64(1))}})
-	_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	l = s.license(api.CreateLicenseParams{Name: "Floating", Terms: api.Terms{LeaseSeconds: ptr(int64(60)), MaxActivations: ptr(int64(1))}})
+	_, err = s.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	s.advance(2 * time.Minute)
-	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
+	validate(l, api.ValidateKeyParams{Fingerprint: "pc-1"})
 	shows(l, ">Lease expired</h3>", "/edit#f-lease_seconds\">Change the lease")
 	for _, fingerprint := range []string{"pc-1", "pc-2"} {
-		_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: license.TakeOverOldest})
+		_, err = s.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: api.TakeOverOldest})
 		is.NoErr(err)
 	}
-	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
+	validate(l, api.ValidateKeyParams{Fingerprint: "pc-1"})
 	shows(l, ">Seat taken over</h3>", "Add a seat", "1 of 1 seats used.")
 }

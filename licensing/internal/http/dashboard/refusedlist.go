@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // recentDays is how far back the overview looks for refusals.
@@ -38,11 +38,11 @@ type refusedLicenseRow struct {
 
 // refusedPath returns the list of the licenses that were refused for a reason, as a
 // reference from dashboard/.
-func refusedPath(code license.VerdictCode, days int, open bool) string {
+func refusedPath(code api.VerdictCode, days int, open bool) string {
 	return "refusals?" + refusedQuery(code, days, open).Encode()
 }
 
-func refusedQuery(code license.VerdictCode, days int, open bool) url.Values {
+func refusedQuery(code api.VerdictCode, days int, open bool) url.Values {
 	q := url.Values{"reason": {string(code)}, "days": {strconv.Itoa(min(days, 90))}}
 	if open {
 		q.Set("open", "1")
@@ -59,7 +59,7 @@ func showRefusedLicenses(v *visit) error {
 	if days, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(refusalPeriods, days) {
 		body.Days = days
 	}
-	code, cursor := license.VerdictCode(q.Get("reason")), q.Get("cursor")
+	code, cursor := api.VerdictCode(q.Get("reason")), q.Get("cursor")
 	groups, more, err := rules.RefusalGroups(ctx, body.Days)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func showRefusedLicenses(v *visit) error {
 }
 
 // refusedLicenseRow returns the row of a license with a number of used seats.
-func (v *visit) refusedLicenseRow(l license.License, used int, r license.Refusal, applies bool) refusedLicenseRow {
+func (v *visit) refusedLicenseRow(l api.License, used int, r api.Refusal, applies bool) refusedLicenseRow {
 	seats := newSeatMeter(l, used)
 	row := refusedLicenseRow{
 		licenseRow: licenseRow{License: l, Seats: seats},

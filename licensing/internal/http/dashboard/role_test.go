@@ -16,7 +16,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -146,8 +145,8 @@ func TestKeysAreShownOnlyToAdmins(t *testing.T) {
 func TestSearchDoesNotRevealKeys(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	l := s.license(license.CreateParams{Name: "Atlas"})
-	imported := s.license(license.CreateParams{Name: "Atlas", Key: "OLD-SYSTEM-KEY-00000001"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	imported := s.license(api.CreateLicenseParams{Name: "Atlas", Key: "OLD-SYSTEM-KEY-00000001"})
 	s.operator("ada@example.com", operator.RoleAdmin)
 	link := regexp.MustCompile(`licenses/lic_\w+`)
 	finds := func(v *visitor, page, text string) bool {
@@ -183,7 +182,7 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	end := s.clock().AddDate(0, 1, 0)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end})
 	a := s.activate(l, "machine-1", "Reception")
 	s.operator("sue@example.com", operator.RoleSupport)
 	v := s.signedIn("sue@example.com")
@@ -196,14 +195,14 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 	}
 	require.Contains(t, v.get(home+"/activations").body, a.ID+"/release")
 	is.Equal(v.post(home+"/activations/"+a.ID+"/release").StatusCode, http.StatusSeeOther)
-	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	require.Contains(t, v.get(home).body, home+"/reinstate")
 	is.Equal(v.post(home+"/reinstate").StatusCode, http.StatusSeeOther)
 	is.Equal(v.change(home+"/renew", "term", "P1Y", "from", "later").StatusCode, http.StatusSeeOther)
 	l, err = s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
-	is.Equal(l.Status, license.StatusActive)
+	is.Equal(l.Status, api.LicenseActive)
 	is.Equal(*l.ExpiresAt, end.AddDate(1, 0, 0))
 
 	is.Equal(v.get("settings").Header.Get("Location"), "./settings/webhooks")
@@ -226,7 +225,7 @@ func TestHostReturnsRoles(t *testing.T) {
 			return operator.Operator{ID: "7", Role: role}, true
 		},
 	}})
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	get := func(page string) reply { return s.visitor().get(page) }
 	require.NotContains(t, get("licenses/"+l.ID).body, l.Key)
 	is.Equal(get("settings/credentials").StatusCode, http.StatusForbidden)
@@ -241,7 +240,7 @@ func TestHostReturnsRoles(t *testing.T) {
 // of existing objects.
 func (s *site) paths() func(string) string {
 	end := s.clock().AddDate(1, 0, 0)
-	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
@@ -251,8 +250,8 @@ func (s *site) paths() func(string) string {
 	is.New(s.t).NoErr(err)
 	keys, err := s.Files().Keys(s.t.Context())
 	is.New(s.t).NoErr(err)
-	s.plan(license.PutPlanParams{ID: "price_1", Duration: license.Duration{Days: 14}})
-	trial, err := s.Service().StartTrial(s.t.Context(), license.StartTrialParams{PlanID: "price_1", CustomerID: "cus_trial"})
+	s.plan(api.PutPlanParams{ID: "price_1", Duration: api.Duration{Days: 14}})
+	trial, err := s.Service().StartTrial(s.t.Context(), api.StartTrialParams{PlanID: "price_1", CustomerID: "cus_trial"})
 	is.New(s.t).NoErr(err)
 	return func(path string) string {
 		path = strings.Replace(path, "plan/{id}", "plan/price_1", 1)
@@ -303,7 +302,7 @@ func TestRoutesEnforceAccess(t *testing.T) {
 			}
 		})
 	}
-	page, err := s.Service().List(t.Context(), license.ListParams{})
+	page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is := is.New(t)
 	is.NoErr(err)
 	is.Equal(page.Data[0].Revision, int64(1)) // no request changed the license

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -73,7 +74,7 @@ func showSearch(v *visit) error {
 	params := f.params(v.h.opts.Now())
 	params.Limit = licensesFound
 	found, err := v.licenses.List(ctx, params)
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
 		return render(http.StatusBadRequest)
 	}
@@ -122,7 +123,7 @@ func showSearch(v *visit) error {
 // isNamed reports whether a text is the ID or the key of a license, which is the
 // only one that a search for the text has found. Of a masked key, only
 // the part that is shown is compared.
-func (v *visit) isNamed(l license.License, text string) bool {
+func (v *visit) isNamed(l api.License, text string) bool {
 	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
 	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.may(keyReaders) {
 		return text == l.ID || len(text) > len(end) && strings.HasSuffix(plain(text), plain(end))

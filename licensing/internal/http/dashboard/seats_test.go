@@ -22,18 +22,18 @@ import (
 func TestSeatsAfterImport(t *testing.T) {
 	is := is.New(t)
 	from := newSite(t)
-	full := from.license(license.CreateParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}})
-	large := from.license(license.CreateParams{Name: "Large", ProductID: "beacon", Terms: api.Terms{MaxActivations: new(int64(250))}})
+	full := from.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: new(int64(2))}})
+	large := from.license(api.CreateLicenseParams{Name: "Large", ProductID: "beacon", Terms: api.Terms{MaxActivations: new(int64(250))}})
 	is.NoErr(from.Service().Atomically(t.Context(), func(s *license.Service) error {
 		for i := range 250 {
-			if _, err := s.Activate(t.Context(), license.ActivateParams{Key: large.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
+			if _, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: large.Key, Fingerprint: fmt.Sprint("pc-", i)}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
 	for i := range 4 { // the third and the fourth are refused; the fourth stores both refusals
-		_, _ = from.Service().Activate(t.Context(), license.ActivateParams{Key: full.Key, Fingerprint: fmt.Sprint("pc-", i)})
+		_, _ = from.Service().Activate(t.Context(), api.ActivateKeyParams{Key: full.Key, Fingerprint: fmt.Sprint("pc-", i)})
 		from.advance(2 * time.Minute)
 	}
 	to := memory.New()

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/qr"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // issuer is the name that authenticator apps show.
@@ -104,7 +104,7 @@ func secondFactorForm(v *visit) (*formPage, error) {
 		codes, err := v.operators.EnableSecondFactor(v.w, v.r, operator.EnableSecondFactorParams{
 			Secret: secret, Code: v.sent("otp"), Password: v.r.PostForm.Get("current"),
 		})
-		if invalid, ok := errors.AsType[*license.InvalidError](err); ok && slices.ContainsFunc(invalid.Fields, func(x license.FieldError) bool { return x.Field == "secret" }) {
+		if invalid, ok := errors.AsType[*api.InvalidError](err); ok && slices.ContainsFunc(invalid.Fields, func(x api.FieldError) bool { return x.Field == "secret" }) {
 			fresh := operator.NewTOTPSecret()
 			p.Form, p.Extra = enableForm(fresh), v.newSecondFactor(fresh)
 			p.Form.Problem = "The secret of the form was incomplete. Add the new one to the app."

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -179,7 +179,7 @@ func TestSessionEndsWhileAFormIsOpen(t *testing.T) {
 	a = again(a) // still without a session
 	is.Equal(v.post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther)
 	is.Equal(again(a).StatusCode, http.StatusSeeOther)
-	list, err := s.Service().List(t.Context(), license.ListParams{})
+	list, err := s.Service().List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(list.Data), 1)
 	is.Equal(list.Data[0].Name, `Atlas "Pro" & Söhne`)
@@ -322,7 +322,7 @@ func TestHostOperatorMustBeValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return tt.op, true }}})
-			l := s.license(license.CreateParams{Name: "Atlas"})
+			l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 			v := s.visitor()
 			for _, page := range []string{"", "licenses", "licenses/" + l.ID, "licenses.csv", "licenses/new", "settings/credentials", "audit"} {
 				a := v.get(page)

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -96,7 +96,7 @@ func (s *site) operator(email string, role operator.Role) operator.Operator {
 	return op
 }
 
-func (s *site) license(p license.CreateParams) license.License {
+func (s *site) license(p api.CreateLicenseParams) api.License {
 	s.t.Helper()
 	if p.ProductID == "" {
 		p.ProductID = "atlas"

@@ -8,7 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A renewal moves the end of the license or that of its updates; the form asks which
@@ -18,7 +18,7 @@ func TestRenewUpdates(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	until := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
-	l := s.license(license.CreateParams{Name: "Atlas", UpdatesUntil: &until})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", UpdatesUntil: &until})
 	renew := "licenses/" + l.ID + "/renew"
 	require.Contains(t, v.get("licenses/"+l.ID).body, "/renew")
 	form := v.get(renew).body
@@ -36,7 +36,7 @@ func TestRenewUpdates(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(l.UpdatesUntil.Year(), 2029)
 
-	l = s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &until, UpdatesUntil: &until})
+	l = s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &until, UpdatesUntil: &until})
 	renew = "licenses/" + l.ID + "/renew"
 	require.Contains(t, v.get(renew).body, "New expiry: 11 Mar 2027", `name="extend"`)
 	require.Contains(t, v.get(renew+"?extend=updates&term=P1M&from=later").body, "New end of updates: 11 Apr 2026")
@@ -53,7 +53,7 @@ func TestRenewUpdates(t *testing.T) {
 	require.Contains(t, v.get("licenses/"+l.ID+"?built=soon").body, `<a href="#f-built">`)
 
 	// A build that is too new is refused, and the page says what resolves it.
-	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, BuiltAt: ptr(until.AddDate(1, 0, 0))})
+	_, err = s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, BuiltAt: ptr(until.AddDate(1, 0, 0))})
 	is.NoErr(err)
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "Updates ended", "newer than the updates", "/renew")
 

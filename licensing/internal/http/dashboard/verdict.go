@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // verdictPanel shows the verdict that a program gets when it validates the
 // license.
 type verdictPanel struct {
-	Verdict *license.Verdict // nil if the parameters are invalid
-	At      *moment          // nil for now
+	Verdict *api.Verdict // nil if the parameters are invalid
+	At      *moment      // nil for now
 	Changes *moment
 	Form    *form
 	Tested  bool // the query has parameters of the form
@@ -31,7 +31,7 @@ func verdictForm() *form {
 
 // verdictPanel validates the license with the parameters of the query. It does
 // not change the license.
-func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
+func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 	q := v.r.URL.Query()
 	p := verdictPanel{Form: verdictForm()}
 	for _, x := range p.Form.Fields {
@@ -39,7 +39,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 		p.Tested = p.Tested || x.Value != ""
 	}
 	value := func(name string) string { return p.Form.Field(name).Value }
-	params := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
+	params := api.ExplainLicenseParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
 	if s := value("entitlement"); s != "" {
 		params.Entitlements = []string{s}
 	}
@@ -51,7 +51,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	if !params.At.IsZero() {
 		p.At = v.moment(params.At)
 	}
-	var verdict license.Verdict
+	var verdict api.Verdict
 	err := v.check(p.Form, &params)
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -29,26 +30,26 @@ func editWebhookForm(v *visit) (*formPage, error) {
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
 		address, description, types := p.Form.readWebhook()
-		_, err := tx.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
+		_, err := tx.webhooks.Update(v.r.Context(), api.UpdateWebhookParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
 		return "", err
 	}
 	return p, nil
 }
 
 func pauseWebhook(v *visit) error {
-	return v.setWebhook(webhook.StatusPaused, "", "The webhook has been paused. Its events wait until you resume it.")
+	return v.setWebhook(api.WebhookPaused, "", "The webhook has been paused. Its events wait until you resume it.")
 }
 
 func resumeWebhook(v *visit) error {
-	from := webhook.ResumeFromStop
-	if v.r.PostFormValue("from") == string(webhook.ResumeFromNow) {
-		from = webhook.ResumeFromNow
+	from := api.ResumeFromStop
+	if v.r.PostFormValue("from") == string(api.ResumeFromNow) {
+		from = api.ResumeFromNow
 	}
-	return v.setWebhook(webhook.StatusActive, from, "The webhook is active. Waiting events will be delivered.")
+	return v.setWebhook(api.WebhookActive, from, "The webhook is active. Waiting events will be delivered.")
 }
 
-func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done string) error {
-	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.r.PathValue("id"), Status: &status, ResumeFrom: from})
+func (v *visit) setWebhook(status api.WebhookStatus, from api.ResumeFrom, done string) error {
+	w, err := v.webhooks.Update(v.r.Context(), api.UpdateWebhookParams{ID: v.r.PathValue("id"), Status: &status, ResumeFrom: from})
 	if err != nil {
 		return err
 	}
@@ -92,11 +93,11 @@ const (
 // awaitAttempt waits for an attempt of a delivery that was just queued, so that its
 // page shows the result. It does not wait if no attempt can be expected, and gives
 // up after resultWait. It reports whether there was an attempt.
-func (v *visit) awaitAttempt(queued webhook.Delivery) bool {
+func (v *visit) awaitAttempt(queued api.Delivery) bool {
 	ctx, cancel := context.WithTimeout(v.r.Context(), resultWait)
 	defer cancel()
 	w, err := v.webhooks.Get(ctx, queued.WebhookID)
-	if err != nil || w.Status != webhook.StatusActive {
+	if err != nil || w.Status != api.WebhookActive {
 		return false
 	}
 	if backlog, err := v.h.opts.Backlog(ctx); err != nil || !backlog.Running {
@@ -133,7 +134,7 @@ func rotateWebhookForm(v *visit) (*formPage, error) {
 	}
 	p.Text, p.Once = []string{"This creates a new secret, which is shown once on the next page."}, true
 	p.Form.add(overlapField(webhookOverlaps))
-	var after webhook.Webhook
+	var after api.Webhook
 	var secret string
 	p.do = func(tx *visit) (_ string, err error) {
 		overlap := p.Form.readOverlap()

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // deliveryPath returns the page of a delivery, as a reference from dashboard/.
@@ -23,9 +23,9 @@ type deliveryBody struct {
 	Result  string
 	Note    string // the CSS class of the result
 	Stalled string
-	Sent    int64             // the timestamp of the last request; 0: none
-	Tries   []webhook.Attempt // newest first
-	Payload string            // indented JSON; empty if the event is no longer stored
+	Sent    int64         // the timestamp of the last request; 0: none
+	Tries   []api.Attempt // newest first
+	Payload string        // indented JSON; empty if the event is no longer stored
 }
 
 func showDelivery(v *visit) error {
@@ -39,7 +39,7 @@ func showDelivery(v *visit) error {
 	}
 	body := deliveryBody{deliveryRow: newDeliveryRow(d), Host: w.Host(), Self: deliveryPath(w.ID, d.ID)}
 	body.Result, body.Note = v.result(body.deliveryRow, w.Webhook)
-	if d.Status == webhook.DeliveryPending {
+	if d.Status == api.DeliveryPending {
 		backlog, err := v.h.opts.Backlog(v.r.Context())
 		if err != nil {
 			return err
@@ -62,13 +62,13 @@ func showDelivery(v *visit) error {
 }
 
 // result describes the status of the delivery, with the CSS class of the note.
-func (v *visit) result(r deliveryRow, w webhook.Webhook) (text, class string) {
+func (v *visit) result(r deliveryRow, w api.Webhook) (text, class string) {
 	switch {
-	case r.Status == webhook.DeliverySucceeded:
+	case r.Status == api.DeliverySucceeded:
 		return "The delivery succeeded. " + r.Last + ".", "good"
-	case r.Status == webhook.DeliveryFailed:
+	case r.Status == api.DeliveryFailed:
 		return "The delivery failed, and no further attempt is scheduled. " + r.Last + ".", "bad"
-	case w.Status != webhook.StatusActive:
+	case w.Status != api.WebhookActive:
 		return "The delivery is pending. The webhook is " + string(w.Status) + ".", "warn"
 	case len(r.Attempts) == 0:
 		return "The delivery is pending. Refresh this page to see the result.", ""

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -61,16 +61,16 @@ func (f *fakeReceiver) takes(d time.Duration) {
 }
 
 // attempted returns a condition for site.run: the newest delivery has n attempts.
-func (s *site) attempted(w webhook.Webhook, n int) func() bool {
+func (s *site) attempted(w api.Webhook, n int) func() bool {
 	return func() bool {
-		page, err := s.Webhooks().Deliveries(s.t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Limit: 1})
+		page, err := s.Webhooks().Deliveries(s.t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Limit: 1})
 		return err == nil && len(page.Data) == 1 && len(page.Data[0].Attempts) == n
 	}
 }
 
 // newReceiverSite returns a site with a webhook, whose receiver answers as the test
 // says, and an admin who is signed in.
-func newReceiverSite(t *testing.T) (*site, *visitor, webhook.Webhook, *fakeReceiver) {
+func newReceiverSite(t *testing.T) (*site, *visitor, api.Webhook, *fakeReceiver) {
 	t.Helper()
 	receiver := &fakeReceiver{}
 	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: receiver}})
@@ -170,7 +170,7 @@ func TestDeliveryPage(t *testing.T) {
 			return err
 		}
 		rec.EventID, rec.EventSeq = store.NewID("evt", s.now), 1<<40
-		rec.State, rec.DueAt = string(webhook.DeliveryFailed), time.Time{}
+		rec.State, rec.DueAt = string(api.DeliveryFailed), time.Time{}
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	a = v.get(at)
@@ -184,7 +184,7 @@ func TestDeliveryPageOfAnEventThatWaits(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	w := s.webhook("https://shop.example/hooks")
-	l := s.license(license.CreateParams{Name: "Atlas"})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	at := "settings/webhooks/" + w.ID
 	link := regexp.MustCompile(`href="[^"]*(/deliveries/dlv_\w{26})">license.created<`).FindStringSubmatch(v.get(at).body)
 	a := v.get(at + link[1])

@@ -10,7 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // TestFailingWebhook: the list and the page of a webhook that fails say what it
@@ -21,10 +21,10 @@ func TestFailingWebhook(t *testing.T) {
 	s, v, w, receiver := newReceiverSite(t)
 	at := "settings/webhooks/" + w.ID
 	receiver.answer(500, "out of <b>memory</b>\nat line 7")
-	s.license(license.CreateParams{Name: "Pilot boat"})
+	s.license(api.CreateLicenseParams{Name: "Pilot boat"})
 	s.run(t, s.attempted(w, 1))
-	s.license(license.CreateParams{Name: "Ferry"})
-	s.license(license.CreateParams{Name: "Tug"})
+	s.license(api.CreateLicenseParams{Name: "Ferry"})
+	s.license(api.CreateLicenseParams{Name: "Tug"})
 	tags := regexp.MustCompile(`<[^>]*>`)
 	for _, page := range []string{"settings/webhooks", at} {
 		text := tags.ReplaceAllString(v.get(page).body, "")

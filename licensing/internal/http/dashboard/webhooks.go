@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // webhookPath returns the page of a webhook, as a reference from dashboard/.
 func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
 
 // webhookRow is a webhook as pages show it.
-type webhookRow struct{ webhook.Webhook }
+type webhookRow struct{ api.Webhook }
 
 // State returns the status of the webhook, or "failing" if it is active and its
 // deliveries fail.
 func (r webhookRow) State() string {
-	if r.Status == webhook.StatusActive && r.FailingSince != nil {
+	if r.Status == api.WebhookActive && r.FailingSince != nil {
 		return "failing"
 	}
 	return string(r.Status)
@@ -52,7 +52,7 @@ const webhooksPage = 50
 func showWebhooks(v *visit) error {
 	ctx := v.r.Context()
 	after := v.r.URL.Query().Get("after")
-	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Cursor: after, Limit: webhooksPage})
+	hooks, err := v.webhooks.List(ctx, api.ListWebhooksParams{Cursor: after, Limit: webhooksPage})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func failingNotices(b feed.Backlog) (list []string) {
 const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
 // webhookFields returns the form of a webhook. Without types, all events are selected.
-func webhookFields(w webhook.Webhook) *form {
+func webhookFields(w api.Webhook) *form {
 	return newForm(
 		&field{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
 		&field{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
@@ -133,14 +133,14 @@ func newWebhookForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New webhook", Section: "webhooks", Back: "settings/webhooks", Subject: "Webhooks",
 		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
-		Form: webhookFields(webhook.Webhook{}), Action: "Create webhook", Once: true,
+		Form: webhookFields(api.Webhook{}), Action: "Create webhook", Once: true,
 	}
 	p.Form.add(productsField())
-	var w webhook.Webhook
+	var w api.Webhook
 	var secret string
 	p.do = func(tx *visit) (_ string, err error) {
 		address, description, types := p.Form.readWebhook()
-		w, secret, err = tx.webhooks.Create(v.r.Context(), webhook.CreateParams{URL: address, Description: description, Types: types, Products: p.Form.lines("products")})
+		w, secret, err = tx.webhooks.Create(v.r.Context(), api.CreateWebhookParams{URL: address, Description: description, Types: types, Products: p.Form.lines("products")})
 		return webhookPath(w.ID), err
 	}
 	p.then = func(v *visit) error { return v.renderWebhookSecret(w, secret, "Webhook created") }
@@ -154,7 +154,7 @@ func (f *form) readWebhook() (address, description string, types []string) {
 
 // renderWebhookSecret shows a new secret. The secret appears only in this
 // response.
-func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) error {
+func (v *visit) renderWebhookSecret(w api.Webhook, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
 		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
 		Values: []secretValue{{"webhook-secret", "Secret", secret}},
@@ -175,17 +175,17 @@ type webhookBody struct {
 
 // deliveryRow is a delivery as pages show it.
 type deliveryRow struct {
-	webhook.Delivery
+	api.Delivery
 	Last  string // the result of the last attempt
 	Error string
 }
 
 // Pill returns the CSS class of the status.
 func (r deliveryRow) Pill() string {
-	return map[webhook.DeliveryStatus]string{webhook.DeliverySucceeded: "active", webhook.DeliveryFailed: "revoked", webhook.DeliveryPending: "scheduled"}[r.Status]
+	return map[api.DeliveryStatus]string{api.DeliverySucceeded: "active", api.DeliveryFailed: "revoked", api.DeliveryPending: "scheduled"}[r.Status]
 }
 
-func newDeliveryRow(d webhook.Delivery) deliveryRow {
+func newDeliveryRow(d api.Delivery) deliveryRow {
 	row := deliveryRow{Delivery: d, Last: "No attempts yet"}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
@@ -207,7 +207,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
+	p := api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.webhooks.Deliveries(ctx, p)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func showWebhook(v *visit) error {
 		return err
 	}
 	body := webhookBody{listedWebhook: listedWebhook{webhookRow{w}, failing}, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
-	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
+	for _, s := range []api.DeliveryStatus{api.DeliveryPending, api.DeliverySucceeded, api.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
 	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)

@@ -16,17 +16,17 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // webhook creates a webhook with the Go API.
-func (s *site) webhook(url string) webhook.Webhook {
+func (s *site) webhook(url string) api.Webhook {
 	s.t.Helper()
-	w, _, err := s.Webhooks().Create(s.t.Context(), webhook.CreateParams{URL: url})
+	w, _, err := s.Webhooks().Create(s.t.Context(), api.CreateWebhookParams{URL: url})
 	is.New(s.t).NoErr(err)
 	return w
 }
@@ -42,7 +42,7 @@ func TestCreateWebhook(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusOK)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`).FindString(strings.ReplaceAll(a.body, "&#43;", "+"))
 	is.True(secret != "")
-	hooks, err := s.Webhooks().List(t.Context(), webhook.ListParams{})
+	hooks, err := s.Webhooks().List(t.Context(), api.ListWebhooksParams{})
 	is.NoErr(err)
 	is.Equal(len(hooks.Data), 1)
 	w := hooks.Data[0]
@@ -77,7 +77,7 @@ func TestChangeWebhook(t *testing.T) {
 	v := s.admin()
 	w := s.webhook("https://shop.example/hooks")
 	at := "settings/webhooks/" + w.ID
-	now := func() webhook.Webhook {
+	now := func() api.Webhook {
 		w, err := s.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		return w
@@ -87,15 +87,15 @@ func TestChangeWebhook(t *testing.T) {
 	is.Equal(v.change(at+"/edit", "url", "shop", "types", "all").StatusCode, http.StatusUnprocessableEntity)
 
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
-	is.Equal(now().Status, webhook.StatusPaused)
+	is.Equal(now().Status, api.WebhookPaused)
 	require.Contains(t, v.get(at).body, "Resume")
 	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
-	is.Equal(now().Status, webhook.StatusActive)
+	is.Equal(now().Status, api.WebhookActive)
 	is.Equal(now().SkippedEvents, int64(0))
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
 	require.Contains(t, v.get(at).body, "Resume from now")
 	is.Equal(v.post(at+"/resume", "from", "now").StatusCode, http.StatusSeeOther)
-	is.Equal(now().Status, webhook.StatusActive)
+	is.Equal(now().Status, api.WebhookActive)
 	require.Greater(t, now().SkippedEvents, 0)
 	require.Contains(t, v.get(at).body, "Skipped events")
 
@@ -131,10 +131,10 @@ func TestWebhookDeliveries(t *testing.T) {
 	require.Contains(t, a.body, "webhook.test", "pending", "No attempts yet")
 
 	// Store the state of a delivery that failed for three days.
-	page, err := s.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
+	page, err := s.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	d := page.Data[0]
-	data, err := json.Marshal(map[string]any{"attempts": []webhook.Attempt{
+	data, err := json.Marshal(map[string]any{"attempts": []api.Attempt{
 		{At: s.now, Error: "connection refused", DurationMS: 3}, {At: s.now, StatusCode: 503, Error: `<script>alert("x")</script>`, DurationMS: 120},
 	}})
 	is.NoErr(err)
@@ -143,7 +143,7 @@ func TestWebhookDeliveries(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		rec.State, rec.DueAt, rec.Data = string(webhook.DeliveryFailed), time.Time{}, data
+		rec.State, rec.DueAt, rec.Data = string(api.DeliveryFailed), time.Time{}, data
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	a = v.get(at + "?status=failed")
@@ -155,9 +155,9 @@ func TestWebhookDeliveries(t *testing.T) {
 
 	_, err = s.Webhooks().Resend(t.Context(), w.ID, d.ID)
 	is.NoErr(err)
-	page, err = s.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
+	page, err = s.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	is.Equal(page.Data[0].Status, webhook.DeliveryPending)
+	is.Equal(page.Data[0].Status, api.DeliveryPending)
 
 	for range 30 {
 		_, err := s.Webhooks().Test(t.Context(), w.ID)
@@ -181,10 +181,10 @@ func TestDeliveriesWithARareStatus(t *testing.T) {
 	for i := range 10_500 {
 		d := outbox.Delivery{
 			ID: fmt.Sprintf("dlv_%026d", i), WebhookID: w.ID, EventID: "evt_1", EventSeq: 1, EventType: "license.created",
-			State: string(webhook.DeliverySucceeded), CreatedAt: s.now, UpdatedAt: s.now,
+			State: string(api.DeliverySucceeded), CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if i == 0 {
-			d.State = string(webhook.DeliveryFailed)
+			d.State = string(api.DeliveryFailed)
 		}
 		many = append(many, d)
 	}
@@ -209,7 +209,7 @@ func TestStalledDeliveriesAreShown(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: unreachable{}}})
 	v := s.admin()
-	s.license(license.CreateParams{Name: "Atlas"})
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	require.NotContains(t, v.get("settings/webhooks").body, "MasterKey") // no warning without webhooks
 	w := s.webhook("https://shop.example/hooks")
 	_, err := s.Webhooks().Test(t.Context(), w.ID)
@@ -221,8 +221,8 @@ func TestStalledDeliveriesAreShown(t *testing.T) {
 	require.Contains(t, v.get("").body, "Options.MasterKey")
 	require.Contains(t, v.get("settings/webhooks").body, "Options.MasterKey")
 	s.run(t, func() bool { // a delivery that was claimed and not attempted would be overdue again
-		page, err := s.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
-		return err == nil && !slices.ContainsFunc(page.Data, func(d webhook.Delivery) bool { return len(d.Attempts) == 0 })
+		page, err := s.Webhooks().Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
+		return err == nil && !slices.ContainsFunc(page.Data, func(d api.Delivery) bool { return len(d.Attempts) == 0 })
 	})
 	require.NotContains(t, v.get("").body, "calls Handler.Run")
 

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // allEvents is the value of the checkbox for all events.
@@ -14,7 +14,7 @@ func typesField(all bool, types []string) *field {
 	groups := []choices{{Options: []option{{Value: allEvents, Label: "All events", Hint: "Including types that later versions add.", Chosen: all}}}}
 	known := map[string]bool{}
 	for _, c := range eventChoices("") {
-		c.Options = slices.DeleteFunc(c.Options, func(o option) bool { return o.Value == webhook.EventTest })
+		c.Options = slices.DeleteFunc(c.Options, func(o option) bool { return o.Value == api.EventWebhookTest })
 		for i := range c.Options {
 			o := &c.Options[i]
 			known[o.Value] = true

@@ -9,8 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // checkedTypes returns the values of the checkboxes for event types, and those
@@ -34,8 +33,8 @@ func TestWebhookEventTypes(t *testing.T) {
 	a := v.get("settings/webhooks/new")
 	all, checked := checkedTypes(a)
 	is.Equal(checked, []string{"all"})
-	for _, eventType := range license.EventTypes() {
-		if slices.Contains(all, eventType) == (eventType == webhook.EventTest) {
+	for _, eventType := range api.EventTypes() {
+		if slices.Contains(all, eventType) == (eventType == api.EventWebhookTest) {
 			t.Errorf("%s is offered: %t", eventType, slices.Contains(all, eventType))
 		}
 	}
@@ -64,7 +63,7 @@ func TestWebhookEventTypes(t *testing.T) {
 
 	// A type that the form does not offer is kept.
 	custom := []string{"customer.*"}
-	_, err := s.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Types: &custom})
+	_, err := s.Webhooks().Update(t.Context(), api.UpdateWebhookParams{ID: w.ID, Types: &custom})
 	is.NoErr(err)
 	_, checked = checkedTypes(v.get(edit))
 	is.Equal(checked, custom)

@@ -31,24 +31,24 @@ type revocationsParams struct {
 // licenses.
 func (c Config) revocations(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
 	if p.ProductID == "" {
-		return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
+		return web.Document{}, api.Invalid("product_id", api.FieldRequired, "is required")
 	}
 	text, err := c.Revocations(ctx, p.ProductID, p.LicenseID)
 	return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
 }
 
-func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParams) (license.License, error) {
-	return rules.VoidFiles(ctx, license.MoveParams(p))
+func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParams) (api.License, error) {
+	return rules.VoidFiles(ctx, api.MoveLicenseParams(p))
 }
 
-func checkFileByKey(rules *license.Service, p *api.IssueFileByKeyParams) []license.FieldError {
+func checkFileByKey(rules *license.Service, p *api.IssueFileByKeyParams) []api.FieldError {
 	p.IssueFileParams.Key = cmp.Or(p.Key, "-")
 	return input.Merge(inner.Of(rules).Faults(p), inner.Of(rules).Faults(&p.IssueFileParams))
 }
 
 func issueFileByKey(rules *license.Service, ctx context.Context, p api.IssueFileByKeyParams) (license.File, error) {
 	if p.Key == "" {
-		return license.File{}, license.Invalid("key", license.CodeRequired, "is required")
+		return license.File{}, api.Invalid("key", api.FieldRequired, "is required")
 	}
 	p.IssueFileParams.Key = p.Key
 	return rules.IssueFile(ctx, p.IssueFileParams)

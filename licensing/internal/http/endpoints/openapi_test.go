@@ -20,7 +20,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -74,10 +73,10 @@ func (g *generator) generate() []byte {
 	components := g.doc.object("components")
 	g.schemas = &schemas{g.T, components.object("schemas"), map[string]*object{}, map[reflect.Type][]any{}}
 	results := []reflect.Type{
-		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[api.Problem](), reflect.TypeFor[health](),
+		reflect.TypeFor[api.RowResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[api.Problem](), reflect.TypeFor[health](),
 	}
-	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
-	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)
+	g.schemas.add(reflect.TypeFor[api.CreateLicenseParams](), true)
+	g.schemas.add(reflect.TypeFor[api.LicenseRow](), true)
 	for _, row := range Routes(Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1}) {
 		name := row.Method + " " + row.Path
 		g.rows[name] = append(g.rows[name], row)
@@ -170,7 +169,7 @@ func reads(row web.Route) bool { return row.Method == "GET" || row.Method == "DE
 
 func versioned(row web.Route) bool {
 	result := row.Do.Result
-	return result != nil && result.Implements(reflect.TypeFor[interface{ Version() license.Version }]()) && !row.Do.Paged
+	return result != nil && result.Implements(reflect.TypeFor[interface{ Version() api.Version }]()) && !row.Do.Paged
 }
 
 func idempotent(row web.Route) bool {
@@ -314,7 +313,7 @@ func (g *generator) statuses(path string, row web.Route, others []string) []stri
 	if versioned(row) && row.Method == "GET" {
 		all = append(all, "304")
 	}
-	if versioned(row) && !reads(row) && row.Do.Result == reflect.TypeFor[license.License]() {
+	if versioned(row) && !reads(row) && row.Do.Result == reflect.TypeFor[api.License]() {
 		all = append(all, "409")
 	}
 	return all
@@ -377,8 +376,8 @@ func (g *generator) success(name string, response *object, row web.Route) {
 
 // answers are the errors that show what the examples of problems say.
 var answers = map[string]error{
-	"not_found": license.ErrNotFound, "invalid_parameters": license.ErrInvalid, "stale": license.ErrStale, "key_taken": license.ErrKeyTaken,
-	"cursor_gone": license.ErrCursorGone, "unavailable": store.ErrUnavailable, "internal": errors.New("any other error"),
+	"not_found": api.ErrNotFound, "invalid_parameters": api.ErrInvalid, "stale": api.ErrStale, "key_taken": api.ErrKeyTaken,
+	"cursor_gone": api.ErrCursorGone, "unavailable": store.ErrUnavailable, "internal": errors.New("any other error"),
 }
 
 // response completes a response with the headers that every response has, and a

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A plan is the response to a request that may have created it.
 type plan struct {
-	license.Plan
+	api.Plan
 	created bool
 }
 
@@ -20,29 +21,29 @@ func newPlan(result any) []string {
 	return nil
 }
 
-func putPlan(rules *license.Service, ctx context.Context, p license.PutPlanParams) (plan, error) {
+func putPlan(rules *license.Service, ctx context.Context, p api.PutPlanParams) (plan, error) {
 	put, created, err := inner.Of(rules).PutPlan(ctx, p)
 	return plan{put, created}, err
 }
 
-func deletePlan(rules *license.Service, ctx context.Context, p license.DeletePlanParams) (deleted, error) {
+func deletePlan(rules *license.Service, ctx context.Context, p api.DeletePlanParams) (deleted, error) {
 	err := rules.DeletePlan(ctx, p)
 	return deleted{"plan", p.ID, true}, err
 }
 
 func fulfilled(result any) []string {
-	if f := result.(*license.Fulfillment); f.Result == license.FulfillCreated {
+	if f := result.(*api.Fulfillment); f.Result == api.FulfillCreated {
 		return []string{"license", f.LicenseID}
 	}
 	return nil
 }
 
-func startTrialInParts(rules *license.Service, ctx context.Context, p license.StartTrialParams) (prepare func() error, change func(*license.Service) (license.Trial, error)) {
+func startTrialInParts(rules *license.Service, ctx context.Context, p api.StartTrialParams) (prepare func() error, change func(*license.Service) (api.Trial, error)) {
 	return inner.Of(rules).StartTrialInParts(ctx, p)
 }
 
 func newTrial(result any) []string {
-	if t := result.(*license.Trial); t.Started {
+	if t := result.(*api.Trial); t.Started {
 		return []string{"license", t.License.ID}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // exportLicenses writes one license per line, in store order. A failed export is
 // aborted, so that it cannot be mistaken for a complete one.
 func exportLicenses(rules *license.Service, ctx context.Context, p api.ExportLicensesParams, _ []byte, w io.Writer) error {
-	return rules.Export(ctx, w, license.ListParams{
+	return rules.Export(ctx, w, api.ListLicensesParams{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status,
 		ExpiresBefore: p.ExpiresBefore, ExpiresAfter: p.ExpiresAfter,
 	})
@@ -21,7 +21,7 @@ func exportLicenses(rules *license.Service, ctx context.Context, p api.ExportLic
 
 // importLicenses imports each row and writes its result after it is stored.
 func importLicenses(rules *license.Service, ctx context.Context, _ struct{}, lines []byte, w io.Writer) error {
-	return rules.Import(ctx, bytes.NewReader(lines), func(result license.ImportResult) error {
+	return rules.Import(ctx, bytes.NewReader(lines), func(result api.RowResult) error {
 		line, err := web.Marshal(result)
 		if err == nil {
 			_, err = w.Write(line)

@@ -19,11 +19,11 @@ func on[P, R any](hooks *webhook.Service, fn func(*webhook.Service, context.Cont
 }
 
 // faults adapts the check of the webhooks as on does.
-func faults[P any](hooks *webhook.Service) func(*license.Service, *P) []license.FieldError {
-	return func(rules *license.Service, p *P) []license.FieldError { return inner.Of(hooks.In(rules)).Faults(p) }
+func faults[P any](hooks *webhook.Service) func(*license.Service, *P) []api.FieldError {
+	return func(rules *license.Service, p *P) []api.FieldError { return inner.Of(hooks.In(rules)).Faults(p) }
 }
 
-func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (api.WebhookWithSecret, error) {
+func createWebhook(hooks *webhook.Service, ctx context.Context, p api.CreateWebhookParams) (api.WebhookWithSecret, error) {
 	hook, secret, err := hooks.Create(ctx, p)
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
@@ -48,6 +48,6 @@ func rotateWebhook(hooks *webhook.Service, ctx context.Context, p api.RotateWebh
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
-func resend(hooks *webhook.Service, ctx context.Context, p api.ResendDeliveryParams) (webhook.Delivery, error) {
+func resend(hooks *webhook.Service, ctx context.Context, p api.ResendDeliveryParams) (api.Delivery, error) {
 	return hooks.Resend(ctx, p.WebhookID, p.DeliveryID)
 }

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 //go:embed static
@@ -37,5 +37,5 @@ func serveAsset(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-	return license.ErrNotFound
+	return api.ErrNotFound
 }

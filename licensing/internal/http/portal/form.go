@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // release releases an activation and shows the license.
 func release(v *visit) error {
 	_, err := v.customer.Release(v.r.Context(), v.id, v.r.PostFormValue("device"))
-	if held, ok := errors.AsType[*license.SeatHeldError](err); ok {
+	if held, ok := errors.AsType[*api.SeatHeldError](err); ok {
 		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.date(&held.OfflineUntil)), "")
 	}
 	if err != nil {
@@ -95,13 +96,13 @@ func (v *visit) send(file license.File, err error, request string) error {
 // refusal returns the name of the text for an error of the rules that the customer
 // can understand, or "".
 func refusal(err error) string {
-	_, invalid := errors.AsType[*license.InvalidError](err)
+	_, invalid := errors.AsType[*api.InvalidError](err)
 	switch {
-	case errors.Is(err, license.ErrActivationLimit):
+	case errors.Is(err, api.ErrActivationLimit):
 		return "DevicesFull"
-	case errors.Is(err, license.ErrDenied):
+	case errors.Is(err, api.ErrDenied):
 		return "NotValid"
-	case errors.Is(err, license.ErrNoFile):
+	case errors.Is(err, api.ErrNoFile):
 		return "NoOffline"
 	case invalid:
 		return "BadRequest"

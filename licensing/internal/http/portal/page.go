@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A licenseView is a license as the pages show it.
 type licenseView struct {
-	license.License
+	api.License
 	State string // in words
 	Help  string // what the customer can do; empty: nothing is wrong
 	Good  bool   // the license works
@@ -22,18 +22,18 @@ type licenseView struct {
 }
 
 // view returns a license with its verdict in words.
-func (v *visit) view(l license.License, verdict license.Verdict) licenseView {
+func (v *visit) view(l api.License, verdict api.Verdict) licenseView {
 	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
-	name := map[license.VerdictCode]string{
-		license.VerdictValid: "Active", license.VerdictInGrace: "Grace", license.VerdictExpired: "Expired",
-		license.VerdictScheduled: "Scheduled", license.VerdictSuspended: "Suspended", license.VerdictRevoked: "Revoked",
+	name := map[api.VerdictCode]string{
+		api.VerdictValid: "Active", api.VerdictInGrace: "Grace", api.VerdictExpired: "Expired",
+		api.VerdictScheduled: "Scheduled", api.VerdictSuspended: "Suspended", api.VerdictRevoked: "Revoked",
 	}[verdict.Code]
 	at := l.ExpiresAt
 	switch {
-	case verdict.Code == license.VerdictInGrace:
+	case verdict.Code == api.VerdictInGrace:
 		end := at.Add(time.Duration(l.GraceSeconds) * time.Second)
 		at, out.Help = &end, v.text("ExpiredHelp")
-	case verdict.Code == license.VerdictScheduled:
+	case verdict.Code == api.VerdictScheduled:
 		at = l.StartsAt
 	case !verdict.Valid:
 		out.Help = v.text(name + "Help")
@@ -62,8 +62,8 @@ func (v *visit) date(t *time.Time) string {
 // showLicenses shows all licenses of the customer.
 func showLicenses(v *visit) error {
 	page, err := v.customer.List(v.r.Context(), 0, v.r.URL.Query().Get("cursor"))
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field == "cursor" {
-		err = license.ErrNotFound
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field == "cursor" {
+		err = api.ErrNotFound
 	}
 	if err != nil {
 		return err
@@ -87,19 +87,19 @@ func showLicenses(v *visit) error {
 }
 
 // verdict returns the verdict on a license of a list.
-func (v *visit) verdict(l license.License) license.Verdict {
+func (v *visit) verdict(l api.License) api.Verdict {
 	switch {
-	case l.Status == license.StatusActive:
-		return license.Verdict{Valid: true, Code: license.VerdictValid}
+	case l.Status == api.LicenseActive:
+		return api.Verdict{Valid: true, Code: api.VerdictValid}
 	case inner.Of(v.h.opts.Licenses).InGrace(l):
-		return license.Verdict{Valid: true, Code: license.VerdictInGrace}
+		return api.Verdict{Valid: true, Code: api.VerdictInGrace}
 	}
-	return license.Verdict{Code: license.VerdictCode(l.Status)}
+	return api.Verdict{Code: api.VerdictCode(l.Status)}
 }
 
 // A device is an activation as the pages show it.
 type device struct {
-	license.Activation
+	api.Activation
 	Label         string
 	Seen          string // when it was last seen, in words
 	Held          string // until when it works offline, in words; empty: not
@@ -109,12 +109,12 @@ type device struct {
 }
 
 // plan returns the name of the plan of a license, or its ID if it was deleted.
-func (v *visit) plan(l license.License) (string, error) {
+func (v *visit) plan(l api.License) (string, error) {
 	if l.PlanID == "" {
 		return "", nil
 	}
 	plan, err := v.h.opts.Licenses.GetPlan(v.r.Context(), l.PlanID)
-	if errors.Is(err, license.ErrNotFound) {
+	if errors.Is(err, api.ErrNotFound) {
 		return l.PlanID, nil
 	}
 	return plan.Name, err
@@ -136,9 +136,9 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		return err
 	}
 	query := v.r.URL.Query()
-	list, err := v.customer.Activations(ctx, license.ListActivationsParams{LicenseID: v.id, Cursor: query.Get("devices")})
-	if _, ok := errors.AsType[*license.InvalidError](err); ok {
-		err = license.ErrNotFound
+	list, err := v.customer.Activations(ctx, api.ListActivationsParams{LicenseID: v.id, Cursor: query.Get("devices")})
+	if _, ok := errors.AsType[*api.InvalidError](err); ok {
+		err = api.ErrNotFound
 	}
 	if err != nil {
 		return err

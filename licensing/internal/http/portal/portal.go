@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -34,7 +35,7 @@ func New(opts Options) *Handler { return &Handler{opts, http.NewCrossOriginProte
 
 // Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
-	missing := func(http.ResponseWriter, *http.Request) error { return license.ErrNotFound }
+	missing := func(http.ResponseWriter, *http.Request) error { return api.ErrNotFound }
 	return &web.Section{Label: "portal", Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
 		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
 		{Method: http.MethodGet, Path: "/static/{name}", Handle: serveAsset},

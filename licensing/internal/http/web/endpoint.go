@@ -34,7 +34,7 @@ type Endpoint struct {
 	form   *input.Struct
 	key    *input.Field // the license key that is the credential; nil: none is
 	match  *input.Field // the versions of If-Match; nil: the endpoint has no ETag
-	check  func(rules *license.Service, params any) []license.FieldError
+	check  func(rules *license.Service, params any) []api.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	// parts returns the parts of do for a request with an Idempotency-Key.
 	parts  func(ctx context.Context, rules *license.Service, params any) (prepare func() error, change func(*license.Service) (any, error))
@@ -45,7 +45,7 @@ type Endpoint struct {
 // cannot be decoded, check is called instead of the function, so that all errors
 // of the body are reported together. Without it, that is the check of package
 // license.
-func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []license.FieldError) *Endpoint {
+func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []api.FieldError) *Endpoint {
 	e := &Endpoint{
 		Params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), Result: reflect.TypeFor[R](),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
@@ -56,7 +56,7 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), chec
 	e.parts = func(ctx context.Context, _ *license.Service, params any) (func() error, func(*license.Service) (any, error)) {
 		return nil, func(in *license.Service) (any, error) { return e.do(ctx, in, params) }
 	}
-	e.check = func(rules *license.Service, params any) []license.FieldError {
+	e.check = func(rules *license.Service, params any) []api.FieldError {
 		if len(check) > 0 {
 			return check[0](rules, params.(*P))
 		}
@@ -91,7 +91,7 @@ func DoInParts[P, R any](fn func(*license.Service, context.Context, P) (R, error
 }
 
 // List returns an Endpoint for a function that returns a page of a list.
-func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[T], error)) *Endpoint {
+func List[P, T any](fn func(*license.Service, context.Context, P) (api.Page[T], error)) *Endpoint {
 	e := Do(func(rules *license.Service, ctx context.Context, p P) (list, error) {
 		page, err := fn(rules, ctx, p)
 		return listOf(&page), err
@@ -175,7 +175,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	switch {
 	case route.Probe:
 	case err != nil:
-		return invalid(api.FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
+		return invalid(api.FieldError{Code: api.FieldInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	case len(errs) > 0:
 		return invalidQuery(errs)
 	}
@@ -187,7 +187,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 // of the body. The rules name a parameter of the path as its field in Go, in lower
 // case.
 func (e *Endpoint) located(err error, route *Route, members int) error {
-	invalid, ok := errors.AsType[*license.InvalidError](err)
+	invalid, ok := errors.AsType[*api.InvalidError](err)
 	switch {
 	case !ok:
 		return err
@@ -205,7 +205,7 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	return p
 }
 
-func invalidQuery(errs []license.FieldError) error {
+func invalidQuery(errs []api.FieldError) error {
 	all := make([]api.FieldError, len(errs))
 	for i, e := range errs {
 		all[i] = api.FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
@@ -225,7 +225,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	for _, header := range refused { // to ignore it could change what the client meant to protect
 		if r.Header.Get(header) != "" {
-			return invalid(api.FieldError{Header: header, Code: license.CodeUnknown, Detail: detail})
+			return invalid(api.FieldError{Header: header, Code: api.FieldUnknown, Detail: detail})
 		}
 	}
 	if e.match == nil {
@@ -233,7 +233,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	versions, any, err := ifMatch(r)
 	if any && route.Method == http.MethodPut {
-		return invalid(api.FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
+		return invalid(api.FieldError{Header: "If-Match", Code: api.FieldInvalidFormat, Detail: "must name the ETag of the version to replace"})
 	}
 	e.match.In(params).Set(reflect.ValueOf(versions))
 	return err
@@ -270,11 +270,11 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 	errs := e.form.Body(params, members)
 	for i, f := range errs {
 		switch {
-		case f.Code != license.CodeUnknown || !e.inResult(f.Field):
+		case f.Code != api.FieldUnknown || !e.inResult(f.Field):
 		case route.Method == http.MethodPatch:
-			errs[i].Code, errs[i].Detail = license.CodeImmutable, "cannot be changed by a patch; omit it"
+			errs[i].Code, errs[i].Detail = api.FieldImmutable, "cannot be changed by a patch; omit it"
 		case route.Method == http.MethodPut || route.Status == http.StatusCreated:
-			errs[i].Code, errs[i].Detail = license.CodeImmutable, "is set by the service; omit it"
+			errs[i].Code, errs[i].Detail = api.FieldImmutable, "is set by the service; omit it"
 		}
 	}
 	if e.key != nil {
@@ -284,7 +284,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 	}
 	if len(errs) > 0 {
 		all := input.Merge(errs, e.check(rules, params.Interface()))
-		return nil, e.located(&license.InvalidError{Fields: all}, route, len(errs))
+		return nil, e.located(&api.InvalidError{Fields: all}, route, len(errs))
 	}
 	return body, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -30,26 +29,25 @@ type answer struct {
 // answers maps errors to problems. The first row that matches under errors.Is
 // applies. An error without a row is a 500, and its text appears only in the log.
 var answers = []answer{
-	// Licensing rules.
-	{license.ErrNotFound, 404, "not_found", "This license, activation, plan, purchase, webhook or delivery does not exist."},
-	{license.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it."},
-	{license.ErrStale, 412, "stale", "The license has changed since it was read. Read it again and retry with the current ETag."},
-	{license.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change."},
-	{license.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product."},
-	{license.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
-	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request."},
-	{license.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation."},
-	{license.ErrDenied, 409, "denied", "The license does not allow this activation; verdict has the reasons and when to retry."},
-	{license.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
-	{license.ErrNoFile, 409, "no_file", "The license allows no file."},
-	{license.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
-	{license.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase."},
-	{license.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one."},
+	// Records and rules.
+	{api.ErrNotFound, 404, "not_found", "This record does not exist, or this client may not see it."},
+	{api.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it."},
+	{api.ErrStale, 412, "stale", "The license has changed since it was read. Read it again and retry with the current ETag."},
+	{api.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change."},
+	{api.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product."},
+	{api.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
+	{api.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request."},
+	{api.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation."},
+	{api.ErrDenied, 409, "denied", "The license does not allow this activation; verdict has the reasons and when to retry."},
+	{api.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
+	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
+	{api.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
+	{api.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase."},
+	{api.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one."},
 	{licensefile.ErrTooLarge, 409, "list_too_large", "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},
-	{license.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer."},
+	{api.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer."},
 
 	// Clients and operators.
-	{auth.ErrNotFound, 404, "not_found", "This client, secret or operator does not exist."},
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two active secrets. Revoke one of them first."},
 	{operator.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Add another admin first."},
 	{operator.ErrAlreadySetUp, 409, "already_set_up", "Setup is already complete. Sign in, or ask an admin for access."},
@@ -97,22 +95,22 @@ func (p *Problem) addDetails(err error) {
 		if e.Challenge != "" {
 			p.Header.Set("WWW-Authenticate", e.Challenge)
 		}
-	} else if e, ok := errors.AsType[*license.InvalidError](err); ok {
+	} else if e, ok := errors.AsType[*api.InvalidError](err); ok {
 		for _, f := range e.Fields {
 			p.Errors = append(p.Errors, api.FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
-	} else if e, ok := errors.AsType[*license.StaleError](err); ok {
+	} else if e, ok := errors.AsType[*api.StaleError](err); ok {
 		p.Header.Set("ETag", e.Current.ETag())
-	} else if e, ok := errors.AsType[*license.AmbiguousError](err); ok {
+	} else if e, ok := errors.AsType[*api.AmbiguousError](err); ok {
 		p.IDs = e.IDs
-	} else if e, ok := errors.AsType[*license.MoveError](err); ok {
+	} else if e, ok := errors.AsType[*api.MoveError](err); ok {
 		p.From, p.To = string(e.From), string(e.To)
 		p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
-	} else if e, ok := errors.AsType[*license.DeniedError](err); ok && p.Status == http.StatusConflict { // an unknown key is only not found
+	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict { // an unknown key is only not found
 		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict
-	} else if e, ok := errors.AsType[*license.SeatHeldError](err); ok {
+	} else if e, ok := errors.AsType[*api.SeatHeldError](err); ok {
 		p.OfflineUntil = &e.OfflineUntil
-	} else if e, ok := errors.AsType[*license.NoFileError](err); ok {
+	} else if e, ok := errors.AsType[*api.NoFileError](err); ok {
 		p.Code, p.Detail = e.Reason.Code, e.Reason.Detail
 	} else if e, ok := errors.AsType[*operator.ThrottledError](err); ok {
 		wait = e.RetryAfter

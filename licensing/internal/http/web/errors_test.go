@@ -21,7 +21,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -33,42 +32,40 @@ var sentinels = map[string]struct {
 	err    error
 	status int
 }{
-	"license.ErrNotFound":         {license.ErrNotFound, 404},
-	"license.ErrInvalid":          {&license.InvalidError{}, 422},
-	"license.ErrStale":            {&license.StaleError{Current: license.Version{Revision: 2, Status: license.StatusActive}}, 412},
-	"license.ErrAmbiguous":        {&license.AmbiguousError{IDs: []string{"lic_1"}}, 409},
-	"license.ErrProductForbidden": {license.ErrProductForbidden, 403},
-	"license.ErrKeyTaken":         {license.ErrKeyTaken, 409},
-	"license.ErrOnceMismatch":     {license.ErrOnceMismatch, 422},
-	"license.ErrMove":             {&license.MoveError{Move: "renew", From: license.StatusRevoked, To: license.StatusRevoked}, 409},
-	"license.ErrDenied":           {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictSuspended}}, 409},
-	"license.ErrActivationLimit":  {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictActivationLimit}}, 409},
-	"license.ErrCursorGone":       {license.ErrCursorGone, 410},
-	"license.ErrSeatHeld":         {&license.SeatHeldError{OfflineUntil: time.Now()}, 409},
-	"license.ErrNoFile":           {&license.NoFileError{Reason: license.Reason{Code: license.FileTooLarge, Detail: "No files."}}, 409},
-	"license.ErrReferenceTaken":   {license.ErrReferenceTaken, 409},
-	"license.ErrTrialTaken":       {license.ErrTrialTaken, 409},
-	"license.ErrForbidden":        {license.ErrForbidden, 403},
-	"licensefile.ErrTooLarge":     {licensefile.ErrTooLarge, 409},
-	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
-	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
-	"auth.ErrTooManySecrets":      {auth.ErrTooManySecrets, 409},
-	"operator.ErrLastAdmin":       {operator.ErrLastAdmin, 409},
-	"operator.ErrAlreadySetUp":    {operator.ErrAlreadySetUp, 409},
-	"operator.ErrSetupCode":       {operator.ErrSetupCode, 422},
-	"operator.ErrInvitationCode":  {operator.ErrInvitationCode, 422},
-	"operator.ErrCredentials":     {operator.ErrCredentials, 422},
-	"operator.ErrSecondFactor":    {operator.ErrSecondFactor, 422},
-	"operator.ErrCode":            {operator.ErrCode, 422},
-	"operator.ErrNoSession":       {operator.ErrNoSession, 403},
-	"operator.ErrThrottled":       {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
-	"store.ErrConflict":           {store.ErrConflict, 503},
-	"store.ErrUnavailable":        {store.ErrUnavailable, 503},
-	"store.ErrDamaged":            {store.ErrDamaged, 503},
-	"store.ErrUnknownOutcome":     {store.ErrUnknownOutcome, 503},
-	"store.ErrNotFound":           {store.ErrNotFound, 500},
-	"store.ErrExists":             {store.ErrExists, 500},
-	"store.ErrTxDone":             {store.ErrTxDone, 500},
+	"api.ErrNotFound":            {api.ErrNotFound, 404},
+	"api.ErrInvalid":             {&api.InvalidError{}, 422},
+	"api.ErrStale":               {&api.StaleError{Current: api.Version{Revision: 2, Status: api.LicenseActive}}, 412},
+	"api.ErrAmbiguous":           {&api.AmbiguousError{IDs: []string{"lic_1"}}, 409},
+	"api.ErrProductForbidden":    {api.ErrProductForbidden, 403},
+	"api.ErrKeyTaken":            {api.ErrKeyTaken, 409},
+	"api.ErrOnceMismatch":        {api.ErrOnceMismatch, 422},
+	"api.ErrMove":                {&api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}, 409},
+	"api.ErrDenied":              {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictSuspended}}, 409},
+	"api.ErrActivationLimit":     {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictActivationLimit}}, 409},
+	"api.ErrCursorGone":          {api.ErrCursorGone, 410},
+	"api.ErrSeatHeld":            {&api.SeatHeldError{OfflineUntil: time.Now()}, 409},
+	"api.ErrNoFile":              {&api.NoFileError{Reason: api.Reason{Code: api.FileTooLarge, Detail: "No files."}}, 409},
+	"api.ErrReferenceTaken":      {api.ErrReferenceTaken, 409},
+	"api.ErrTrialTaken":          {api.ErrTrialTaken, 409},
+	"api.ErrForbidden":           {api.ErrForbidden, 403},
+	"licensefile.ErrTooLarge":    {licensefile.ErrTooLarge, 409},
+	"auth.ErrTooManySecrets":     {auth.ErrTooManySecrets, 409},
+	"operator.ErrLastAdmin":      {operator.ErrLastAdmin, 409},
+	"operator.ErrAlreadySetUp":   {operator.ErrAlreadySetUp, 409},
+	"operator.ErrSetupCode":      {operator.ErrSetupCode, 422},
+	"operator.ErrInvitationCode": {operator.ErrInvitationCode, 422},
+	"operator.ErrCredentials":    {operator.ErrCredentials, 422},
+	"operator.ErrSecondFactor":   {operator.ErrSecondFactor, 422},
+	"operator.ErrCode":           {operator.ErrCode, 422},
+	"operator.ErrNoSession":      {operator.ErrNoSession, 403},
+	"operator.ErrThrottled":      {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
+	"store.ErrConflict":          {store.ErrConflict, 503},
+	"store.ErrUnavailable":       {store.ErrUnavailable, 503},
+	"store.ErrDamaged":           {store.ErrDamaged, 503},
+	"store.ErrUnknownOutcome":    {store.ErrUnknownOutcome, 503},
+	"store.ErrNotFound":          {store.ErrNotFound, 500},
+	"store.ErrExists":            {store.ErrExists, 500},
+	"store.ErrTxDone":            {store.ErrTxDone, 500},
 }
 
 func TestEveryErrorOfThePackagesBelowHasAnAnswer(t *testing.T) {
@@ -81,7 +78,7 @@ func TestEveryErrorOfThePackagesBelowHasAnAnswer(t *testing.T) {
 			require.HasSuffix(t, p.Detail, ".")
 		})
 	}
-	for pkg, dir := range map[string]string{"license": "../../../license", "auth": "../../../../auth", "operator": "../../../../auth/operator", "store": "../../../../store"} {
+	for pkg, dir := range map[string]string{"api": "../../../api", "auth": "../../../../auth", "operator": "../../../../auth/operator", "store": "../../../../store"} {
 		for _, name := range exportedErrors(t, dir) {
 			if _, listed := sentinels[pkg+"."+name]; !listed {
 				t.Errorf("%s.%s has no answer", pkg, name)
@@ -133,7 +130,7 @@ func TestWriteError(t *testing.T) {
 		is.NoErr(json.Unmarshal(w.Body.Bytes(), &p))
 		return p
 	}
-	is.Equal(len(write(t.Context(), &license.InvalidError{Fields: make([]license.FieldError, maxErrors+10)}).Errors), maxErrors)
+	is.Equal(len(write(t.Context(), &api.InvalidError{Fields: make([]api.FieldError, maxErrors+10)}).Errors), maxErrors)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	is.Equal(write(canceled, context.Canceled).Status, 503)
@@ -144,15 +141,15 @@ func TestWriteError(t *testing.T) {
 
 func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
 	is := is.New(t)
-	is.Equal(ProblemOf(sentinels["license.ErrStale"].err).Header.Get("ETag"), `"2.active"`)
-	is.Equal(ProblemOf(sentinels["license.ErrAmbiguous"].err).IDs, []string{"lic_1"})
-	move := ProblemOf(sentinels["license.ErrMove"].err)
+	is.Equal(ProblemOf(sentinels["api.ErrStale"].err).Header.Get("ETag"), `"2.active"`)
+	is.Equal(ProblemOf(sentinels["api.ErrAmbiguous"].err).IDs, []string{"lic_1"})
+	move := ProblemOf(sentinels["api.ErrMove"].err)
 	is.Equal([]string{move.From, move.To}, []string{"revoked", "revoked"})
 	is.Equal(move.Detail, "Cannot renew a license that is revoked.")
-	full := ProblemOf(sentinels["license.ErrActivationLimit"].err)
-	is.Equal(full.Code, license.VerdictActivationLimit)
-	is.Equal(full.Verdict.Code, license.VerdictActivationLimit)
-	unknown := ProblemOf(&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictNotFound}})
+	full := ProblemOf(sentinels["api.ErrActivationLimit"].err)
+	is.Equal(full.Code, api.VerdictActivationLimit)
+	is.Equal(full.Verdict.Code, api.VerdictActivationLimit)
+	unknown := ProblemOf(&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictNotFound}})
 	is.Equal(unknown.Status, 404)
 	is.Equal(unknown.Verdict, nil) // as for everything that is not there
 	is.True(ProblemOf(sentinels["operator.ErrThrottled"].err).Header.Get("Retry-After") != "")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // ifMatch returns the versions of If-Match, one of which must be the current one;
@@ -15,10 +14,10 @@ import (
 // as every change but that of PUT does anyway. A weak or unknown tag becomes the zero
 // Version, which no license has, because If-Match compares strongly (RFC 9110 section
 // 13.1.1).
-func ifMatch(r *http.Request) (versions []license.Version, any bool, err error) {
+func ifMatch(r *http.Request) (versions []api.Version, any bool, err error) {
 	tags, any, err := entityTags(r, "If-Match")
 	for _, tag := range tags {
-		version, _ := license.ParseVersion(strings.Trim(tag, `"`))
+		version, _ := api.ParseVersion(strings.Trim(tag, `"`))
 		versions = append(versions, version)
 	}
 	return versions, any, err
@@ -49,7 +48,7 @@ func entityTags(r *http.Request, name string) (tags []string, any bool, err erro
 		}
 		tag := entityTagForm.FindStringSubmatch(list)
 		if tag == nil {
-			return nil, false, invalid(api.FieldError{Header: name, Code: license.CodeInvalidFormat,
+			return nil, false, invalid(api.FieldError{Header: name, Code: api.FieldInvalidFormat,
 				Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 		}
 		tags = append(tags, tag[1])

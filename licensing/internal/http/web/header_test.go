@@ -10,7 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 func withHeader(name string, lines ...string) *http.Request {
@@ -20,22 +20,22 @@ func withHeader(name string, lines ...string) *http.Request {
 }
 
 func TestIfMatchComparesStrongly(t *testing.T) {
-	one := license.Version{Revision: 1, Status: license.StatusActive}
-	two := license.Version{Revision: 2, Status: license.StatusExpired}
+	one := api.Version{Revision: 1, Status: api.LicenseActive}
+	two := api.Version{Revision: 2, Status: api.LicenseExpired}
 	for _, c := range []struct {
 		lines []string
-		want  []license.Version
+		want  []api.Version
 	}{
 		{nil, nil},
 		{[]string{`*`}, nil},
-		{[]string{`"1.active"`}, []license.Version{one}},
-		{[]string{` "1.active" , "2.expired"`}, []license.Version{one, two}},
-		{[]string{`"1.active"`, `"2.expired"`}, []license.Version{one, two}},
-		{[]string{`,, "1.active",`}, []license.Version{one}}, // RFC 9110 section 5.6.1.2
-		{[]string{`W/"1.active"`}, []license.Version{{}}},
-		{[]string{`"a,b"`, `"1.active"`}, []license.Version{{}, one}},
-		{[]string{`""`}, []license.Version{{}}},
-		{[]string{`"01.active"`, `"+1.active"`}, []license.Version{{}, {}}}, // not as ETag writes it
+		{[]string{`"1.active"`}, []api.Version{one}},
+		{[]string{` "1.active" , "2.expired"`}, []api.Version{one, two}},
+		{[]string{`"1.active"`, `"2.expired"`}, []api.Version{one, two}},
+		{[]string{`,, "1.active",`}, []api.Version{one}}, // RFC 9110 section 5.6.1.2
+		{[]string{`W/"1.active"`}, []api.Version{{}}},
+		{[]string{`"a,b"`, `"1.active"`}, []api.Version{{}, one}},
+		{[]string{`""`}, []api.Version{{}}},
+		{[]string{`"01.active"`, `"+1.active"`}, []api.Version{{}, {}}}, // not as ETag writes it
 	} {
 		is := is.New(t)
 		got, _, err := ifMatch(withHeader("If-Match", c.lines...))
@@ -56,7 +56,7 @@ func TestMalformedEntityTagsAre400(t *testing.T) {
 }
 
 func TestIfNoneMatchComparesWeakly(t *testing.T) {
-	v := license.Version{Revision: 1, Status: license.StatusActive}
+	v := api.Version{Revision: 1, Status: api.LicenseActive}
 	for value, want := range map[string]bool{
 		`"1.active"`: true, `W/"1.active"`: true, `"0", W/"1.active"`: true, `*`: true, `"1.expired"`: false, `"2.active"`: false, `"x"`: false,
 	} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // Marshal returns v as JSON with a newline at the end and without HTML
@@ -23,8 +23,8 @@ func Marshal(v any) ([]byte, error) {
 // objects are the structs that appendValue encodes by itself, with their members in
 // order.
 var objects = map[reflect.Type][]member{
-	reflect.TypeFor[license.License](): membersOf(reflect.TypeFor[license.License]()),
-	reflect.TypeFor[list]():            membersOf(reflect.TypeFor[list]()),
+	reflect.TypeFor[api.License](): membersOf(reflect.TypeFor[api.License]()),
+	reflect.TypeFor[list]():        membersOf(reflect.TypeFor[list]()),
 }
 
 type member struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // TestLicensesAreEncodedAsByEncodingJSON also fails for a field of a license that
@@ -19,7 +19,7 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 	at := time.Date(2030, 1, 31, 23, 59, 59, 120_000_000, time.UTC)
 	values := map[reflect.Type][]any{
 		reflect.TypeFor[string]():            {"plain", "", "Ünïcode \"\\\b\f\n\r\t\x01'\u2028</>&\x7f\xff"},
-		reflect.TypeFor[license.Status]():    {license.StatusActive, license.Status(""), license.StatusRevoked},
+		reflect.TypeFor[api.LicenseStatus](): {api.LicenseActive, api.LicenseStatus(""), api.LicenseRevoked},
 		reflect.TypeFor[int64]():             {int64(7), int64(0), int64(-1 << 63)},
 		reflect.TypeFor[*int64]():            {new(int64(0)), (*int64)(nil), new(int64(1<<63 - 1))},
 		reflect.TypeFor[time.Time]():         {at, time.Time{}, at.Truncate(time.Second)},
@@ -27,10 +27,10 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 		reflect.TypeFor[map[string]any]():    {map[string]any{}, map[string]any(nil), map[string]any{"b": 1e21, "<a>": true, "c": "&"}},
 		reflect.TypeFor[map[string]string](): {map[string]string{}, map[string]string(nil), map[string]string{"b": "<", "a": ""}},
 	}
-	var all []license.License
+	var all []api.License
 	for i := range 3 {
-		var l license.License
-		for _, f := range reflect.VisibleFields(reflect.TypeFor[license.License]()) {
+		var l api.License
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[api.License]()) {
 			if f.Anonymous {
 				continue
 			}
@@ -44,11 +44,11 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 		all = append(all, l)
 		is.Equal(marshal(t, &l), encoded(t, l))
 	}
-	for _, page := range []license.Page[license.License]{{Data: all, HasMore: true, NextCursor: "next"}, {Data: all[:1]}, {Data: all[:0]}} {
+	for _, page := range []api.Page[api.License]{{Data: all, HasMore: true, NextCursor: "next"}, {Data: all[:1]}, {Data: all[:0]}} {
 		is.Equal(marshal(t, listOf(&page)), encoded(t, listOf(&page)))
 	}
 	all[0].CreatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := Marshal(listOf(&license.Page[license.License]{Data: all}))
+	_, err := Marshal(listOf(&api.Page[api.License]{Data: all}))
 	is.True(err != nil) // there is no such time in JSON
 }
 

@@ -66,7 +66,7 @@ func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 		return "", nil
 	}
 	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
-		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
+		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: api.FieldUnknown,
 			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
 	}
 	return idempotencyKey(r)
@@ -89,7 +89,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 		form[1] = unescaped.Replace(form[1])
 	}
 	if form == nil || len(lines) > 1 || len(form[1]+form[2]) > 255 {
-		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
+		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: api.FieldInvalidFormat,
 			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
 	}
 	return form[1] + form[2], nil

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // A versioned result has an entity tag.
-type versioned interface{ Version() license.Version }
+type versioned interface{ Version() api.Version }
 
 // A Document is the result of a read that caches may keep for a while. Its entity tag
 // is a digest of it.
@@ -33,7 +33,7 @@ type list struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-func listOf[T any](p *license.Page[T]) list {
+func listOf[T any](p *api.Page[T]) list {
 	l := list{Object: "list", Data: p.Data, HasMore: p.HasMore}
 	if p.NextCursor != "" {
 		l.NextCursor = &p.NextCursor
@@ -57,7 +57,7 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 				return err
 			}
 			if wanted != nil && !slices.Contains(wanted, v.Version()) {
-				return &license.StaleError{Current: v.Version()}
+				return &api.StaleError{Current: v.Version()}
 			}
 		}
 		if reply.known, err = notModified(r, reply.ETag); err != nil {

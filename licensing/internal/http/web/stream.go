@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A guardedStream is the response of a Stream. It authorizes the request again with
@@ -28,7 +28,7 @@ func (g guardedStream) Write(p []byte) (int, error) {
 func (g guardedStream) authorize() error {
 	grant, err := g.x.site.cfg.Authenticate(g.r, g.x.route.Scope)
 	if err == nil && narrowed(g.x.grant, grant) {
-		err = license.ErrProductForbidden
+		err = api.ErrProductForbidden
 	}
 	return err
 }

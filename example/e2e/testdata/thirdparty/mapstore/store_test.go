@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"example.com/thirdparty/mapstore"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/storetest"
