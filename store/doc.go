@@ -44,7 +44,8 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
     in whole milliseconds. The rest is cut off from a stored time and from a
     position before they are compared or ordered, before 1970 too: the time
     becomes the earlier millisecond. The bounds of a range count as they are. The
-    zero time comes back as the zero time.
+    zero time comes back as the zero time, and so does every time in the first
+    millisecond of year 1.
  9. Whole: every field of a record comes back as it was given, and replacing a
     record replaces every field. An empty slice and nil may come back for each
     other.
@@ -118,7 +119,8 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  31. Counts: CountLicenses and LicenseNames count every license that matches, and
     no other, however many there are. A license at an edge counts after it.
  32. Closed: every call on a store whose Close has returned does nothing and fails
-    with ErrUnavailable. The function of a View or an Update is not called.
+    with ErrUnavailable. The function of a View or an Update is not called. A query
+    that rule 22 refuses may fail with either error.
 
 # Writing a backend
 

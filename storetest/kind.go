@@ -144,6 +144,8 @@ func (k kind[R]) times(b *bench) {
 	for i, instant := range []time.Time{
 		{},
 		time.Time{}.In(elsewhere),
+		time.Time{}.Add(time.Millisecond - 1),
+		time.Time{}.Add(time.Millisecond),
 		time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC),
 		time.Unix(0, 0),
 		time.Unix(0, -1e6),
