@@ -48,6 +48,7 @@ type failure struct {
 	rule            int
 	where, what     string
 	gotten, awaited string
+	late            bool // the case did not end in time
 }
 
 func (f failure) String() string {
@@ -67,7 +68,7 @@ func (b *bench) under(rule int) *bench {
 func (b *bench) fail(got, want any, what string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = append(b.list, failure{b.rule, where(), fmt.Sprintf(what, args...), show(got), show(want)})
+	b.list = append(b.list, failure{b.rule, where(), fmt.Sprintf(what, args...), show(got), show(want), false})
 }
 
 // stop records a failure and ends the goroutine. The function of an Update must

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -95,8 +96,10 @@ type suite struct {
 	cases  []testCase
 	limits limits
 
-	mu     sync.Mutex
-	broken map[int]bool // by rule, for the rules checked after a failure
+	mu      sync.Mutex
+	broken  map[int]bool // by rule, for the rules checked after a failure
+	failed  bool         // a case has failed
+	skipped map[int]bool // the rules because of which cases were skipped
 }
 
 // limits bound the waits of the suite.
@@ -107,14 +110,16 @@ type limits struct {
 
 func newSuite(cases []testCase) *suite {
 	return &suite{
-		cases:  cases,
-		limits: limits{whole: time.Minute, answer: patience.Answer},
-		broken: map[int]bool{},
+		cases:   cases,
+		limits:  limits{whole: time.Minute, answer: patience.Answer},
+		broken:  map[int]bool{},
+		skipped: map[int]bool{},
 	}
 }
 
 // run runs each area, and each case in it, as a subtest. prepare returns the
-// function that prepares the bench of a case.
+// function that prepares the bench of a case. If cases were skipped because of a
+// rule and no case of the run has failed, the run fails.
 func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 	for i := 0; i < len(s.cases); {
 		j := i
@@ -145,11 +150,23 @@ func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 			}
 		})
 	}
+	if len(s.skipped) > 0 && !s.failed {
+		t.Errorf("cases were skipped because of rules %d, and no case has failed: run all cases again",
+			slices.Sorted(maps.Keys(s.skipped)))
+	}
 }
 
 // verdict runs a case. It returns the failures, except those explained by
 // broken basic rules, and these rules.
 func (s *suite) verdict(c testCase, prepare func(*bench)) (failures []failure, causes []int) {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed = s.failed || len(failures) > 0
+		for _, rule := range causes {
+			s.skipped[rule] = true
+		}
+	}()
 	for _, f := range s.try(c, prepare) {
 		if cause := s.cause(f.rule, prepare); cause == 0 {
 			failures = append(failures, f)
@@ -175,14 +192,15 @@ func (s *suite) cause(rule int, prepare func(*bench)) int {
 	return 0
 }
 
-// breaks reports whether one of the rule's own cases fails.
+// breaks reports whether one of the rule's own cases fails. One that does not end
+// in time says nothing of the rule.
 func (s *suite) breaks(rule int, prepare func(*bench)) bool {
 	for _, c := range cases() {
 		if c.rule != rule {
 			continue
 		}
 		for _, f := range s.try(c, prepare) {
-			if f.rule == rule {
+			if f.rule == rule && !f.late {
 				return true
 			}
 		}
@@ -192,7 +210,7 @@ func (s *suite) breaks(rule int, prepare func(*bench)) bool {
 
 // try runs one case on a fresh store, and reports a failure if it does not end
 // in time.
-func (s *suite) try(c testCase, prepare func(*bench)) []failure {
+func (s *suite) try(c testCase, prepare func(*bench)) (failures []failure) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	b := &bench{ctx: ctx, rule: c.rule, limits: s.limits, findings: &findings{}}
@@ -209,6 +227,9 @@ func (s *suite) try(c testCase, prepare func(*bench)) []failure {
 		stacks := make([]byte, 1<<16)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		b.fail(fmt.Sprintf("not ended after %v\n%s", s.limits.whole, stacks), "an end", "the case")
+		failures = b.found()
+		failures[len(failures)-1].late = true
+		return failures
 	}
 	return b.found()
 }

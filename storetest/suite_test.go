@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -112,6 +113,44 @@ func TestHungCaseEnds(t *testing.T) {
 	failures := s.try(testCase{"Area", "Case", 5, func(b *bench) { <-b.ctx.Done() }}, func(*bench) {})
 	if len(failures) != 1 || failures[0].rule != 5 {
 		t.Errorf("got %v; want one failure that cites rule 5", failures)
+	}
+}
+
+// TestHungCaseBreaksNoFoundation has a case fail whose rule depends on rule 2, the
+// cases of which do not end in time.
+func TestHungCaseBreaksNoFoundation(t *testing.T) {
+	s := newSuite(nil)
+	s.limits.whole = 20 * time.Millisecond
+	hang := func(b *bench) {
+		if b.rule == 2 {
+			b.Store = memory.New()
+			<-b.ctx.Done()
+		}
+	}
+	failures, causes := s.verdict(testCase{"Area", "Case", 4, func(b *bench) { b.equal(1, 2, "a number") }}, hang)
+	if len(failures) != 1 || len(causes) != 0 {
+		t.Errorf("got %v, skipped because of %d; want one failure", failures, causes)
+	}
+}
+
+// skipping makes a process run TestSkippedCasesAloneFail as a suite whose only case
+// is skipped.
+const skipping = "STORETEST_SKIPPING"
+
+// TestSkippedCasesAloneFail runs a case that is skipped because rule 2 is broken,
+// and no case of rule 2.
+func TestSkippedCasesAloneFail(t *testing.T) {
+	if os.Getenv(skipping) != "" {
+		s := newSuite([]testCase{{"Area", "Case", 4, func(b *bench) { b.equal(1, 2, "a number") }}})
+		s.broken[2] = true
+		s.run(t, func(*testing.T) func(*bench) { return func(*bench) {} })
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), skipping+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "skipped because of rules [2]") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
