@@ -15,6 +15,9 @@ type session interface {
 	// connection is lost, it may call each again with the rows of another
 	// connection.
 	query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error
+
+	// ready returns the error with which query would fail without asking the database.
+	ready(ctx context.Context) error
 }
 
 // A reader has the methods of [store.Reader]. They are in the files of the
@@ -25,7 +28,7 @@ type reader struct{ session }
 func all[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error), stmt string, args ...any) ([]R, error) {
 	var found []R
 	if !storable(args...) {
-		return nil, nil // no stored value can match
+		return nil, s.ready(ctx) // no stored value can match
 	}
 	err := s.query(ctx, stmt, args, func(rows *sql.Rows) error {
 		found = nil
