@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,11 +12,7 @@ import (
 func activationCases() []testCase {
 	return slices.Concat(activations.cases(), activationListing.cases(), []testCase{
 		{"Activations", "Filters", 11, activationFilters},
-		{"Activations", "LiveAtItsEnd", 11, activationLiveAtItsEnd},
 		{"Activations", "LeaseOrder", 10, activationLeaseOrder},
-		{"Activations", "Together", 14, activationsTogether},
-		{"Activations", "UniqueWithinTheLicense", 14, activationUnique},
-		limit("Activations", manyActivations, countActivations),
 	})
 }
 
@@ -140,31 +135,6 @@ func activationFilters(b *bench) {
 	s.threes(b)
 }
 
-// activationLiveAtItsEnd looks around the end of a lease.
-func activationLiveAtItsEnd(b *bench) {
-	a := activation(license(1).ID, 1)
-	a.EndedAt = time.Time{}
-	b.add(license(1), a)
-	b.readers(func(how string, r store.Reader) {
-		for _, c := range []struct {
-			at   time.Time
-			want int
-		}{
-			{a.LeaseEndsAt.Add(-time.Second), 1},
-			{a.LeaseEndsAt.Add(-time.Microsecond), 1},
-			{a.LeaseEndsAt, 0},
-			{a.LeaseEndsAt.Add(time.Microsecond), 0},
-			{a.LeaseEndsAt.Add(time.Second), 0},
-		} {
-			q := store.ActivationQuery{LicenseID: a.LicenseID, LiveAt: c.at, Limit: many}
-			when := fmt.Sprintf("%v from the end of the lease, %s", c.at.Sub(a.LeaseEndsAt), how)
-			list, err := r.Activations(b.ctx, q)
-			b.equal(err, nil, "Activations %s", when)
-			b.equal(len(list), c.want, "Activations %s", when)
-		}
-	})
-}
-
 // activationLeaseOrder lists activations by the ends of their leases, whole and
 // cut by Limit: those without a lease first, and equal ends in the order of IDs.
 func activationLeaseOrder(b *bench) {
@@ -205,128 +175,4 @@ func activationLeaseOrder(b *bench) {
 			}
 		}
 	})
-}
-
-// activationsTogether writes several activations in one call, all or none.
-func activationsTogether(b *bench) {
-	one, two := license(1).ID, license(2).ID
-	b.add(license(1), license(2))
-	var rows []store.Activation
-	var want []string
-	for n := range 40 { // more than a backend writes in one statement
-		rows = append(rows, activation(one, n))
-		want = append(want, rows[n].ID)
-	}
-	other, again := activation(two, 1), activation(one, 7)
-	again.Document = []byte("changed")
-	b.update(func(tx store.Tx) error { return tx.PutActivations(b.ctx, append(rows, other, again)...) })
-	ids := func(r store.Reader, id string) []string {
-		rows, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
-		b.equal(err, nil, "Activations")
-		return slices.Concat(slices.Sorted(slices.Values(activationIDs(rows))))
-	}
-	b.equal(ids(b, one), want, "activations after PutActivations of 42")
-	b.equal(ids(b, two), []string{other.ID}, "activations of the other license after PutActivations of 42")
-	got, err := b.Activation(b.ctx, one, again.Fingerprint)
-	b.equal(err, nil, "Activation")
-	b.equal(string(got.Document), string(again.Document), "Document of an activation that was put twice in one call")
-
-	before := b.dump()
-	twin := activation(one, 91)
-	twin.Fingerprint = activation(one, 90).Fingerprint
-	taken := activation(one, 92)
-	taken.Fingerprint = rows[3].Fingerprint
-	for _, c := range []struct {
-		name string
-		want error
-		bad  []store.Activation
-	}{
-		{"of a missing license", store.ErrNotFound, []store.Activation{activation("missing", 93)}},
-		{"with a Fingerprint that is taken", store.ErrExists, []store.Activation{taken}},
-		{"with a Fingerprint that is taken, and then another", store.ErrExists, []store.Activation{taken, activation(one, 92)}},
-		{"with the Fingerprint of another in the call", store.ErrExists, []store.Activation{twin}},
-	} {
-		for _, place := range []int{1, 20} {
-			changed := activation(one, 5)
-			changed.Document = []byte("changed")
-			call := []store.Activation{activation(one, 90), changed}
-			for n := range 20 {
-				call = append(call, activation(two, 100+n))
-			}
-			call = slices.Insert(call, place, c.bad...)
-			var err error
-			b.update(func(tx store.Tx) error {
-				err = tx.PutActivations(b.ctx, call...)
-				return nil
-			})
-			b.is(err, c.want, "PutActivations of 22 and one %s", c.name)
-			b.same(b.dump(), before, "PutActivations of 22 and one %s", c.name)
-		}
-	}
-
-	heir := activation(two, 2)
-	heir.Fingerprint, other.Fingerprint = other.Fingerprint, activation(two, 3).Fingerprint
-	b.update(func(tx store.Tx) error { return tx.PutActivations(b.ctx, other, heir) })
-	got, err = b.Activation(b.ctx, two, heir.Fingerprint)
-	b.equal(err, nil, "Activation")
-	b.equal(got.ID, heir.ID, "activation with a Fingerprint that another gave up in the same call")
-
-	before = b.dump()
-	b.update(func(tx store.Tx) error {
-		err = tx.DeleteActivations(b.ctx, one, want[0], "missing", want[1])
-		return nil
-	})
-	b.is(err, store.ErrNotFound, "DeleteActivations with a missing one")
-	b.same(b.dump(), before, "DeleteActivations with a missing one")
-	b.update(func(tx store.Tx) error {
-		if err := tx.DeleteActivations(b.ctx, one); err != nil {
-			return err
-		}
-		if err := tx.PutActivations(b.ctx); err != nil {
-			return err
-		}
-		return tx.DeleteActivations(b.ctx, one, want[2:]...)
-	})
-	b.equal(ids(b, one), want[:2], "activations after DeleteActivations of 38")
-	b.equal(ids(b, two), []string{other.ID, heir.ID}, "activations of the other license after DeleteActivations of 38")
-}
-
-// activationUnique gives one ID and fingerprint to activations of two
-// licenses, and a fingerprint that was given up to another activation.
-func activationUnique(b *bench) {
-	one, two := license(1).ID, license(2).ID
-	b.add(license(1), license(2))
-	b.ok(b.tryAdd(activation(one, 1)), "the first activation")
-	b.ok(b.tryAdd(activation(two, 1)), "the same ID and fingerprint under another license")
-	for _, id := range []string{one, two} {
-		rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
-		b.ok(err, "Activations")
-		b.equal(len(rows), 1, "activations of %s", id)
-	}
-
-	moved, heir := activation(one, 1), activation(one, 2)
-	moved.Fingerprint, heir.Fingerprint = "moved", moved.Fingerprint
-	b.ok(b.tryAdd(moved), "putting an activation with another fingerprint")
-	got, err := b.Activation(b.ctx, one, heir.Fingerprint)
-	b.gone(got.ID, err, "Activation by the fingerprint that was given up")
-	b.ok(b.tryAdd(heir), "putting another activation with the fingerprint that was given up")
-	got, err = b.Activation(b.ctx, one, heir.Fingerprint)
-	b.ok(err, "Activation by the fingerprint that was taken over")
-	b.equal(got.ID, heir.ID, "Activation by the fingerprint that was taken over")
-	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, heir) })
-	b.ok(b.tryAdd(activation(one, 3), store.Activation{LicenseID: one, ID: "last", Fingerprint: heir.Fingerprint}),
-		"putting an activation with the fingerprint of a deleted one")
-}
-
-func manyActivations(n int) []any {
-	rows := []any{license(1)}
-	for i := range n {
-		rows = append(rows, activation(license(1).ID, i))
-	}
-	return rows
-}
-
-func countActivations(ctx context.Context, r store.Reader, limit int) (int, error) {
-	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: limit})
-	return len(rows), err
 }

@@ -3,30 +3,21 @@ package storetest
 import (
 	"runtime"
 	"slices"
-	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func concurrencyCases() []testCase {
-	list := []testCase{
+	return []testCase{
 		{"Concurrency", "WriteSkew", 5, writeSkew},
-		{"Concurrency", "Increment", 5, increment},
-		{"Concurrency", "UniqueKey", 5, uniqueKey},
-		{"Concurrency", "UniqueFingerprint", 5, uniqueFingerprint},
+		{"Concurrency", "UniqueValues", 5, uniqueValues},
 		{"Concurrency", "NoSeatWithoutItsLicense", 5, noSeatWithoutItsLicense},
-		{"Concurrency", "Claim", 5, claim},
 		{"Concurrency", "FeedBehindALateCommit", 20, feedBehindALateCommit},
 		{"Concurrency", "FeedFollowed", 20, feedFollowed},
 		{"Concurrency", "PanicAmongOthers", 17, panicAmongOthers},
 		{"Concurrency", "FailureAmongOthers", 4, failureAmongOthers},
 	}
-	for _, a := range admissions {
-		list = append(list, testCase{"Concurrency", a.name, 5, a.run})
-	}
-	return list
 }
 
 // crowd is how many goroutines compete.
@@ -66,77 +57,29 @@ func writeSkew(b *bench) {
 	}
 }
 
-// increment reads a number and writes the next one.
-func increment(b *bench) {
-	const rounds = 5
-	zero := entry("kind", 1)
-	zero.Owner = "0"
-	b.add(zero)
-	meet := newMeeting(crowd)
-	b.together(crowd, func(int) {
-		for range rounds {
-			b.update(func(tx store.Tx) error {
-				e, err := tx.Entry(b.ctx, zero.Kind, zero.Key)
-				if err != nil {
-					return err
-				}
-				n, err := strconv.Atoi(e.Owner)
-				if err != nil {
-					return err
-				}
+// uniqueValues writes records with one key, and with one fingerprint, from many
+// goroutines, none of which looks first.
+func uniqueValues(b *bench) {
+	b.add(license(100))
+	for what, row := range map[string]func(n int) any{
+		"licenses with one key":            func(n int) any { l := license(n); l.Key = "key"; return l },
+		"activations with one fingerprint": func(n int) any { a := activation(license(100).ID, n); a.Fingerprint = "print"; return a },
+	} {
+		var written atomic.Int32
+		meet := newMeeting(crowd)
+		b.together(crowd, func(i int) {
+			err := b.try(func(tx store.Tx) error {
 				meet.wait()
-				e.Owner = strconv.Itoa(n + 1)
-				return tx.PutEntries(b.ctx, e)
+				return put(b.ctx, tx, row(i))
 			})
-		}
-	})
-	e, err := b.Entry(b.ctx, zero.Kind, zero.Key)
-	b.ok(err, "Entry")
-	b.equal(e.Owner, strconv.Itoa(crowd*rounds), "a number after %d Updates, each of which increased it by one", crowd*rounds)
-}
-
-// uniqueKey creates licenses with one key from many goroutines.
-func uniqueKey(b *bench) {
-	var created atomic.Int32
-	meet := newMeeting(crowd)
-	b.together(crowd, func(i int) {
-		l := license(i)
-		l.Key = "key"
-		err := b.try(func(tx store.Tx) error {
-			meet.wait()
-			return tx.CreateLicenses(b.ctx, l)
+			if err == nil {
+				written.Add(1)
+			} else {
+				b.under(14).is(err, store.ErrExists, "writing one of %d %s", crowd, what)
+			}
 		})
-		if err == nil {
-			created.Add(1)
-		} else {
-			b.under(14).is(err, store.ErrExists, "creating a license with a key that another Update took")
-		}
-	})
-	b.equal(created.Load(), int32(1), "licenses created with one key")
-	rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})
-	b.ok(err, "Licenses")
-	b.equal(len(rows), 1, "licenses with one key")
-}
-
-// uniqueFingerprint puts activations with one fingerprint from many
-// goroutines.
-func uniqueFingerprint(b *bench) {
-	b.add(license(1))
-	meet := newMeeting(crowd)
-	b.together(crowd, func(i int) {
-		a := activation(license(1).ID, i)
-		a.Fingerprint = "print"
-		err := b.try(func(tx store.Tx) error {
-			meet.wait()
-			return tx.PutActivations(b.ctx, a)
-		})
-		if err != nil {
-			b.under(14).is(err, store.ErrExists, "putting an activation with a fingerprint that another Update took")
-		}
-	})
-	rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
-	b.ok(err, "Activations")
-	b.equal(len(rows), 1, "activations with one fingerprint")
+		b.equal(written.Load(), int32(1), "Updates that wrote, of %d that write %s", crowd, what)
+	}
 }
 
 // noSeatWithoutItsLicense deletes a license while another goroutine puts an
@@ -172,52 +115,6 @@ func noSeatWithoutItsLicense(b *bench) {
 		}
 		broken.equal(len(rows), taken, "activations of a concurrently deleted license")
 	}
-}
-
-// claim has goroutines claim scheduled entries: a claim moves the entry to a
-// later time.
-func claim(b *bench) {
-	const due = 20
-	var rows []any
-	for n := range due {
-		e := entry("kind", n)
-		e.ExpiresAt = day(1)
-		rows = append(rows, e)
-	}
-	b.add(rows...)
-	var mu sync.Mutex
-	var claimed []string
-	meet := newMeeting(crowd)
-	b.together(crowd, func(i int) {
-		for range due {
-			var mine []string
-			b.update(func(tx store.Tx) error {
-				mine = nil
-				rows, err := tx.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: store.TimeRange{Before: day(2)}, Limit: 3})
-				if err != nil {
-					return err
-				}
-				meet.wait()
-				for i, e := range rows {
-					rows[i].ExpiresAt = day(3)
-					mine = append(mine, e.Key)
-				}
-				return tx.PutEntries(b.ctx, rows...)
-			})
-			if len(mine) == 0 {
-				return
-			}
-			mu.Lock()
-			claimed = append(claimed, mine...)
-			mu.Unlock()
-		}
-	})
-	slices.Sort(claimed)
-	var want []string
-	for n := range due {
-		want = append(want, word("key", n))
-	}
-	b.equal(claimed, want, "entries claimed")
 }
 
 // panicAmongOthers makes every other Update panic or end its goroutine.

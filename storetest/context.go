@@ -12,7 +12,6 @@ func contextCases() []testCase {
 		{"Context", "EndedBefore", 18, contextEndedBefore},
 		{"Context", "EndsTheWait", 18, contextEndsTheWait},
 		{"Context", "EndsBetweenCalls", 18, contextEndsBetweenCalls},
-		{"Context", "EndsBetweenCallsOfAView", 18, contextEndsInAView},
 		{"Context", "EndsAfterTheLastCall", 18, contextEndsAfterTheLastCall},
 	}
 }
@@ -145,26 +144,6 @@ func contextEndsBetweenCalls(b *bench) {
 	}
 	for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
 		attempt(c.method, func(ctx context.Context, tx store.Tx) error { return c.call(ctx, tx) })
-	}
-}
-
-// contextEndsInAView does the same in a View.
-func contextEndsInAView(b *bench) {
-	b.write(1)
-	for _, c := range readCalls {
-		ctx, cancel := context.WithCancel(b.ctx)
-		var got error
-		_ = b.View(ctx, func(r store.Reader) error {
-			if _, err := r.License(ctx, license(1).ID); err != nil {
-				got = err
-				return err
-			}
-			cancel()
-			got = c.call(ctx, r)
-			return got
-		})
-		cancel()
-		b.is(got, context.Canceled, "%s in a View whose context has ended", c.method)
 	}
 }
 

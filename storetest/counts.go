@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +14,6 @@ func countCases() []testCase {
 		{"Counts", "Filters", 31, countFilters},
 		{"Counts", "Edges", 31, countBetweenEdges},
 		{"Counts", "Names", 31, countNames},
-		{"Counts", "Many", 31, countMany},
-		{"Counts", "OwnWrites", 3, countOwnWrites},
 		{"Counts", "OneState", 6, countOneState},
 		{"Counts", "Refused", 22, countsRefused},
 	}
@@ -144,54 +141,6 @@ func countNames(b *bench) {
 			}
 		})
 	}
-}
-
-// countMany counts more licenses than a list returns.
-func countMany(b *bench) {
-	n := sizes().skipped
-	rows := make([]store.License, n)
-	for i := range rows {
-		rows[i] = license(i)
-		rows[i].CustomerID = "customer"
-	}
-	b.update(func(tx store.Tx) error { return tx.CreateLicenses(b.ctx, rows...) })
-	counts, err := b.CountLicenses(b.ctx, store.LicenseQuery{CustomerID: "customer"})
-	b.equal(err, nil, "CountLicenses")
-	b.equal(counts, []int64{int64(n)}, "count of %d licenses", n)
-	names, err := b.LicenseNames(b.ctx, store.NamesQuery{})
-	b.equal(err, nil, "LicenseNames")
-	b.equal(names, []store.NameCount{{Name: "customer", Count: int64(n)}}, "names of %d licenses", n)
-}
-
-// countOwnWrites searches, counts and lists names in an Update that writes.
-func countOwnWrites(b *bench) {
-	b.add(license(1), license(2))
-	type view struct {
-		found  []string
-		counts []int64
-		names  []store.NameCount
-	}
-	var before, after view
-	b.update(func(tx store.Tx) error {
-		look := func(v *view) (err error) {
-			var err1, err2 error
-			v.found, err = b.find(tx, store.LicenseQuery{Text: []string{"text"}})
-			v.counts, err1 = tx.CountLicenses(b.ctx, store.LicenseQuery{State: license(3).State})
-			v.names, err2 = tx.LicenseNames(b.ctx, store.NamesQuery{By: store.ByProduct})
-			return errors.Join(err, err1, err2)
-		}
-		if err := look(&before); err != nil {
-			return err
-		}
-		moved := license(2)
-		moved.State, moved.ProductID = license(3).State, "product_x"
-		err := errors.Join(tx.CreateLicenses(b.ctx, license(3)), tx.UpdateLicense(b.ctx, moved), tx.DeleteLicense(b.ctx, license(1).ID))
-		return errors.Join(err, look(&after))
-	})
-	b.equal(before.counts, []int64{0}, "count before the writes of an Update")
-	b.equal(after.found, []string{license(2).ID, license(3).ID}, "licenses found after the writes of an Update, in it")
-	b.equal(after.counts, []int64{2}, "count after the writes of an Update, in it")
-	b.equal(after.names, []store.NameCount{{Name: license(3).ProductID, Count: 1}, {Name: "product_x", Count: 1}}, "names after the writes of an Update, in it")
 }
 
 // countOneState counts between edges while a license moves from one part to another

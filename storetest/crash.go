@@ -24,7 +24,7 @@ import (
 const childVariable = "STORETEST_DURABLE_CHILD"
 
 const (
-	jobWrite = "write" // until it is killed
+	jobWrite = "write" // until it is killed; followed by the number of the round
 	jobFill  = "fill"  // documents, until no file can grow and commits fail
 	jobSpill = "spill" // so much in each Update that calls fail
 )
@@ -37,6 +37,7 @@ func childJob() (job, dir string, child bool) {
 // An answer is a child's report of one Update.
 type answer struct {
 	word string // kept, failed, unknown, or ignored: a call failed, and the Update returned nil
+	seq  int64  // of the event, if it was kept
 	key  string
 }
 
@@ -47,8 +48,11 @@ func work(st store.Store, job string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
-	report := func(key string, err, failed error) {
-		word := "kept"
+	report := func(key string, seqs []int64, err, failed error) {
+		word, seq := "kept", int64(0)
+		if len(seqs) > 0 {
+			seq = seqs[0]
+		}
 		switch {
 		case errors.Is(err, store.ErrUnknownOutcome):
 			word = "unknown"
@@ -59,9 +63,10 @@ func work(st store.Store, job string) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Printf("\n%s%s %s\n", childLine, word, key)
+		fmt.Printf("\n%s%s %d %s\n", childLine, word, seq, key)
 	}
-	if job != jobWrite {
+	round, writes := strings.CutPrefix(job, jobWrite)
+	if !writes {
 		if !limitFiles(2 << 20) {
 			return
 		}
@@ -88,7 +93,7 @@ func work(st store.Store, job string) {
 				failed = errors.Join(failed, err)
 				return nil
 			})
-			report(rows[0].Key, err, failed)
+			report(rows[0].Key, nil, err, failed)
 		}
 		return
 	}
@@ -97,14 +102,16 @@ func work(st store.Store, job string) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				e := entry("crash", n)
-				e.Key = fmt.Sprintf("write_%d_%06d", worker, n)
-				report(e.Key, st.Update(ctx, func(tx store.Tx) error {
+				e.Key = fmt.Sprintf("write_%s_%d_%06d", round, worker, n)
+				var seqs []int64
+				err := st.Update(ctx, func(tx store.Tx) (err error) {
 					if err := tx.PutEntries(ctx, e); err != nil {
 						return err
 					}
-					_, err := tx.AppendEvents(ctx, crashEvent(e.Key))
+					seqs, err = tx.AppendEvents(ctx, crashEvent(e.Key))
 					return err
-				}), nil)
+				})
+				report(e.Key, seqs, err, nil)
 			}
 		})
 	}
@@ -145,8 +152,11 @@ func runChild(name, dir, job string, kill int) (answers []answer, err error) {
 			printed = append(printed, lines.Text())
 			continue
 		}
-		word, key, _ := strings.Cut(line, " ")
-		if answers = append(answers, answer{word, key}); len(answers) == kill {
+		var a answer
+		if n, _ := fmt.Sscan(line, &a.word, &a.seq, &a.key); n == 3 { // else it was killed in the middle of the line
+			answers = append(answers, a)
+		}
+		if len(answers) == kill {
 			cmd.Process.Kill()
 		}
 	}
@@ -162,10 +172,41 @@ func runChild(name, dir, job string, kill int) (answers []answer, err error) {
 	return answers, err
 }
 
-// durableKilled kills a process that writes, and checks that everything that the
-// store acknowledged is there.
+// durableKilled kills processes that write, one after another on the same data, and
+// checks after each that everything that the store acknowledged is there, and each
+// Seq once.
 func durableKilled(b *bench) {
-	b.afterChild(jobWrite, 100)
+	rounds := 20
+	if testing.Short() {
+		rounds = 2
+	}
+	acknowledged := map[int64]string{} // events by Seq
+	for n := range rounds {
+		for _, a := range b.afterChild(fmt.Sprint(jobWrite, n), 20+n*20) {
+			if a.word != "kept" {
+				continue
+			}
+			if first, again := acknowledged[a.seq]; again {
+				b.under(20).fail(a.seq, "another", "Seq of event %s, which %s had before a process was killed", a.key, first)
+			}
+			acknowledged[a.seq] = a.key
+		}
+	}
+	for after, more := int64(0), true; more; {
+		page := b.feed(store.EventQuery{After: after, Limit: store.MaxLimit})
+		for _, e := range page {
+			if key, ok := acknowledged[e.Seq]; ok {
+				b.under(20).equal(e.ID, key, "event with Seq %d", e.Seq)
+				delete(acknowledged, e.Seq)
+			}
+			if e.Seq <= after {
+				b.under(20).stop(e.Seq, fmt.Sprintf("above %d", after), "Seq in the feed after %d processes were killed", rounds)
+			}
+			after = e.Seq
+		}
+		more = len(page) == store.MaxLimit
+	}
+	b.equal(len(acknowledged), 0, "acknowledged events that are not in the feed after %d processes were killed", rounds)
 }
 
 // durableFull has a process write until its files may not grow any more, so
@@ -183,8 +224,7 @@ func durableFullInCalls(b *bench) {
 // afterChild runs a child, opens the store and compares it with the child's
 // report. An Update in progress when the child was killed may have taken effect
 // or not, but not in part.
-func (b *bench) afterChild(job string, kill int) {
-	var answers []answer
+func (b *bench) afterChild(job string, kill int) (answers []answer) {
 	var failed error
 	b.reopen(func() { answers, failed = b.child(job, kill) })
 	b.ok(failed, "running the test in another process (%s)", job)
@@ -217,6 +257,7 @@ func (b *bench) afterChild(job string, kill int) {
 		}
 		return nil
 	})
+	return answers
 }
 
 // inChild does the job of this process if RunDurable has started it. The

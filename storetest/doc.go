@@ -46,8 +46,8 @@ case fails after a minute, and a wait that a rule bounds after ten seconds, so a
 deadlock is a failure. If closing the store then hangs, the failures of the case
 are written to standard error.
 
-With go test -short, the cases on long lists write a few records instead of more
-than a thousand.
+With go test -short, cases that write thousands of records write a few instead, or
+are left out, and two processes are killed instead of twenty.
 
 A store that fails is wrong. A store that passes may still be wrong: the suite
 finds only the faults that it has cases for, and concurrent calls interleave

@@ -1,98 +1,65 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func durableCases() []testCase {
 	return []testCase{
-		{"Durable", "Reopen", 1, durableReopen},
-		{"Durable", "Empty", 1, durableEmpty},
-		{"Durable", "Deletions", 1, durableDeletions},
-		{"Durable", "FailedUpdates", 1, durableFailed},
-		{"Durable", "Records", 1, durableRecords},
+		{"Durable", "Reopened", 1, durableReopened},
 		{"Durable", "FeedGoesOn", 20, durableFeed},
 		{"Durable", "Closed", 32, durableClosed},
+		{"Durable", "ClosedAmongWrites", 1, durableClosedAmongWrites},
 		{"Durable", "Killed", 1, durableKilled},
 		{"Durable", "FullDisk", 29, durableFull},
 		{"Durable", "FullDiskInCalls", 28, durableFullInCalls},
 	}
 }
 
-// durableReopen opens the store again after each Update.
-func durableReopen(b *bench) {
-	for n := 1; n <= 3; n++ {
-		b.write(n)
+// durableReopened compares the answers before and after the store is closed, after
+// each Update and after one that failed.
+func durableReopened(b *bench) {
+	for _, then := range []func(){
+		func() {},
+		func() { b.addBatch(newBatch(3)) },
+		func() { b.update(func(tx store.Tx) error { return change(b, tx) }) },
+		func() {
+			_ = b.undo(func(tx store.Tx) error {
+				return errors.Join(remove(b.ctx, tx, license(1)), put(b.ctx, tx, entry("kind", 9)), put(b.ctx, tx, event(9)))
+			})
+		},
+		func() {},
+	} {
+		then()
+		before, err := answers(b.ctx, b.Store)
+		b.ok(err, "reading")
 		b.reopen()
-		b.readers(func(how string, r store.Reader) { b.sees(r, n, n, "%s, in version %d closed and opened", how, n) })
-	}
-	b.reopen() // nothing written in between
-	b.sees(b.Store, 3, 3, "on the store, closed and opened twice")
-}
-
-// durableEmpty opens a store without any writes.
-func durableEmpty(b *bench) {
-	b.reopen()
-	b.sees(b.Store, 0, 0, "on a store closed and opened when empty")
-	b.write(1)
-	b.sees(b.Store, 1, 1, "on a store that was closed and opened when empty")
-}
-
-// durableDeletions closes the store after all but the events was deleted.
-func durableDeletions(b *bench) {
-	b.write(1)
-	b.write(2)
-	b.reopen()
-	b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) })
-	b.reopen()
-	b.sees(b.Store, 0, 2, "on the store, closed and opened after all but events was deleted")
-}
-
-// durableFailed closes the store after an Update that failed.
-func durableFailed(b *bench) {
-	b.write(1)
-	_ = b.undo(func(tx store.Tx) error { return write(b.ctx, tx, 2) })
-	b.reopen()
-	seen, err := look(b.ctx, b.Store)
-	b.ok(err, "on the store, closed and opened after a failed Update")
-	for _, s := range seen {
-		if s.version > 1 {
-			b.under(4).compare(seen, 1, 1, "on the store, closed and opened after a failed Update")
-			return
-		}
-	}
-	b.compare(seen, 1, 1, "on the store, closed and opened after a failed Update")
-}
-
-// durableRecords compares whole records from before and after.
-func durableRecords(b *bench) {
-	l, a := license(1), activation(license(1).ID, 1)
-	var before, after [3]any
-	read := func(into *[3]any) {
-		b.view(func(r store.Reader) (err error) {
-			if into[0], err = r.License(b.ctx, l.ID); err != nil {
-				return err
-			}
-			if into[1], err = r.Activation(b.ctx, l.ID, a.Fingerprint); err != nil {
-				return err
-			}
-			into[2], err = r.Entry(b.ctx, "kind", entry("kind", 1).Key)
-			return err
+		b.readers(func(how string, r store.Reader) {
+			after, err := answers(b.ctx, r)
+			b.equal(err, nil, "reading %s", how)
+			b.sameAnswers(after, before, how+", closed and opened")
 		})
 	}
-	b.add(l, a, entry("kind", 1), event(1), event(2))
-	read(&before)
-	events := b.feed(store.EventQuery{})
-	b.reopen()
-	read(&after)
-	for i := range before {
-		b.equal(after[i], before[i], "%v closed and opened", reflect.TypeOf(before[i]))
+}
+
+// nothingToRead makes calls that a store could answer without its data.
+func nothingToRead(ctx context.Context, r store.Reader) (errs []error) {
+	note := func(_ any, err error) { errs = append(errs, err) }
+	for _, by := range selectors {
+		for _, s := range []string{"", "\xff"} {
+			note(by.find(ctx, r, s))
+		}
 	}
-	b.equal(b.feed(store.EventQuery{}), events, "events closed and opened")
+	note(r.Licenses(ctx, store.LicenseQuery{IDs: []string{}}))
+	note(r.CountLicenses(ctx, store.LicenseQuery{}, store.Position{ID: "a"}))
+	note(r.Entries(ctx, store.EntryQuery{Kind: "version", Keys: []string{}}))
+	return errs
 }
 
 // durableClosed makes every call on a store that was closed.
@@ -100,6 +67,9 @@ func durableClosed(b *bench) {
 	b.write(1)
 	b.reopen(func() {
 		called := false
+		for i, err := range nothingToRead(b.ctx, b.Store) {
+			b.is(err, store.ErrUnavailable, "call %d that needs no data, on a store that was closed", i)
+		}
 		for _, c := range readCalls {
 			b.is(c.call(b.ctx, b.Store), store.ErrUnavailable, "%s on a store that was closed", c.method)
 		}
@@ -107,17 +77,48 @@ func durableClosed(b *bench) {
 			called = true
 			return nil
 		}), store.ErrUnavailable, "View on a store that was closed")
-		for _, row := range []any{nil, entry("version", 1)} {
-			b.is(b.Update(b.ctx, func(tx store.Tx) error {
-				if called = true; row == nil {
-					return nil
-				}
-				return put(b.ctx, tx, row)
-			}), store.ErrUnavailable, "Update on a store that was closed")
-		}
+		b.is(b.Update(b.ctx, func(tx store.Tx) error {
+			called = true
+			return nil // and so has nothing to commit
+		}), store.ErrUnavailable, "Update on a store that was closed")
 		b.equal(called, false, "the function of a View or an Update was called")
 	})
 	b.under(1).sees(b.Store, 1, 1, "on the store, closed and opened after calls in between")
+}
+
+// durableClosedAmongWrites closes the store while callers write, and checks that what
+// was acknowledged is there.
+func durableClosedAmongWrites(b *bench) {
+	var kept [4][]string
+	var writing sync.WaitGroup
+	writing.Add(len(kept))
+	st := b.Store
+	writers := b.start(func() {
+		b.together(len(kept), func(i int) {
+			for n := 0; ; n++ {
+				e := entry("kind", 1000*i+n)
+				err := st.Update(b.ctx, func(tx store.Tx) error { return put(b.ctx, tx, e) })
+				if n == 3 {
+					writing.Done()
+				}
+				switch {
+				case err == nil:
+					kept[i] = append(kept[i], e.Key)
+				case n > 3 && !errors.Is(err, store.ErrConflict):
+					b.under(32).is(err, store.ErrUnavailable, "Update during Close")
+					return
+				}
+			}
+		})
+	})
+	writing.Wait()
+	b.reopen(func() { <-writers })
+	for _, keys := range kept {
+		for _, key := range keys {
+			_, err := b.Entry(b.ctx, "kind", key)
+			b.equal(err, nil, "Entry that was acknowledged while the store was closed")
+		}
+	}
 }
 
 // durableFeed empties the feed, closes the store, and appends.

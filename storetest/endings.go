@@ -31,24 +31,47 @@ func (b *bench) overCalls(tx store.Tx, r store.Reader, seq int64, when string) {
 	}
 }
 
-func overAfterSuccess(b *bench) {
+// overAfterTheEnd uses the Tx of an Update that has succeeded, and of one that failed.
+func overAfterTheEnd(b *bench) {
 	b.write(1)
-	var over store.Tx
-	b.update(func(tx store.Tx) error {
-		over = tx
-		return nil
-	})
-	b.overCalls(over, nil, b.feed(store.EventQuery{})[0].Seq, "after the function of the Update had returned nil")
+	for _, end := range []error{nil, errOnPurpose} {
+		var over store.Tx
+		_ = b.try(func(tx store.Tx) error {
+			over = tx
+			return end
+		})
+		b.overCalls(over, nil, b.feed(store.EventQuery{})[0].Seq, fmt.Sprintf("after the function of the Update had returned %v", end))
+	}
 }
 
-func overAfterFailure(b *bench) {
+// overInTheNextAttempt has another Update change what an Update has read, so that
+// the function of the latter may run again, and then uses the Tx of its earlier runs.
+func overInTheNextAttempt(b *bench) {
 	b.write(1)
-	var over store.Tx
-	_ = b.undo(func(tx store.Tx) error {
-		over = tx
-		return nil
+	seq := b.feed(store.EventQuery{})[0].Seq
+	var earlier []store.Tx
+	wait := func() {}
+	b.update(func(tx store.Tx) error {
+		for _, over := range earlier {
+			for _, c := range readCalls {
+				b.is(c.call(b.ctx, over), store.ErrTxDone, "%s of an earlier run of the function", c.method)
+			}
+			for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
+				b.is(c.call(b.ctx, over), store.ErrTxDone, "%s of an earlier run of the function", c.method)
+			}
+		}
+		e, err := tx.Entry(b.ctx, "version", entry("", 1).Key)
+		if err != nil {
+			return err
+		}
+		if len(earlier) == 0 {
+			wait = b.during(func() { b.add(entry("version", 1)) })
+		}
+		earlier = append(earlier, tx)
+		return tx.PutEntries(b.ctx, e)
 	})
-	b.overCalls(over, nil, b.feed(store.EventQuery{})[0].Seq, "after the function of the Update had failed")
+	wait()
+	b.equal(len(b.seqs()), 1, "events after an Update that used the Tx of its earlier runs")
 }
 
 // usable checks that the store still works, and leaves it at version 2.
@@ -65,8 +88,16 @@ func (b *bench) usable(after string) {
 
 // panicUndoes panics after writing.
 func panicUndoes(b *bench) {
-	b.write(1)
 	value := new(int)
+	b.endsIn("a panic", value, func() { panic(value) })
+}
+
+// goexitUndoes ends the goroutine after writing, as t.FailNow does.
+func goexitUndoes(b *bench) { b.endsIn("runtime.Goexit", nil, runtime.Goexit) }
+
+// endsIn ends the goroutine of an Update in its function, which has written.
+func (b *bench) endsIn(what string, value any, end func()) {
+	b.write(1)
 	var caught any
 	var returned bool
 	done := b.start(func() {
@@ -75,36 +106,16 @@ func panicUndoes(b *bench) {
 			if err := write(b.ctx, tx, 2); err != nil {
 				return err
 			}
-			panic(value)
-		})
-		returned = true
-	})
-	if !b.answers(done) {
-		b.stop("none", "a panic", "Update whose function panicked")
-	}
-	if returned || caught != any(value) {
-		b.fail(fmt.Sprintf("panic with %v, returned: %v", caught, returned), "the function's panic", "Update whose function panicked")
-	}
-	b.usable("a panic")
-}
-
-// goexitUndoes ends the goroutine after writing, as t.FailNow does.
-func goexitUndoes(b *bench) {
-	b.write(1)
-	var returned bool
-	done := b.start(func() {
-		_ = b.Update(b.ctx, func(tx store.Tx) error {
-			if err := write(b.ctx, tx, 2); err != nil {
-				return err
-			}
-			runtime.Goexit()
+			end()
 			return nil
 		})
 		returned = true
 	})
 	if !b.answers(done) {
-		b.stop("none", "the end of the goroutine", "Update whose function called runtime.Goexit")
+		b.stop("none", "an end", "Update whose function ended in %s", what)
 	}
-	b.equal(returned, false, "Update returned, though its function called runtime.Goexit")
-	b.usable("runtime.Goexit")
+	if returned || caught != value {
+		b.fail(fmt.Sprintf("panic with %v, returned: %v", caught, returned), "the end of the function", "Update whose function ended in %s", what)
+	}
+	b.usable(what)
 }

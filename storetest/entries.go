@@ -16,11 +16,7 @@ func entryCases() []testCase {
 		{"Entries", "KeyFilters", 11, entryKeyFilters},
 		{"Entries", "Keys", 11, entriesOfKeys},
 		{"Entries", "AllKinds", 12, entriesOfAllKinds},
-		{"Entries", "LongKeys", 7, longKeys},
-		{"Entries", "KindsAreApart", 11, entryKinds},
-		{"Entries", "Together", 14, entriesTogether},
 		{"Entries", "Queries", 22, entryQueries},
-		limit("Entries", manyEntries, countEntries),
 	})
 }
 
@@ -145,34 +141,4 @@ func entryFilters(b *bench) {
 		s.pairs(b)
 		s.threes(b)
 	}
-}
-
-// entryKinds stores the same key under two kinds.
-func entryKinds(b *bench) {
-	one, two := entry("one", 1), entry("two", 1)
-	one.Owner, two.Owner = "first", "second"
-	b.add(one, two)
-	b.readers(func(how string, r store.Reader) {
-		for _, e := range []store.Entry{one, two} {
-			got, err := r.Entry(b.ctx, e.Kind, e.Key)
-			b.equal(err, nil, "Entry of kind %s %s", e.Kind, how)
-			b.equal(got.Owner, e.Owner, "Entry of kind %s %s", e.Kind, how)
-		}
-	})
-	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, one) })
-	_, err := b.Entry(b.ctx, two.Kind, two.Key)
-	b.equal(err, nil, "Entry after the one of another kind was deleted")
-}
-
-func manyEntries(n int) []any {
-	rows := make([]any, n)
-	for i := range rows {
-		rows[i] = entry("kind", i)
-	}
-	return rows
-}
-
-func countEntries(ctx context.Context, r store.Reader, limit int) (int, error) {
-	rows, err := r.Entries(ctx, store.EntryQuery{Kind: "kind", Limit: limit})
-	return len(rows), err
 }

@@ -109,67 +109,6 @@ func entriesOfKeys(b *bench) {
 	})
 }
 
-// entriesTogether writes several entries in one call, all or none.
-func entriesTogether(b *bench) {
-	rows := []store.Entry{entry("kind", 1), entry("other", 1), entry("kind", 2), entry("kind", 3)}
-	again := entry("kind", 2)
-	again.Owner = "changed"
-	b.update(func(tx store.Tx) error { return tx.PutEntries(b.ctx, append(rows, again)...) })
-	keys := func(r store.Reader, kind string) []string {
-		rows, err := r.Entries(b.ctx, store.EntryQuery{Kind: kind, Limit: many})
-		b.equal(err, nil, "Entries")
-		return slices.Concat(slices.Sorted(slices.Values(entryKeys(rows))))
-	}
-	one, two, three := rows[0].Key, rows[2].Key, rows[3].Key
-	b.equal(keys(b, "kind"), []string{one, two, three}, "keys after PutEntries of four")
-	b.equal(keys(b, "other"), []string{one}, "keys of the other kind after PutEntries of four")
-	got, err := b.Entry(b.ctx, "kind", two)
-	b.equal(err, nil, "Entry")
-	b.equal(got.Owner, again.Owner, "Owner of an entry that was put twice in one call")
-
-	var missing error
-	b.update(func(tx store.Tx) error {
-		missing = tx.DeleteEntries(b.ctx, "kind", one, "missing", two)
-		return nil
-	})
-	b.is(missing, store.ErrNotFound, "DeleteEntries with a missing key")
-	b.equal(keys(b, "kind"), []string{one, two, three}, "keys after DeleteEntries with a missing key")
-	b.update(func(tx store.Tx) error {
-		if err := tx.DeleteEntries(b.ctx, "kind"); err != nil {
-			return err
-		}
-		if err := tx.PutEntries(b.ctx); err != nil {
-			return err
-		}
-		return tx.DeleteEntries(b.ctx, "kind", three, one)
-	})
-	b.equal(keys(b, "kind"), []string{two}, "keys after DeleteEntries of two")
-	b.equal(keys(b, "other"), []string{one}, "keys of the other kind after DeleteEntries of two")
-
-	// More than a backend writes in one statement.
-	var long []store.Entry
-	var longKeys []string
-	for n := range 400 {
-		e := entry("long", n)
-		long, longKeys = append(long, e), append(longKeys, e.Key)
-	}
-	last := entry("long", 3)
-	last.Owner = "changed"
-	b.update(func(tx store.Tx) error { return tx.PutEntries(b.ctx, append(long, last)...) })
-	b.equal(keys(b, "long"), longKeys, "keys after PutEntries of 401")
-	got, err = b.Entry(b.ctx, "long", last.Key)
-	b.equal(err, nil, "Entry")
-	b.equal(got.Owner, last.Owner, "Owner of an entry that was put as the 4th and as the 401st of one call")
-	b.update(func(tx store.Tx) error {
-		missing = tx.DeleteEntries(b.ctx, "long", append(longKeys[:399:399], "missing")...)
-		return nil
-	})
-	b.is(missing, store.ErrNotFound, "DeleteEntries of 399 keys and a missing one")
-	b.equal(keys(b, "long"), longKeys, "keys after DeleteEntries of 399 keys and a missing one")
-	b.update(func(tx store.Tx) error { return tx.DeleteEntries(b.ctx, "long", longKeys[:399:399]...) })
-	b.equal(keys(b, "long"), longKeys[399:], "keys after DeleteEntries of 399")
-}
-
 // entryQueries makes queries that no order supports.
 func entryQueries(b *bench) {
 	b.add(entry("kind", 1))
@@ -234,22 +173,5 @@ func entriesOfAllKinds(b *bench) {
 			}
 			b.equal(got, want, "entries of all kinds in pages of %d %s", size, how)
 		}
-	})
-}
-
-// longKeys stores keys of the maximum length that differ only in their last bytes.
-func longKeys(b *bench) {
-	rnd := rand.New(rand.NewPCG(7, 5))
-	long := make([]byte, store.MaxKey-1)
-	for i := range long {
-		long[i] = byte('a' + rnd.IntN(26))
-	}
-	one, two := entry("kind", 1), entry("kind", 2)
-	one.Key, two.Key = string(long)+"1", string(long)+"2"
-	b.add(two, one)
-	b.readers(func(how string, r store.Reader) {
-		got, err := r.Entry(b.ctx, "kind", two.Key)
-		b.equal(err, nil, "Entry with a key of %d bytes %s", store.MaxKey, how)
-		b.equal(got.Key, two.Key, "Key of %d bytes %s", store.MaxKey, how)
 	})
 }

@@ -14,13 +14,13 @@ func eventCases() []testCase {
 	return slices.Concat(events.cases(), []testCase{
 		{"Events", "Order", 10, eventOrder},
 		{"Events", "Filters", 11, eventFilters},
-		limit("Events", manyEvents, countEvents),
 		{"Events", "Paging", 12, eventPaging},
 		{"Events", "PagingMeanwhile", 12, eventPagingMeanwhile},
 		{"Events", "ReplaceKeepsTheRest", 9, eventReplace},
 		{"Events", "SeqsRise", 20, eventSeqsRise},
 		{"Events", "SeqsAreNotGivenTwice", 20, eventSeqsOnce},
 		{"Events", "SeqsThatEventsBring", 20, eventSeqsGiven},
+		{"Events", "SeqsWithManyBits", 20, eventSeqsLarge},
 		{"Events", "SeqsAfterFailedUpdates", 20, eventSeqsAfterFailure},
 		{"Events", "Removal", 21, eventRemoval},
 	})
@@ -231,17 +231,4 @@ func eventReplace(b *bench) {
 			b.fail(f.got, f.want, "%s of an event that was replaced, %s", f.name, how)
 		}
 	})
-}
-
-func manyEvents(n int) []any {
-	rows := make([]any, n)
-	for i := range rows {
-		rows[i] = event(i)
-	}
-	return rows
-}
-
-func countEvents(ctx context.Context, r store.Reader, limit int) (int, error) {
-	rows, err := r.Events(ctx, store.EventQuery{Limit: limit})
-	return len(rows), err
 }

@@ -175,6 +175,46 @@ func eventSeqsGiven(b *bench) {
 	}
 }
 
+// eventSeqsLarge appends events whose Seqs need up to 61 bits, and lists from there
+// in both directions.
+func eventSeqsLarge(b *bench) {
+	var all []int64
+	for _, seq := range []int64{1<<31 + 1, 1<<32 + 1, 1<<53 + 1, 1<<60 + 1} {
+		one := event(1)
+		one.Seq = seq
+		var given []int64
+		b.update(func(tx store.Tx) (err error) {
+			given, err = tx.AppendEvents(b.ctx, one, event(1))
+			return err
+		})
+		if !b.equal(given, []int64{seq, seq + 1}, "Seqs that AppendEvents returned") {
+			return
+		}
+		all = append(all, given...)
+	}
+	for _, q := range []store.EventQuery{{}, {Subject: event(1).Subject}, {CustomerID: event(1).CustomerID}, {ProductID: event(1).ProductID}} {
+		for _, seq := range all {
+			for _, q.After = range []int64{seq - 1, seq} {
+				for _, q.Descending = range []bool{false, true} {
+					var got, want []int64
+					for _, seq := range all {
+						if seq != q.After && seq > q.After != q.Descending {
+							want = append(want, seq)
+						}
+					}
+					if q.Descending {
+						slices.Reverse(want)
+					}
+					for _, e := range b.feed(q) {
+						got = append(got, e.Seq)
+					}
+					b.under(12).equal(got, want, "Seqs for %+v", q)
+				}
+			}
+		}
+	}
+}
+
 // eventSeqsAfterFailure appends in Updates, some of which fail.
 func eventSeqsAfterFailure(b *bench) {
 	var after int64

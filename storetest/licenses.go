@@ -21,10 +21,7 @@ func licenseCases() []testCase {
 	return append(list,
 		testCase{"Licenses", "Filters", 11, licenseFilters},
 		testCase{"Licenses", "PagingIDs", 12, pageOfIDs},
-		limit("Licenses", manyLicenses, countLicenses),
-		testCase{"Licenses", "Together", 14, licensesTogether},
 		testCase{"Licenses", "Rekeyed", 9, licenseRekeyed},
-		testCase{"Licenses", "LongKeys", 7, licenseLongKeys},
 		testCase{"Licenses", "LeavesActivations", 19, licenseLeavesActivations},
 		testCase{"Licenses", "LeavesActivationsAmongOthers", 19, licenseLeavesActivationsAmongOthers},
 		testCase{"Licenses", "KeyIsFree", 19, licenseKeyIsFree},
@@ -269,19 +266,6 @@ func pageOfIDs(b *bench) {
 	}
 }
 
-func manyLicenses(n int) []any {
-	rows := make([]any, n)
-	for i := range rows {
-		rows[i] = license(i)
-	}
-	return rows
-}
-
-func countLicenses(ctx context.Context, r store.Reader, limit int) (int, error) {
-	rows, err := r.Licenses(ctx, store.LicenseQuery{Limit: limit})
-	return len(rows), err
-}
-
 // licenseRekeyed replaces a key: the old key must no longer find a license.
 func licenseRekeyed(b *bench) {
 	l := license(1)
@@ -300,72 +284,4 @@ func licenseRekeyed(b *bench) {
 	next := license(2)
 	next.Key = old
 	b.ok(b.tryAdd(next), "creating a license with the former key of another")
-}
-
-// licenseLongKeys looks up keys of the maximum length, 1,024 bytes that do not
-// compress, which differ only in the last byte.
-func licenseLongKeys(b *bench) {
-	chance := rand.New(rand.NewPCG(1, 2))
-	key := make([]byte, 1024)
-	for i := range key {
-		key[i] = byte('!' + chance.IntN('~'-'!'))
-	}
-	one, two := license(1), license(2)
-	key[1023] = 'a'
-	one.Key = string(key)
-	key[1023] = 'b'
-	two.Key = string(key)
-	b.add(one, two)
-	b.readers(func(how string, r store.Reader) {
-		for _, want := range []store.License{one, two} {
-			got, err := r.LicenseByKey(b.ctx, want.Key)
-			if b.equal(err, nil, "LicenseByKey by a key of 1,024 bytes %s", how) {
-				b.equal(got.ID, want.ID, "LicenseByKey by a key of 1,024 bytes %s", how)
-				b.equal(got.Key, want.Key, "the key of 1,024 bytes %s", how)
-			}
-		}
-	})
-}
-
-// licensesTogether creates several licenses in one call, all or none.
-func licensesTogether(b *bench) {
-	some := func(from, to int) (rows []store.License) {
-		for n := from; n < to; n++ {
-			rows = append(rows, license(n))
-		}
-		return rows
-	}
-	b.update(func(tx store.Tx) error {
-		if err := tx.CreateLicenses(b.ctx); err != nil {
-			return err
-		}
-		return tx.CreateLicenses(b.ctx, some(0, 40)...) // more than a backend writes in one statement
-	})
-	rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})
-	b.equal(err, nil, "Licenses")
-	b.equal(len(rows), 40, "licenses after CreateLicenses of 40")
-
-	before := b.dump()
-	taken, held, twin, namesake := license(90), license(91), license(92), license(93)
-	taken.ID, held.Key = license(3).ID, license(4).Key
-	twin.Key, namesake.ID = license(50).Key, license(50).ID
-	for _, c := range []struct {
-		name string
-		bad  store.License
-	}{
-		{"with an ID that is taken", taken},
-		{"with a Key that is taken", held},
-		{"with the Key of another in the call", twin},
-		{"with the ID of another in the call", namesake},
-	} {
-		for _, place := range []int{1, 20} {
-			var err error
-			b.update(func(tx store.Tx) error {
-				err = tx.CreateLicenses(b.ctx, slices.Insert(some(50, 72), place, c.bad)...)
-				return nil
-			})
-			b.is(err, store.ErrExists, "CreateLicenses of 22 and one %s", c.name)
-			b.same(b.dump(), before, "CreateLicenses of 22 and one %s", c.name)
-		}
-	}
 }

@@ -151,20 +151,3 @@ func (l listing) meanwhile(b *bench) {
 		}
 	}
 }
-
-// limit lists one row more than any list may return, with various limits. rows
-// makes that many rows; count lists them and counts the result.
-func limit(area string, rows func(n int) []any, count func(ctx context.Context, r store.Reader, limit int) (int, error)) testCase {
-	return testCase{area, "Limit", 11, func(b *bench) {
-		b.add(rows(store.MaxLimit + 1)...)
-		for _, limit := range []int{1, 10, store.MaxLimit, store.MaxLimit + 1, 0, -1} {
-			want := limit
-			if limit < 1 || limit > store.MaxLimit {
-				want = store.MaxLimit
-			}
-			n, err := count(b.ctx, b.Store, limit)
-			b.equal(err, nil, "error with a Limit of %d", limit)
-			b.equal(n, want, "rows with a Limit of %d", limit)
-		}
-	}}
-}

@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"cmp"
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -10,66 +13,127 @@ import (
 // positionCases are about lists without filters that continue after a position.
 func positionCases() []testCase {
 	return []testCase{
-		{"Positions", "OfADeletedLicense", 12, pageAfterADeletedLicense},
-		{"Positions", "OfADeletedEntry", 12, pageAfterADeletedEntry},
+		{"Positions", "OfAMovedRecord", 12, pageAfterAMovedRecord},
 		{"Positions", "SubMilliseconds", 8, subMilliseconds},
+		{"Positions", "Milliseconds", 8, milliseconds},
 	}
 }
 
-// pageAfterADeletedLicense reads one page of all licenses, deletes the last
-// license of that page, and reads the next one, in each order and direction.
-func pageAfterADeletedLicense(b *bench) {
-	const rows = 12
-	var ids []string
-	for n := range rows {
-		b.add(license(n)) // each later in every order than the one before
-		ids = append(ids, license(n).ID)
-	}
-	for i, q := range []store.LicenseQuery{
-		{Order: store.ByID}, {Order: store.ByExpiresAt}, {Order: store.ByStartsAt},
-		{Order: store.ByID, Descending: true}, {Order: store.ByExpiresAt, Descending: true}, {Order: store.ByStartsAt, Descending: true},
-	} {
-		want := slices.Clone(ids)
-		if q.Descending {
-			slices.Reverse(want)
+// pageAfterAMovedRecord moves the record at a position before and after the others, in
+// each list by a time, and then deletes it. Each list goes on after the position.
+func pageAfterAMovedRecord(b *bench) {
+	s := newShelf(8, day)
+	b.add(s.rows()...)
+	l, e := s.licenses[2], s.entries[2]
+	for _, to := range []time.Time{day(100), day(-100), {}} {
+		moved, later := &s.licenses[2], &s.entries[2]
+		moved.StartsAt, moved.ExpiresAt, later.ExpiresAt = to, to, to
+		b.update(func(tx store.Tx) error {
+			if to.IsZero() {
+				return errors.Join(remove(b.ctx, tx, *moved), remove(b.ctx, tx, *later))
+			}
+			return errors.Join(replace(b.ctx, tx, *moved), replace(b.ctx, tx, *later))
+		})
+		for _, q := range []store.LicenseQuery{{}, {Order: store.ByExpiresAt}, {Order: store.ByStartsAt}} {
+			at, _ := placed(q.Order, l)
+			all := slices.DeleteFunc(s.inOrder(q), func(id string) bool { return to.IsZero() && id == l.ID })
+			for _, q.Descending = range []bool{false, true} {
+				q.After, q.Limit = at, many
+				want := slices.DeleteFunc(slices.Clone(all), func(id string) bool {
+					p, _ := placed(q.Order, s.licenses[slices.Index(licenseIDs(s.licenses), id)])
+					c := cmp.Or(p.Time.Compare(at.Time), strings.Compare(id, at.ID))
+					return c == 0 || c > 0 == q.Descending
+				})
+				if q.Descending {
+					slices.Reverse(want)
+				}
+				b.readers(func(how string, r store.Reader) {
+					found, err := r.Licenses(b.ctx, q)
+					b.equal(err, nil, "Licenses %s", how)
+					b.equal(slices.Concat(licenseIDs(found)), slices.Concat(want), "licenses after the place of one that has moved to %v %s, for %+v", to, how, q)
+				})
+			}
 		}
-		const place = 4
-		last := license(slices.Index(ids, want[place]))
-		q.After = store.Position{ID: last.ID}
-		switch q.Order {
-		case store.ByExpiresAt:
-			q.After.Time = last.ExpiresAt
-		case store.ByStartsAt:
-			q.After.Time = last.StartsAt
+		want := entryKeys(s.entries[3:])
+		if to.After(day(50)) {
+			want = append(want, e.Key)
 		}
-		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, last) })
-		for _, q.Limit = range []int{3, many} {
-			b.readers(func(how string, r store.Reader) {
-				got, err := r.Licenses(b.ctx, q)
-				b.equal(err, nil, "Licenses %s", how)
-				b.equal(licenseIDs(got), want[place+1:][:min(q.Limit, rows-place-1)],
-					"licenses after one that was deleted, %s, for %+v", how, q)
-			})
-		}
-		last.Key = word("again", i) // that the old key is free is for rule 19
-		b.add(last)
+		found, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, After: store.Position{Time: e.ExpiresAt, ID: e.Key}, Limit: many})
+		b.equal(err, nil, "Entries")
+		b.equal(entryKeys(found), want, "entries by expiry after the place of one that has moved to %v", to)
 	}
 }
 
-// pageAfterADeletedEntry does the same with entries.
-func pageAfterADeletedEntry(b *bench) {
-	var keys []string
-	for n := range 8 {
-		b.add(entry("kind", n))
-		keys = append(keys, entry("kind", n).Key)
+// milliseconds has three records of each type whose times are one millisecond apart,
+// and asks with each time of a query. Times that are a second apart come first,
+// because failures with those belong to other rules.
+func milliseconds(b *bench) {
+	if len(b.stepsApart(time.Second)) == 0 {
+		b.list = append(b.list, b.stepsApart(time.Millisecond)...)
 	}
-	last := entry("kind", 3)
-	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, last) })
+}
+
+// stepsApart returns the failures with times one step before, at and after one.
+func (b *bench) stepsApart(step time.Duration) []failure {
+	b = &bench{Store: b.Store, ctx: b.ctx, rule: b.rule, limits: b.limits, findings: &findings{}}
+	at := day(5).Add(123 * time.Millisecond)
+	one := license(1).ID
+	var rows []any
+	for n := 1; n <= 3; n++ {
+		l, a, e := license(n), activation(one, n), entry("kind", n)
+		t := at.Add(time.Duration(n-2) * step)
+		l.StartsAt, l.ExpiresAt, a.LeaseEndsAt, a.EndedAt, e.ExpiresAt = t, t, t, time.Time{}, t
+		rows = append(rows, l, a, e)
+	}
+	b.add(rows...)
 	b.readers(func(how string, r store.Reader) {
-		got, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, After: store.Position{Time: last.ExpiresAt, ID: last.Key}, Limit: 3})
-		b.equal(err, nil, "Entries %s", how)
-		b.equal(entryKeys(got), keys[4:7], "entries after one that was deleted, %s", how)
+		found := func(want, got int, err error, what string, args ...any) {
+			b.equal(err, nil, what+" "+how, args...)
+			b.equal(got, want, what+" "+how, args...)
+		}
+		for in, want := range map[store.TimeRange]int{
+			{From: at}: 2, {Before: at}: 1, {From: at, Before: at.Add(step)}: 1, {From: at.Add(step)}: 1, {From: at.Add(-step), Before: at.Add(step)}: 2,
+		} {
+			for _, q := range []store.LicenseQuery{
+				{Starts: in}, {Expires: in}, {Order: store.ByStartsAt, Starts: in}, {Order: store.ByExpiresAt, Expires: in},
+				{ProductID: license(2).ProductID, Order: store.ByExpiresAt, Expires: in},
+			} {
+				want := want
+				if q.ProductID != "" {
+					want = map[bool]int{true: 1}[in.Contains(at)]
+				}
+				rows, err := r.Licenses(b.ctx, q)
+				found(want, len(rows), err, "licenses for %+v", q)
+				counts, err := r.CountLicenses(b.ctx, q)
+				if b.equal(err, nil, "CountLicenses") && len(counts) == 1 {
+					found(want, int(counts[0]), nil, "count of licenses for %+v", q)
+				}
+			}
+			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, LeaseEnds: in})
+			found(want, len(seats), err, "activations with LeaseEnds=%v", in)
+			entries, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: in})
+			found(want, len(entries), err, "entries with Expires=%v", in)
+		}
+		for n := range 3 {
+			t := at.Add(time.Duration(n-1) * step)
+			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, LiveAt: t})
+			found(2-n, len(seats), err, "activations live at %v", t)
+			for _, order := range []store.LicenseOrder{store.ByExpiresAt, store.ByStartsAt} {
+				counts, err := r.CountLicenses(b.ctx, store.LicenseQuery{Order: order}, store.Position{}, store.Position{Time: t}, store.Position{Time: day(9)})
+				b.equal(err, nil, "CountLicenses %s", how)
+				b.equal(counts, []int64{int64(n), int64(3 - n)}, "counts of licenses before and after %v, in order %d %s", t, order, how)
+			}
+		}
 	})
+	b.update(func(tx store.Tx) error {
+		for _, row := range slices.Backward(rows) {
+			if err := remove(b.ctx, tx, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return b.found()
 }
 
 // subMilliseconds writes times that differ by less than a millisecond, in the

@@ -104,6 +104,8 @@ func replace(ctx context.Context, w store.Writer, row any) error {
 		return w.UpdateLicense(ctx, row)
 	case store.Activation:
 		return w.PutActivations(ctx, row)
+	case store.Event:
+		return w.ReplaceEvent(ctx, row)
 	case store.Entry:
 		return w.PutEntries(ctx, row)
 	}

@@ -12,7 +12,6 @@ import (
 func searchCases() []testCase {
 	return []testCase{
 		{"Search", "Filters", 30, findFilters},
-		{"Search", "Bytes", 7, findBytes},
 		{"Search", "Changes", 30, findChanged},
 		{"Search", "EditsBetweenCalls", 30, findBetweenEdits},
 		{"Search", "ManyExamined", 30, findAmongMany},
@@ -74,32 +73,6 @@ func findFilters(b *bench) {
 			return ids, err
 		},
 	}.pairs(b)
-}
-
-// findBytes searches for strings that some databases take for patterns, or for
-// equal to others.
-func findBytes(b *bench) {
-	texts := []string{"strasse", "STRASSE", "straße", "100%", "100x", "a_b", "axb", `back\slash`, "back*", "e\u0301", "é", "it's", "q?[a-z]", "許可"}
-	var rows []store.License
-	for n, text := range texts {
-		l := license(n)
-		l.Text, l.Key = "before "+text+" after", "k"+text
-		rows = append(rows, l)
-	}
-	b.add(anys(rows)...)
-	for _, text := range append(texts, "%", "_", `\`, "*", "E", "\u0301", "'", "[a-z]", "b", "許") {
-		for _, q := range []store.LicenseQuery{{Text: []string{text}}, {KeyPart: text}} {
-			var want []string
-			for _, l := range rows {
-				if selects(q, l) {
-					want = append(want, l.ID)
-				}
-			}
-			ids, err := b.find(b.Store, q)
-			b.equal(err, nil, "FindLicenses of %q", text)
-			b.equal(ids, want, "licenses found with Text %q, KeyPart %q", q.Text, q.KeyPart)
-		}
-	}
 }
 
 // findChanged searches for licenses whose text alone has changed, and for one that
@@ -187,8 +160,8 @@ func findBetweenEdits(b *bench) {
 	b.equal(last, []string{license(1).ID, license(2).ID, license(3).ID}, "licenses found, each deleted before the next call")
 }
 
-// findAmongMany searches more licenses than one call examines: those at the ends of
-// what a call examines match, and those beside them.
+// findAmongMany searches, and counts, more licenses than one call examines: those at
+// the ends of what a call examines match, and those beside them.
 func findAmongMany(b *bench) {
 	if testing.Short() {
 		return
@@ -221,6 +194,33 @@ func findAmongMany(b *bench) {
 			b.equal(ids, want, "licenses found among %d, for %+v", total, q)
 		}
 	}
+	first := store.LicenseQuery{KeyPart: rows[total-1].Key}
+	found, next, err := b.FindLicenses(b.ctx, first)
+	b.equal(err, nil, "FindLicenses")
+	if len(found) > 0 || next == "" || next > rows[store.MaxExamined-1].ID {
+		b.fail(next, "one of the first 20,000", "next of the first call that searches for the last of %d licenses", total)
+	}
+	first.After.ID = next
+	found, next, err = b.FindLicenses(b.ctx, first)
+	b.equal(err, nil, "FindLicenses")
+	b.equal([]any{len(found), next}, []any{1, ""}, "what the second call found that searches for the last of %d licenses, and its next", total)
+
+	b = b.under(31)
+	other := rows[total-1]
+	other.CustomerID = "other"
+	b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, other) })
+	for _, q := range []store.LicenseQuery{{}, {CustomerID: "customer"}, {ProductID: "product"}, {State: "active"}, {CustomerID: "customer", ProductID: "product"}} {
+		want := int64(total)
+		if q.CustomerID != "" {
+			want--
+		}
+		counts, err := b.CountLicenses(b.ctx, q)
+		b.equal(err, nil, "CountLicenses")
+		b.equal(counts, []int64{want}, "count of %d licenses, for %+v", total, q)
+	}
+	names, err := b.LicenseNames(b.ctx, store.NamesQuery{})
+	b.equal(err, nil, "LicenseNames")
+	b.equal(names, []store.NameCount{{Name: "customer", Count: int64(total - 1)}, {Name: "other", Count: 1}}, "names of %d licenses", total)
 }
 
 // findRefused asks for what FindLicenses does not know, and Licenses for what is of

@@ -82,9 +82,6 @@ func refusals() []refusal {
 		{"DeleteEntries of another kind", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteEntries(ctx, missing, entry("call", 1).Key)
 		}},
-		{"DeleteEntries of one entry and a missing one", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteEntries(ctx, "call", entry("call", 1).Key, missing)
-		}},
 	}
 	for _, m := range misses() {
 		list = append(list, refusal{m.method, store.ErrNotFound, func(ctx context.Context, tx store.Tx) error { return m.call(ctx, tx) }})

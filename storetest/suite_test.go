@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -223,4 +224,32 @@ func (s loses) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lice
 		return nil, ctx.Err()
 	}
 	return s.Store.Licenses(ctx, q)
+}
+
+// TestEveryShapeIsAsked compares questions with the table in store/indexes.go.
+func TestEveryShapeIsAsked(t *testing.T) {
+	page, err := os.ReadFile("../store/indexes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]bool{}
+	for _, q := range questions {
+		asked[q.shape] = true
+	}
+	rows := regexp.MustCompile(`(?m)^\t(\w.*\S) {2,}(?:license|activation|event|entry): `).FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 30 {
+		t.Fatalf("the table has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		for shape := range strings.SplitSeq(strings.ReplaceAll(row[1], "Entry, ", "Entry\n"), "\n") {
+			if !asked[shape] {
+				t.Errorf("no question has the shape %q", shape)
+			}
+		}
+	}
+	for method := range reflect.TypeFor[store.Reader]().Methods() {
+		if !slices.ContainsFunc(questions, func(q question) bool { return strings.HasPrefix(q.shape+":", method.Name+":") }) {
+			t.Errorf("no question calls %s", method.Name)
+		}
+	}
 }

@@ -10,11 +10,8 @@ import (
 
 func viewCases() []testCase {
 	return []testCase{
-		{"Views", "Snapshot", 6, viewSnapshot},
-		{"Views", "SnapshotOfLists", 6, viewSnapshotOfLists},
 		{"Views", "ReadsSeeOneState", 6, readsSeeOneState},
 		{"Views", "NoPartOfAnUpdate", 4, noPartOfAnUpdate},
-		{"Views", "ErrorComesBack", 6, viewErrorComesBack},
 		{"Views", "Over", 16, viewOver},
 		{"Views", "Panic", 17, viewPanic},
 	}
@@ -27,63 +24,6 @@ func (b *bench) during(fn func()) (wait func()) {
 	done := b.start(fn)
 	windowOr(done)
 	return func() { <-done }
-}
-
-// viewSnapshot has an Update commit between the reads of a View.
-func viewSnapshot(b *bench) {
-	b.write(1)
-	wait := func() {}
-	var before, after []sighting
-	b.view(func(r store.Reader) (err error) {
-		if before, err = look(b.ctx, r); err != nil {
-			return err
-		}
-		wait = b.during(func() { b.write(2) })
-		after, err = look(b.ctx, r)
-		return err
-	})
-	wait()
-	b.compare(before, 1, 1, "in a View")
-	b.compare(after, 1, 1, "in the same View, after version 2 was written")
-	seen, err := look(b.ctx, b.Store)
-	b.ok(err, "on the store")
-	b.under(2).compare(seen, 2, 2, "on the store, after the View")
-
-	b.view(func(r store.Reader) (err error) { // the same with what goes away
-		if before, err = look(b.ctx, r); err != nil {
-			return err
-		}
-		wait = b.during(func() { b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) }) })
-		after, err = look(b.ctx, r)
-		return err
-	})
-	wait()
-	b.compare(before, 2, 2, "in a View")
-	b.compare(after, 2, 2, "in the same View, after everything except the events was deleted")
-}
-
-// viewSnapshotOfLists adds a row and deletes another between two lists.
-func viewSnapshotOfLists(b *bench) {
-	b.add(license(1), license(2), license(3))
-	wait := func() {}
-	var before, after []store.License
-	b.view(func(r store.Reader) (err error) {
-		if before, err = r.Licenses(b.ctx, store.LicenseQuery{Limit: many}); err != nil {
-			return err
-		}
-		wait = b.during(func() {
-			b.update(func(tx store.Tx) error {
-				if err := remove(b.ctx, tx, license(2)); err != nil {
-					return err
-				}
-				return put(b.ctx, tx, license(4))
-			})
-		})
-		after, err = r.Licenses(b.ctx, store.LicenseQuery{Limit: many})
-		return err
-	})
-	wait()
-	b.equal(licenseIDs(after), licenseIDs(before), "licenses in the second list of one View")
 }
 
 // torn runs Updates that give two licenses the same revision, one higher each
@@ -162,41 +102,52 @@ func noPartOfAnUpdate(b *bench) {
 	})
 }
 
-func viewErrorComesBack(b *bench) {
-	b.is(b.View(b.ctx, func(store.Reader) error { return errOnPurpose }), errOnPurpose, "View whose function failed")
-	b.equal(b.View(b.ctx, func(store.Reader) error { return nil }), nil, "View whose function returned nil")
-}
-
 func viewOver(b *bench) {
 	b.write(1)
-	var over store.Reader
-	b.view(func(r store.Reader) error {
-		over = r
-		return nil
-	})
-	b.overCalls(nil, over, 0, "after the function of the View had returned nil")
-	_ = b.View(b.ctx, func(r store.Reader) error {
-		over = r
-		return errOnPurpose
-	})
-	b.overCalls(nil, over, 0, "after the function of the View had failed")
+	for _, end := range []error{nil, errOnPurpose} {
+		var over store.Reader
+		_ = b.View(b.ctx, func(r store.Reader) error {
+			over = r
+			return end
+		})
+		b.overCalls(nil, over, 0, fmt.Sprintf("after the function of the View had returned %v", end))
+	}
 }
 
-// viewPanic panics in a View.
+// viewPanic ends many Views by a panic or runtime.Goexit, more than a store may have
+// open, and then writes more than fits beside what an open one holds.
 func viewPanic(b *bench) {
 	b.write(1)
 	value := new(int)
-	var caught any
-	func() {
-		defer func() { caught = recover() }()
-		_ = b.View(b.ctx, func(store.Reader) error { panic(value) })
-	}()
-	b.equal(caught == any(value), true, "the function's panic reaches the caller of View")
-	b.together(1, func(int) {
-		_ = b.View(b.ctx, func(store.Reader) error {
-			runtime.Goexit()
-			return nil
+	for n := range 40 {
+		var caught any
+		ended := b.start(func() {
+			defer func() { caught = recover() }()
+			_ = b.View(b.ctx, func(r store.Reader) error {
+				if _, err := r.License(b.ctx, license(1).ID); err != nil {
+					return err
+				}
+				if n%2 == 0 {
+					panic(value)
+				}
+				runtime.Goexit()
+				return nil
+			})
 		})
+		if !b.answers(ended) {
+			b.stop("none", "an end", "View %d of some whose functions panic", n)
+		}
+		b.equal(caught == any(value), n%2 == 0, "the function's panic reaches the caller of View")
+	}
+	grown := b.start(func() {
+		for n := range 8 {
+			e := entry("large", n)
+			e.Data = make([]byte, maxDocument)
+			b.ok(b.tryAdd(e), "an Update after panics in Views")
+		}
 	})
+	if !b.answers(grown) {
+		b.stop("none", "an answer", "Update after panics in Views")
+	}
 	b.usable("panics in Views")
 }
