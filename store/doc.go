@@ -124,8 +124,9 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
 
 # Writing a backend
 
-Begin with store/memory: it is short, and every method is there. In a backend
-over a database:
+Begin with store/memory: it is short, and every method is there. On an ordered
+map with transactions, begin with package kv of the third-party program in
+example/e2e/testdata, which derives every method. In a backend over a database:
 
   - An Update may run its function again, for instance after a conflict. Bound
     the attempts, and return ErrConflict after the last.

@@ -181,7 +181,7 @@ func durableKilled(b *bench) {
 		rounds = 2
 	}
 	acknowledged := map[int64]string{} // events by Seq
-	for n := range rounds {
+	for n := 0; n < rounds && len(b.found()) == 0; n++ {
 		for _, a := range b.afterChild(fmt.Sprint(jobWrite, n), 20+n*20) {
 			if a.word != "kept" {
 				continue
@@ -192,7 +192,7 @@ func durableKilled(b *bench) {
 			acknowledged[a.seq] = a.key
 		}
 	}
-	for after, more := int64(0), true; more; {
+	for after, more := int64(0), len(b.found()) == 0; more; {
 		page := b.feed(store.EventQuery{After: after, Limit: store.MaxLimit})
 		for _, e := range page {
 			if key, ok := acknowledged[e.Seq]; ok {
@@ -206,7 +206,9 @@ func durableKilled(b *bench) {
 		}
 		more = len(page) == store.MaxLimit
 	}
-	b.equal(len(acknowledged), 0, "acknowledged events that are not in the feed after %d processes were killed", rounds)
+	if len(b.found()) == 0 {
+		b.equal(len(acknowledged), 0, "acknowledged events that are not in the feed after %d processes were killed", rounds)
+	}
 }
 
 // durableFull has a process write until its files may not grow any more, so

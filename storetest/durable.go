@@ -25,10 +25,10 @@ func durableCases() []testCase {
 // durableReopened compares the answers before and after the store is closed, after
 // each Update and after one that failed.
 func durableReopened(b *bench) {
-	for _, then := range []func(){
+	for _, then := range []func(){ // Seqs after a Close are for rule 20
 		func() {},
 		func() { b.addBatch(newBatch(3)) },
-		func() { b.update(func(tx store.Tx) error { return change(b, tx) }) },
+		func() { b.update(func(tx store.Tx) error { return change(b, tx, false) }) },
 		func() {
 			_ = b.undo(func(tx store.Tx) error {
 				return errors.Join(remove(b.ctx, tx, license(1)), put(b.ctx, tx, entry("kind", 9)), put(b.ctx, tx, event(9)))

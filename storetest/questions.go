@@ -80,7 +80,7 @@ func lists[R any](shape string, rule int, row func(n int) any, list func(ctx con
 // questions are all questions. Those with a set of ids or keys have as many as a
 // query may.
 var questions = func() (all []question) {
-	seatOf, printOf := license(1).ID, activation("", 1).Fingerprint
+	seatOf := license(1).ID
 	theLicense := func(n int) any { return newBatch(n).licenses[n-1] }
 	theSeat := func(n int) any { return newBatch(n).seats[n-1] }
 	theEvent := func(n int) any { return newBatch(n).events[n-1] }
@@ -92,7 +92,7 @@ var questions = func() (all []question) {
 		gets("LicenseByKey", func(n int) any { l := newBatch(n).licenses[n-1]; l.Key = license(1).Key; return l }, func(ctx context.Context, r store.Reader, n int) (store.License, error) {
 			return r.LicenseByKey(ctx, license(n).Key)
 		}),
-		gets("Activation", func(n int) any { a := newBatch(n).seats[n-1]; a.Fingerprint = printOf; return a }, func(ctx context.Context, r store.Reader, n int) (store.Activation, error) {
+		gets("Activation", func(n int) any { a := newBatch(n).seats[n-1]; a.Fingerprint = activation("", 1).Fingerprint; return a }, func(ctx context.Context, r store.Reader, n int) (store.Activation, error) {
 			return r.Activation(ctx, seatOf, activation("", n).Fingerprint)
 		}),
 		gets("Entry", func(n int) any { e := newBatch(n).entries[n-1]; e.Key = entry("", 1).Key; return e }, func(ctx context.Context, r store.Reader, n int) (store.Entry, error) {
@@ -193,7 +193,7 @@ func answers(ctx context.Context, r store.Reader) (map[string]string, error) {
 	return all, nil
 }
 
-// sameAnswers compares answers, and shows those that differ.
+// sameAnswers compares answers, and shows the ones that differ.
 func (b *bench) sameAnswers(got, want map[string]string, when string) {
 	for _, q := range questions {
 		b.equal(got[q.shape], want[q.shape], "%s %s", q.shape, when)

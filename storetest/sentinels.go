@@ -53,7 +53,6 @@ func refusals() []refusal {
 	list := []refusal{
 		{"CreateLicenses with an ID that is taken", store.ErrExists, create(one.ID, "new")},
 		{"CreateLicenses with a Key that is taken", store.ErrExists, create("new", one.Key)},
-		{"CreateLicenses of an existing license", store.ErrExists, create(one.ID, one.Key)},
 		{"UpdateLicense to the Key of another", store.ErrExists, update(two.ID, one.Key)},
 		{"UpdateLicense of a missing license", store.ErrNotFound, update(missing, "new")},
 		{"DeleteLicense of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {

@@ -174,8 +174,8 @@ func textWrites(b *bench) {
 	}
 }
 
-// unchanged reads records with strings that are no text: each comes back as it was
-// given or not at all.
+// unchanged reads records with strings that are no text: each comes back unchanged or
+// not at all.
 func (b *bench) unchanged(l store.License, a store.Activation, e store.Entry, ev store.Event) {
 	got, err := b.License(b.ctx, l.ID)
 	b.equal(err != nil || got.Key == l.Key, true, "%.20q is the Key of a license that was written with %.20q", got.Key, l.Key)

@@ -75,7 +75,7 @@ func rollbackFrees(b *bench) {
 	b.ok(b.tryAdd(next, activation(l.ID, 1)), "creating a license with an ID that a failed Update took")
 }
 
-// errorComesBack returns errors of its own that wrap those that a store uses.
+// errorComesBack returns errors of its own that wrap the ones that a store uses.
 func errorComesBack(b *bench) {
 	for _, sentinel := range []error{
 		nil, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,

@@ -48,11 +48,15 @@ func openFile(dir string, f faults) (*fileStore, error) {
 	}
 	j := &fileStore{Store: memory.New(), dir: dir, file: file, faults: f}
 	for {
+		whole, err := file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, err
+		}
 		var rows []journaled
 		if err := gob.NewDecoder(byteReader{file}).Decode(&rows); err != nil {
-			return j, nil // the end, or an incomplete write
+			return j, file.Truncate(whole) // the end, or an incomplete write
 		}
-		err := j.Store.Update(context.Background(), func(tx store.Tx) error {
+		err = j.Store.Update(context.Background(), func(tx store.Tx) error {
 			for _, row := range rows {
 				if row.Entry != nil {
 					_ = tx.PutEntries(context.Background(), *row.Entry)

@@ -26,6 +26,10 @@ var isolationMutants = []mutant{
 		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"License": true, "Entry": true, "Activation": true}}
 	}},
 
+	{5, "trusts searches, counts and names", func() store.Store {
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"FindLicenses": true, "CountLicenses": true, "LicenseNames": true}}
+	}},
+
 	{6, "reads the latest commit in a View", func() store.Store { return liveViews{memory.New()} }},
 	{6, "reads lists in halves", func() store.Store { return &halves{Store: memory.New()} }},
 }
@@ -99,6 +103,26 @@ func (r selective) LicenseByKey(ctx context.Context, key string) (store.License,
 func (r selective) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	r.check("Licenses")
 	return r.Reader.Licenses(ctx, q)
+}
+
+func (r selective) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	r.check("FindLicenses")
+	return r.Reader.FindLicenses(ctx, q)
+}
+
+func (r selective) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	r.check("CountLicenses")
+	return r.Reader.CountLicenses(ctx, q, edges...)
+}
+
+func (r selective) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
+	r.check("LicenseNames")
+	return r.Reader.LicenseNames(ctx, q)
+}
+
+func (r selective) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	r.check("Events")
+	return r.Reader.Events(ctx, q)
 }
 
 func (r selective) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {

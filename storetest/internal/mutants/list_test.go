@@ -162,7 +162,7 @@ func (r leasesByID) Activations(ctx context.Context, q store.ActivationQuery) ([
 		return r.Reader.Activations(ctx, q)
 	}
 	all := q
-	all.Limit = 500
+	all.Limit = store.MaxLimit
 	rows, err := r.Reader.Activations(ctx, all)
 	slices.SortFunc(rows, func(a, b store.Activation) int { return strings.Compare(a.ID, b.ID) })
 	return rows[:min(len(rows), store.Limit(q.Limit))], err

@@ -49,7 +49,7 @@ func trials() (list []trial) {
 		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
 	)
 	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
-		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants) {
+		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants, everyMutants) {
 		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
 	}
 	for _, m := range durableMutants {
@@ -60,6 +60,10 @@ func trials() (list []trial) {
 		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
 			return staysOpen{open(t, dir).(*diskStore), new(atomic.Bool)}
 		})
+	})
+	add(32, "answers queries that need no data after it was closed", others, func(t *testing.T) {
+		open := onDisk(nil)
+		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store { return answersEmpty{open(t, dir).(*diskStore)} })
 	})
 	for _, m := range crashMutants {
 		add(m.rule, m.does, crashes, func(t *testing.T) { storetest.RunDurable(t, onFile(m.faults)) })
@@ -84,7 +88,7 @@ const variable = "STORETEST_MUTANT"
 var hanging = []string{
 	"keeps the write lock after a panic", "keeps the write lock after Goexit", "waits after the context has ended",
 	"waits for Views that began later", "hangs after a View that failed",
-	"answers a failed Update when no other waits", "returns when no other Update waits",
+	"answers a failed Update when no other waits", "leaves Views open that panic", "returns when no other Update waits",
 }
 
 // TestTrial runs the trial of this process.

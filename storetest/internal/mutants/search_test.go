@@ -83,8 +83,10 @@ func (s *countsParts) CountLicenses(ctx context.Context, q store.LicenseQuery, e
 type foldsText struct{ store.Reader }
 
 func (r foldsText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
-	if len(q.Text) == 1 && q.Text[0] == "STRASSE" {
-		q.Text = []string{"str"}
+	if len(q.Text) == 1 {
+		if part, ok := strings.CutSuffix(q.Text[0], "Abc"); ok {
+			q.Text = []string{part}
+		}
 	}
 	return r.Reader.FindLicenses(ctx, q)
 }

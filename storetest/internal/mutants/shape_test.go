@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +22,10 @@ var shapeMutants = []mutant{
 	}},
 	{11, "lists an entry that was deleted and put again twice", func() store.Store {
 		m := &madeAgain{deleted: map[string]bool{}}
-		return spoiling(func(r store.Reader) store.Reader { return listsTwice{r, m} }, func(tx store.Tx) store.Writer { return notesDeleted{tx, m} })()
+		st := spoiling(func(r store.Reader) store.Reader { return listsTwice{r, m} }, func(tx store.Tx) store.Writer { return notesDeleted{tx, m} })()
+		return updatedBy{st, func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+			return m.undone(st.Update(ctx, func(tx store.Tx) error { m.begun(); return fn(tx) }))
+		}}
 	}},
 	{10, "lists starts before 1970 after the others", reading(func(r store.Reader) store.Reader { return unsignedStarts{r} })},
 	{31, "counts only licenses of a product that end after 1970", reading(func(r store.Reader) store.Reader { return countsUnsigned{r} })},
@@ -117,6 +121,23 @@ func (r listsByFirst) Licenses(ctx context.Context, q store.LicenseQuery) ([]sto
 type madeAgain struct {
 	mu      sync.Mutex
 	deleted map[string]bool
+	before  map[string]bool // the Update that runs
+}
+
+// begun and undone forget what an Update deleted that failed.
+func (m *madeAgain) begun() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = maps.Clone(m.deleted)
+}
+
+func (m *madeAgain) undone(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil && m.before != nil {
+		m.deleted = m.before
+	}
+	return err
 }
 
 type notesDeleted struct {

@@ -13,16 +13,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A tx is the Reader of a View or the Tx of an Update.
+// A tx is the Reader of a View or the Tx of an Update. Its methods are the contract's.
 type tx struct {
 	mu     sync.Mutex      // held during a call
 	r      Reader          // w in an Update
 	w      Tx              // nil in a View
 	ctx    context.Context // of the call
 	over   bool
+	wrote  bool  // the call has written
 	failed error // the error of a call after which nothing may be kept (rule 28)
 }
 
+// end makes every later call return ErrTxDone.
 func (t *tx) end() {
 	t.mu.Lock()
 	t.over = true
@@ -36,11 +38,11 @@ func do[R any](ctx context.Context, t *tx, what string, f func() (R, error)) (r 
 	if t.over {
 		err = store.ErrTxDone
 	} else if err = ctx.Err(); err == nil {
-		t.ctx = ctx
+		t.ctx, t.wrote = ctx, false
 		if r, err = whole(f); err == nil {
 			return r, nil
 		}
-		if !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrExists) && !errors.Is(err, errRefused) && ctx.Err() == nil {
+		if !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrExists) && !errors.Is(err, errRefused) && (t.wrote || ctx.Err() == nil) {
 			t.failed = fmt.Errorf("kv: %s: %w", what, err)
 		}
 	}

@@ -24,7 +24,13 @@ func (t *tx) change(own string, record []byte, old, index []string) error {
 			rows = append(rows, Row{k, []byte(own)})
 		}
 	}
-	return t.w.Set(t.ctx, append(rows, Row{own, record})...)
+	return t.set(append(rows, Row{own, record})...)
+}
+
+// set writes rows.
+func (t *tx) set(rows ...Row) error {
+	t.wrote = true
+	return t.w.Set(t.ctx, rows...)
 }
 
 // put adds records or replaces those with their keys, or does nothing if one of them
@@ -178,7 +184,7 @@ func (t *tx) AppendEvents(ctx context.Context, es ...store.Event) ([]int64, erro
 		if err := put(t, events, es...); err != nil {
 			return nil, err
 		}
-		return seqs, t.w.Set(t.ctx, Row{last, []byte(ordinal(seq))})
+		return seqs, t.set(Row{last, []byte(ordinal(seq))})
 	})
 }
 
