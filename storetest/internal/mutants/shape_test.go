@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,11 +20,8 @@ var shapeMutants = []mutant{
 		return spoiling(func(r store.Reader) store.Reader { return listsByFirst{r, f} }, func(tx store.Tx) store.Writer { return notesFormer{tx, tx, f} })()
 	}},
 	{11, "lists an entry that was deleted and put again twice", func() store.Store {
-		m := &madeAgain{deleted: map[string]bool{}}
-		st := spoiling(func(r store.Reader) store.Reader { return listsTwice{r, m} }, func(tx store.Tx) store.Writer { return notesDeleted{tx, m} })()
-		return updatedBy{st, func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
-			return m.undone(st.Update(ctx, func(tx store.Tx) error { m.begun(); return fn(tx) }))
-		}}
+		m := &madeAgain{deleted: map[string]bool{}, again: map[string]bool{}}
+		return spoiling(func(r store.Reader) store.Reader { return listsTwice{r, m} }, func(tx store.Tx) store.Writer { return notesDeleted{tx, m} })()
 	}},
 	{10, "lists starts before 1970 after the others", reading(func(r store.Reader) store.Reader { return unsignedStarts{r} })},
 	{31, "counts only licenses of a product that end after 1970", reading(func(r store.Reader) store.Reader { return countsUnsigned{r} })},
@@ -121,23 +117,7 @@ func (r listsByFirst) Licenses(ctx context.Context, q store.LicenseQuery) ([]sto
 type madeAgain struct {
 	mu      sync.Mutex
 	deleted map[string]bool
-	before  map[string]bool // the Update that runs
-}
-
-// begun and undone forget what an Update deleted that failed.
-func (m *madeAgain) begun() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.before = maps.Clone(m.deleted)
-}
-
-func (m *madeAgain) undone(err error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err != nil && m.before != nil {
-		m.deleted = m.before
-	}
-	return err
+	again   map[string]bool // put after it was deleted
 }
 
 type notesDeleted struct {
@@ -157,6 +137,18 @@ func (w notesDeleted) DeleteEntries(ctx context.Context, kind string, keys ...st
 	return err
 }
 
+func (w notesDeleted) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	err := w.Writer.PutEntries(ctx, entries...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range entries {
+		if at := e.Kind + "\x00" + e.Key; err == nil && w.deleted[at] {
+			w.again[at] = true
+		}
+	}
+	return err
+}
+
 type listsTwice struct {
 	store.Reader
 	*madeAgain
@@ -167,7 +159,7 @@ func (r listsTwice) Entries(ctx context.Context, q store.EntryQuery) ([]store.En
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range slices.Clone(rows) {
-		if q.Order == store.ByExpiry && q.Owner != "" && r.deleted[e.Kind+"\x00"+e.Key] {
+		if q.Order == store.ByExpiry && q.Owner != "" && r.again[e.Kind+"\x00"+e.Key] {
 			rows = append(rows, e)
 		}
 	}
