@@ -94,7 +94,7 @@ func everySnapshot(b *bench) {
 	b.addBatch(newBatch(3))
 	wait := func() {}
 	var before, after map[string]string
-	b.view(func(r store.Reader) (err error) {
+	b.under(14).view(func(r store.Reader) (err error) {
 		if before, err = answers(b.ctx, r); err != nil {
 			return err
 		}

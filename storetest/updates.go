@@ -75,30 +75,22 @@ func rollbackFrees(b *bench) {
 	b.ok(b.tryAdd(next, activation(l.ID, 1)), "creating a license with an ID that a failed Update took")
 }
 
-// errorComesBack returns errors of its own that wrap the ones that a store uses.
+// errorComesBack returns errors of its own that wrap the ones that a store uses. Views
+// come last: what follows a View that failed is for rule 27.
 func errorComesBack(b *bench) {
-	for _, sentinel := range []error{
-		nil, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,
-	} {
-		want := errOnPurpose
-		if sentinel != nil {
-			want = fmt.Errorf("%w: %w", errOnPurpose, sentinel)
-		}
-		for n := range 2 {
-			got := [2]error{b.Update(b.ctx, func(tx store.Tx) error {
-				if n > 0 {
-					if err := write(b.ctx, tx, 1); err != nil {
-						return err
-					}
-				}
-				return want
-			}), b.View(b.ctx, func(store.Reader) error { return want })}
-			for i, method := range []string{"Update", "View"} {
-				b.is(got[i], errOnPurpose, "%s whose function returned %q", method, want)
-				if sentinel != nil {
-					b.is(got[i], sentinel, "%s whose function returned %q", method, want)
-				}
-			}
+	update := func(want error) error {
+		return b.Update(b.ctx, func(tx store.Tx) error { return errors.Join(write(b.ctx, tx, 1), want) })
+	}
+	idle := func(want error) error { return b.Update(b.ctx, func(store.Tx) error { return want }) }
+	view := func(want error) error { return b.View(b.ctx, func(store.Reader) error { return want }) }
+	for i, call := range []func(want error) error{update, idle, view} {
+		for _, sentinel := range []error{
+			errOnPurpose, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,
+		} {
+			want := fmt.Errorf("%w: %w", errOnPurpose, sentinel)
+			got := call(want)
+			b.is(got, errOnPurpose, "call %d of Update, Update and View whose function returned %q", i, want)
+			b.is(got, sentinel, "call %d of Update, Update and View whose function returned %q", i, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -117,6 +118,9 @@ func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
 
 func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
 	e.Time = e.Time.Truncate(time.Millisecond)
+	if !utf8.ValidString(e.Actor) { // JSON would replace it
+		return errors.New("not UTF-8")
+	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
