@@ -172,7 +172,9 @@ func TestSubscribersContinueAfterAFailover(t *testing.T) {
 					lost = feed(t, h)[6]
 					mu.Unlock()
 					time.Sleep(10 * time.Second)
+					mu.Lock()
 					is.Equal(len(got), 7)
+					mu.Unlock()
 					st.failOver()
 					happen(t, h, 5)
 					close(failedOver)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -81,30 +82,32 @@ func setBack(t *testing.T, after int64, events int, restart bool) (happened bool
 			first.hook(t, host, api.EventLicenseCreated)
 		}
 		first.hook(t, "seldom.example", api.EventLicenseDeleted)
-		stop := first.run(t)
-		kept := next.licenses(t, 3)
-		time.Sleep(time.Minute)
-		standby := st.copy(t)
-
-		failing.Store(true)
-		var calls int64
+		var standby *memory.Store
 		var want []string
+		var begin atomic.Int64 // the number of calls before the events that are lost
 		var over atomic.Bool
-		begin := points.calls.Load()
+		begin.Store(math.MaxInt64)
 		points.at = func(call int64) {
-			if call-begin == after && !over.Load() {
+			if call-begin.Load() == after && !over.Load() {
 				happened = true
 				st.present.Store(standby)
 				want = next.licenses(t, events)
 				is.NoErr(next.rules.Delete(t.Context(), api.DeleteLicenseParams{ID: want[0]}))
 			}
 		}
+		stop := first.run(t)
+		kept := next.licenses(t, 3)
+		time.Sleep(time.Minute)
+		standby = st.copy(t)
+
+		failing.Store(true)
+		begin.Store(points.calls.Load())
 		_ = next.licenses(t, 5) // are lost
 		time.Sleep(3 * time.Second)
 		failing.Store(false)
 		time.Sleep(25 * time.Second) // are tried again, and the position past them is stored
 		over.Store(true)
-		calls = points.calls.Load() - begin
+		calls := points.calls.Load() - begin.Load()
 		if restart {
 			stop()
 			stop = next.run(t)
