@@ -159,8 +159,8 @@ func TestClicks(t *testing.T) {
 			c.press("Import CSV")
 			c.preview(csv)
 			c.clicks++
-			c.press("Import 40 licenses")
-			c.see("40 licenses created.")
+			c.press("Import 70 licenses")
+			c.see("70 licenses created.")
 		}},
 	} {
 		t.Run(task.name, func(t *testing.T) {

@@ -126,9 +126,9 @@ func TestChartByKeyboard(t *testing.T) {
 
 	b = newSignedIn(t, h, false) // the table has the same links
 	b.open("")
-	b.unfold("Show as table")
 	ctx, cancel = b.step()
 	defer cancel()
+	b.do("show the table", chromedp.Run(ctx, chromedp.Click(`(//*[@id="issued-title"]/following::summary[contains(., "Show as table")])[1]`)))
 	_, err = chromedp.RunResponse(ctx, chromedp.Click(`(//table[@class="figures"]//a)[1]`))
 	b.do("open a day of the table", err)
 	b.see("Audit log")
