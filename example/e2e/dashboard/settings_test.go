@@ -86,7 +86,7 @@ func TestSettingsByKeyboard(t *testing.T) {
 			if script {
 				require.Contains(t, b.read("#createLicense-request"), h.base+"/license'") // with the address of the reader
 			}
-			b.press("License")
+			b.press("LicenseWithKey")
 			is.Equal(b.policyErrors(), nil) // no policy violation, no exception
 		})
 	}
