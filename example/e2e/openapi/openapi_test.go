@@ -214,8 +214,8 @@ func testExamples(t *testing.T, c *checker) {
 					switch {
 					case slices.Contains([]string{"/health", "/openapi.json", "/.well-known/oauth-authorization-server"}, path):
 						status = http.StatusOK // whatever the store does
-					case strings.HasPrefix(path, "/oauth/"):
-						status = http.StatusServiceUnavailable // RFC 6749 has no word for more
+					case strings.HasPrefix(path, "/oauth/"), path == "/ready":
+						status = http.StatusServiceUnavailable // RFC 6749 has no word for more, and a store that cannot answer is not ready
 					}
 					is.Equal(newService(t, c, path, &broken{Store: below, err: err, tokens: !strings.HasPrefix(path, "/oauth/")}, below, nil).ask(t, method, path, o, nil).Code, status)
 				}
