@@ -161,7 +161,7 @@ func (e *erasure) blankEvents(ctx context.Context, tx *transaction) (err error) 
 // aboutCustomer returns a batch of the events about a customer. If one of them is the
 // correction of the ID, the events of that license under the ID before come first:
 // without the correction, a repeated call would not find them. Other events under that
-// ID may be about somebody else.
+// ID may be about another customer.
 func aboutCustomer(ctx context.Context, r store.Reader, customerID string) ([]store.Event, error) {
 	events, err := r.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Service) decide(ctx context.Context, r store.Reader, p api.FulfillParam
 
 // hear changes what an event says as far as the customer or the license of a purchase
 // has changed. An event that names an earlier customer is one of the purchase. If that
-// is somebody else, or if after a transfer the event names no customer, hidden is true:
+// is another customer, or if after a transfer the event names no customer, hidden is true:
 // what the event says about a person is dropped, since it is not about the customer.
 func (p purchase) hear(event *api.FulfillParams) (hidden bool) {
 	if event.LicenseID == p.NotFor {

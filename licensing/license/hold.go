@@ -92,8 +92,8 @@ func putSpent(ctx context.Context, tx *transaction, a record.Activation, forced 
 	})
 }
 
-// spendAll records that activations end with a transfer. The seats of those that are
-// held are spent.
+// spendAll records that activations end with a transfer. The seats that license files
+// hold are spent.
 func spendAll(ctx context.Context, tx *transaction, rows []store.Activation) error {
 	for _, row := range rows {
 		a, err := record.ReadActivation(row)

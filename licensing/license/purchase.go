@@ -32,7 +32,7 @@ type purchase struct {
 	LicenseID  string `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
 	NotFor     string `json:"not_for,omitempty"`    // the license that it was meant for, which another customer has
 	// Former are the digests of earlier IDs of the customer, which events may still
-	// name: with true, the ID was corrected; with false, it is that of somebody else, who
+	// name: with true, the ID was corrected; with false, it is that of another customer, who
 	// had the license before a transfer.
 	Former map[string]bool `json:"former,omitempty"`
 
@@ -62,7 +62,7 @@ type purchase struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// transferred reports whether somebody else had its license.
+// transferred reports whether another customer had its license.
 func (p purchase) transferred() bool {
 	for _, same := range p.Former {
 		if !same {

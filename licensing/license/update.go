@@ -17,7 +17,7 @@ import (
 // shortened in batches after the change, and by Run if that is interrupted. Another
 // CustomerID is a correction: the same customer keeps everything, the purchases of the
 // license get the ID, and so does its trial, unless the ID has one. To give the license
-// to somebody else, use [Service.Transfer]. It returns [api.ErrNotFound], an
+// to another customer, use [Service.Transfer]. It returns [api.ErrNotFound], an
 // [*api.AmbiguousError], a [*api.StaleError], an [*api.InvalidError] or, if the license would move
 // to a product outside the caller's limit, [api.ErrProductForbidden].
 func (s *Service) Update(ctx context.Context, p api.UpdateLicenseParams) (api.License, error) {

@@ -23,7 +23,7 @@ func (internals) Paid(f api.Fulfillment) bool { return f.FirstActiveAt != nil &&
 
 // FulfillWaiting gives the purchases that wait for a plan their licenses, each by a
 // Fulfill that reports nothing new, so that Options.BeforeCreate runs outside of any
-// Update. A call fulfills up to 50 purchases, those that expire first, and returns
+// Update. A call fulfills up to 50 purchases, in the order in which they expire, and returns
 // how many have a license now. It continues after the cursor next; empty: there are
 // no more. A purchase that Fulfill refuses continues to wait. Any other error stops
 // the call; the same call then continues where it stopped, because a purchase that
@@ -117,8 +117,8 @@ func (p purchase) text() string {
 	return fold(strings.Join(lines, "\n"))
 }
 
-// waitingEntries returns the entries of purchases that wait for something, those that
-// expire first, after a position; an empty waits: for anything.
+// waitingEntries returns the entries of purchases that wait for something, in the order
+// in which they expire, after a position; an empty waits: for anything.
 func waitingEntries(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time, after store.Position) ([]store.Entry, error) {
 	return r.Entries(ctx, store.EntryQuery{
 		Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}, After: after,

@@ -7,7 +7,7 @@ import (
 
 const (
 	// overdueWait is how long Open waits for an overdue check if the license file
-	// counts: a command that ends at once would otherwise never hear the answer.
+	// counts: a command that ends immediately would otherwise never get the answer.
 	overdueWait = time.Second
 
 	// settleTime is after how long a program checks that was not overdue when it

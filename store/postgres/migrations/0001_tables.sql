@@ -77,7 +77,7 @@ CREATE INDEX licensing_events_subject ON licensing_events (subject, seq);
 CREATE INDEX licensing_events_customer ON licensing_events (customer_id, seq) WHERE customer_id <> '';
 CREATE INDEX licensing_events_product ON licensing_events (product_id, seq) WHERE product_id <> '';
 
--- Clients, tokens, sessions, operators, webhooks, deliveries, cursors and the like.
+-- Clients, tokens, sessions, operators, webhooks, deliveries, cursors and other small records.
 CREATE TABLE licensing_entries (
     kind       text COLLATE "C" NOT NULL,
     key        text COLLATE "C" NOT NULL,

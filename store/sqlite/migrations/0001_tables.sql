@@ -83,7 +83,7 @@ CREATE INDEX events_subject ON events (subject);
 CREATE INDEX events_customer ON events (customer_id) WHERE customer_id <> '';
 CREATE INDEX events_product ON events (product_id) WHERE product_id <> '';
 
--- Clients, tokens, sessions, operators, webhooks, deliveries, cursors and the like.
+-- Clients, tokens, sessions, operators, webhooks, deliveries, cursors and other small records.
 CREATE TABLE entries (
 	kind       TEXT    NOT NULL,
 	key        TEXT    NOT NULL,
