@@ -207,6 +207,7 @@ func twiceInACall(b *bench) {
 		b.add(license(2*n), seat("old", "old"), license(2*n+1), store.Activation{LicenseID: license(2*n + 1).ID, ID: "a", Fingerprint: "f"}) // of another license
 		var err error
 		b.update(func(tx store.Tx) error {
+			err = nil // it may run again
 			if seats := []store.Activation{seat("a", "f"), seat("a", "g"), seat("b", "f"), seat("old", "new"), seat("c", "old"), seat("b", "h"), seat("d", "f")}; together {
 				err = tx.PutActivations(b.ctx, seats...)
 			} else {

@@ -116,10 +116,15 @@ func (w blindWriter) AppendEvents(ctx context.Context, events ...store.Event) (s
 
 func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
 
+var errNotText = errors.New("not UTF-8")
+
+// notText reports whether JSON would change the event.
+func notText(e store.Event) bool { return !utf8.ValidString(e.Actor) }
+
 func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
 	e.Time = e.Time.Truncate(time.Millisecond)
-	if !utf8.ValidString(e.Actor) { // JSON would replace it
-		return errors.New("not UTF-8")
+	if notText(e) {
+		return errNotText
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -173,6 +178,9 @@ type feedWriter struct {
 }
 
 func (w *feedWriter) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+	if slices.ContainsFunc(events, notText) { // all are refused with it
+		return nil, errNotText
+	}
 	for _, e := range events {
 		seq, err := w.appendEvent(ctx, e)
 		if err != nil {
