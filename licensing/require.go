@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A Requirement describes the license that [Handler.Require] demands.
@@ -110,7 +109,7 @@ func (h *Handler) verdict(r *http.Request, q Requirement) (api.Verdict, error) {
 	if customer == "" {
 		return api.Verdict{}, errNoLicense
 	}
-	return h.service.ValidateCustomer(ctx, license.ValidateCustomerParams{CustomerID: customer, ProductID: q.ProductID, Entitlements: entitlements})
+	return h.service.ValidateCustomer(ctx, api.ValidateCustomerParams{CustomerID: customer, ProductID: q.ProductID, Entitlements: entitlements})
 }
 
 type licenseKey struct{}

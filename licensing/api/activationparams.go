@@ -77,3 +77,12 @@ type ReleaseActivationParams struct {
 	// has as many spent seats as it may have. Not for a caller with the key.
 	Force bool `query:"force"`
 }
+
+// ValidateCustomerParams are the parameters of Service.ValidateCustomer.
+// The host supplies the customer ID, for instance that of the signed-in
+// user.
+type ValidateCustomerParams struct {
+	CustomerID   string   `json:"customer_id" validate:"text"`
+	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
+}

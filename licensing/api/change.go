@@ -42,3 +42,10 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(c.Value)
 }
+
+// Erased is the result of Service.EraseCustomer.
+type Erased struct {
+	Licenses  int `json:"licenses"`           // deleted
+	Events    int `json:"events"`             // blanked
+	Purchases int `json:"purchases,omitzero"` // blanked; see Service.Fulfill
+}

@@ -44,3 +44,22 @@ type StartTrialParams struct {
 	// "device:…", "mail:…". Compared exactly; only digests of them are stored.
 	Subjects []string `json:"subjects" validate:"max=20,dive,text"`
 }
+
+// ListFulfillmentsParams are the parameters of Service.ListFulfillments.
+type ListFulfillmentsParams struct {
+	LicenseID string  // the purchases of this license; empty: waiting purchases
+	Waiting   Waiting // without LicenseID: only purchases that wait for this
+}
+
+// ReopenParams are the parameters of Service.Reopen.
+type ReopenParams struct {
+	Reference string    `json:"reference" validate:"identifier"`
+	At        time.Time `json:"at" validate:"omitempty,instant"`  // zero: now
+	Reason    string    `json:"reason" validate:"omitempty,text"` // recorded in the event
+}
+
+// AllowTrialParams are the parameters of Service.AllowTrial.
+type AllowTrialParams struct {
+	LicenseID string // of the trial; it may be deleted
+	Reason    string `json:"reason" validate:"omitempty,text"` // recorded in the event
+}

@@ -71,3 +71,17 @@ type ListEventsParams struct {
 	CustomerID  string `json:"customer_id" validate:"omitempty,text"`
 	NewestFirst bool   `json:"newest_first"` // list backward in time
 }
+
+// A NameCount is the ID of a customer or product and its number of licenses.
+type NameCount struct {
+	Name string
+	N    int64
+}
+
+// NamesParams select customers or products.
+type NamesParams struct {
+	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names contain each word of it, as in [ListLicensesParams]
+	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"`  // NextCursor of the previous page
+	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
+}

@@ -11,22 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Counts are numbers of licenses at one instant.
-type Counts struct {
-	At    time.Time
-	Total int64
-	// ByStatus counts licenses by status.
-	ByStatus map[api.LicenseStatus]int64
-	// Expiring counts licenses that are neither suspended nor revoked and
-	// expire within [ExpiringSoon] after At.
-	Expiring int64
-	// AtLeast: there can be more licenses, because a search stopped before its end.
-	AtLeast bool
-}
-
-// ExpiringSoon is the range of Counts.Expiring.
-const ExpiringSoon = 30 * 24 * time.Hour
-
 // Count counts the licenses that p selects, whatever its Limit, Cursor and
 // NewestFirst. The counts are exact, except with Search or KeyPart: then Count
 // reads the licenses that match, for up to 150 ms or 10,000 of them, and sets
@@ -35,10 +19,10 @@ const ExpiringSoon = 30 * 24 * time.Hour
 // Exact counts are kept in memory for up to 20 times as long as counting took,
 // and until this process changes a license. Other processes' changes can be missing
 // for that long.
-func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (Counts, error) {
+func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Counts, error) {
 	p.Limit, p.Cursor, p.NewestFirst = 0, "", false
 	if err := check(p); err != nil {
-		return Counts{}, err
+		return api.Counts{}, err
 	}
 	count, alone := s.countAll, s.counts.counting
 	if p.IDs != nil || p.Search != "" || p.KeyPart != "" {
@@ -46,18 +30,18 @@ func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (Counts, 
 	}
 	key := fmt.Sprintf("counts %q %q %q %d %d %q %q %q %t %t %t %q", p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
 		p.Search, p.KeyPart, p.IDs, p.IDs == nil, s.caller.MaskKeys, s.caller.Products == nil, s.products())
-	c, err := kept(ctx, s, key, alone, func() (Counts, error) { return count(ctx, p) })
+	c, err := kept(ctx, s, key, alone, func() (api.Counts, error) { return count(ctx, p) })
 	if err != nil {
-		return Counts{}, fmt.Errorf("count licenses: %w", err)
+		return api.Counts{}, fmt.Errorf("count licenses: %w", err)
 	}
 	c.ByStatus = maps.Clone(c.ByStatus)
 	return c, nil
 }
 
 // countRead counts licenses by reading them.
-func (s *Service) countRead(ctx context.Context, p api.ListLicensesParams) (Counts, error) {
-	c := Counts{At: s.now(), ByStatus: map[api.LicenseStatus]int64{}}
-	soon := store.TimeRange{From: c.At.Add(time.Millisecond), Before: c.At.Add(ExpiringSoon + time.Millisecond)}
+func (s *Service) countRead(ctx context.Context, p api.ListLicensesParams) (api.Counts, error) {
+	c := api.Counts{At: s.now(), ByStatus: map[api.LicenseStatus]int64{}}
+	soon := store.TimeRange{From: c.At.Add(time.Millisecond), Before: c.At.Add(api.ExpiringSoon + time.Millisecond)}
 	add := func(row store.License) {
 		c.Total++
 		c.ByStatus[statusAt(row, c.At)]++
@@ -97,7 +81,7 @@ func (s *Service) countRead(ctx context.Context, p api.ListLicensesParams) (Coun
 }
 
 // countAll counts licenses by indexes, on one snapshot.
-func (s *Service) countAll(ctx context.Context, p api.ListLicensesParams) (c Counts, err error) {
+func (s *Service) countAll(ctx context.Context, p api.ListLicensesParams) (c api.Counts, err error) {
 	now := s.now()
 	products := []string{p.ProductID}
 	if p.ProductID != "" && !s.sees(p.ProductID) {
@@ -106,9 +90,9 @@ func (s *Service) countAll(ctx context.Context, p api.ListLicensesParams) (c Cou
 		products = s.products()
 	}
 	err = s.read(ctx, func(r store.Reader) error {
-		c = Counts{At: now, ByStatus: map[api.LicenseStatus]int64{}}
+		c = api.Counts{At: now, ByStatus: map[api.LicenseStatus]int64{}}
 		for _, p.ProductID = range products {
-			if err := c.add(ctx, r, p); err != nil {
+			if err := addCounts(ctx, &c, r, p); err != nil {
 				return err
 			}
 		}
@@ -117,10 +101,10 @@ func (s *Service) countAll(ctx context.Context, p api.ListLicensesParams) (c Cou
 	return c, err
 }
 
-// add adds the licenses that p selects. No index counts the active ones. They are
+// addCounts adds the licenses that p selects. No index counts the active ones. They are
 // those with that state without the expired and the scheduled ones; a license
 // starts before it expires, so none is both.
-func (c *Counts) add(ctx context.Context, r store.Reader, p api.ListLicensesParams) (err error) {
+func addCounts(ctx context.Context, c *api.Counts, r store.Reader, p api.ListLicensesParams) (err error) {
 	count := func(p api.ListLicensesParams, state store.State) (n int64) {
 		if err != nil {
 			return 0
@@ -149,7 +133,7 @@ func (c *Counts) add(ctx context.Context, r store.Reader, p api.ListLicensesPara
 		if p.ExpiresAfter.Before(past) {
 			p.ExpiresAfter = past
 		}
-		if soon := past.Add(ExpiringSoon); p.ExpiresBefore.IsZero() || soon.Before(p.ExpiresBefore) {
+		if soon := past.Add(api.ExpiringSoon); p.ExpiresBefore.IsZero() || soon.Before(p.ExpiresBefore) {
 			p.ExpiresBefore = soon
 		}
 		c.Expiring += count(p, store.StateActive)

@@ -63,9 +63,9 @@ func (c *Customer) Get(ctx context.Context, licenseID string) (api.License, erro
 // List returns a page of the customer's licenses as [Service.List] does, oldest
 // first: limit is at most 200, 0 stands for 50, and cursor is the NextCursor of the
 // previous page.
-func (c *Customer) List(ctx context.Context, limit int, cursor string) (ListPage, error) {
+func (c *Customer) List(ctx context.Context, limit int, cursor string) (api.ListPage, error) {
 	if err := c.check(); err != nil {
-		return ListPage{}, err
+		return api.ListPage{}, err
 	}
 	return c.s.List(ctx, api.ListLicensesParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
 }

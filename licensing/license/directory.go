@@ -12,58 +12,44 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// NamesParams select customers or products.
-type NamesParams struct {
-	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names contain each word of it, as in [api.ListLicensesParams]
-	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"`  // NextCursor of the previous page
-	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
-}
-
-// A NameCount is the ID of a customer or product and its number of licenses.
-type NameCount struct {
-	Name string
-	N    int64
-}
-
 // Customers lists the customers that have licenses, sorted by ID in byte
 // order. With Search, it reads names for up to 250 ms, so a page can be short
 // although HasMore is true. The numbers are kept as those of [Service.Count] are. It
 // returns an [*api.InvalidError], or [api.ErrProductForbidden] to a caller limited to some
 // products.
-func (s *Service) Customers(ctx context.Context, p NamesParams) (api.Page[NameCount], error) {
+func (s *Service) Customers(ctx context.Context, p api.NamesParams) (api.Page[api.NameCount], error) {
 	return s.names(ctx, "customer", store.ByCustomer, p)
 }
 
 // Products lists the products that have licenses, as [Service.Customers]
 // lists customers.
-func (s *Service) Products(ctx context.Context, p NamesParams) (api.Page[NameCount], error) {
+func (s *Service) Products(ctx context.Context, p api.NamesParams) (api.Page[api.NameCount], error) {
 	return s.names(ctx, "product", store.ByProduct, p)
 }
 
-func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p NamesParams) (api.Page[NameCount], error) {
+func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p api.NamesParams) (api.Page[api.NameCount], error) {
 	if err := check(p); err != nil {
-		return api.Page[NameCount]{}, err
+		return api.Page[api.NameCount]{}, err
 	}
 	if s.caller.Products != nil {
-		return api.Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, api.ErrProductForbidden)
+		return api.Page[api.NameCount]{}, fmt.Errorf("list %ss: %w", kind, api.ErrProductForbidden)
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	alone := s.counts.counting
 	if p.Search != "" {
 		alone = s.counts.reading
 	}
-	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), alone, func() (api.Page[NameCount], error) { return s.readNames(ctx, by, p) })
+	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), alone, func() (api.Page[api.NameCount], error) { return s.readNames(ctx, by, p) })
 	if err != nil {
-		return api.Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
+		return api.Page[api.NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
 	}
 	page.Data = slices.Clone(page.Data)
 	return page, nil
 }
 
 // readNames reads one name more than the page has.
-func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesParams) (page api.Page[NameCount], err error) {
-	page.Data = []NameCount{}
+func (s *Service) readNames(ctx context.Context, by store.NameOrder, p api.NamesParams) (page api.Page[api.NameCount], err error) {
+	page.Data = []api.NameCount{}
 	words := searchWords(p.Search)
 	if p.Search != "" && len(words) == 0 {
 		return page, nil
@@ -82,7 +68,7 @@ func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesPara
 				return page, err
 			}
 			if n[0] > 0 {
-				page.Data = append(page.Data, NameCount{p.Prefix, n[0]})
+				page.Data = append(page.Data, api.NameCount{Name: p.Prefix, N: n[0]})
 			}
 		}
 	}
@@ -103,7 +89,7 @@ func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesPara
 				page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name
 				return page, nil
 			}
-			page.Data = append(page.Data, NameCount{x.Name, x.Count})
+			page.Data = append(page.Data, api.NameCount{Name: x.Name, N: x.Count})
 		}
 		if len(list) < q.Limit {
 			return page, nil

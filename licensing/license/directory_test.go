@@ -17,29 +17,29 @@ func TestDirectory(t *testing.T) {
 	for _, customer := range []string{"a", "ab", "ab", "ab\U0010FFFD", "abc", "ac", "B"} {
 		f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = customer })
 	}
-	names := func(p license.NamesParams) (list []license.NameCount) {
+	names := func(p api.NamesParams) (list []api.NameCount) {
 		page, err := f.Customers(t.Context(), p)
 		is.NoErr(err)
 		is.Equal(page.HasMore, page.NextCursor != "")
 		return page.Data
 	}
-	is.Equal(names(license.NamesParams{}), []license.NameCount{{"B", 1}, {"a", 1}, {"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}, {"ac", 1}})
-	is.Equal(names(license.NamesParams{Prefix: "ab"}), []license.NameCount{{"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}})
-	is.Equal(names(license.NamesParams{Prefix: "ab", Cursor: "ab", Limit: 1}), []license.NameCount{{"abc", 1}})
-	page, err := f.Customers(t.Context(), license.NamesParams{Prefix: "ab", Limit: 2})
+	is.Equal(names(api.NamesParams{}), []api.NameCount{{Name: "B", N: 1}, {Name: "a", N: 1}, {Name: "ab", N: 2}, {Name: "abc", N: 1}, {Name: "ab\U0010FFFD", N: 1}, {Name: "ac", N: 1}})
+	is.Equal(names(api.NamesParams{Prefix: "ab"}), []api.NameCount{{Name: "ab", N: 2}, {Name: "abc", N: 1}, {Name: "ab\U0010FFFD", N: 1}})
+	is.Equal(names(api.NamesParams{Prefix: "ab", Cursor: "ab", Limit: 1}), []api.NameCount{{Name: "abc", N: 1}})
+	page, err := f.Customers(t.Context(), api.NamesParams{Prefix: "ab", Limit: 2})
 	is.NoErr(err)
 	is.Equal(page.NextCursor, "abc") // the last name
-	is.Equal(names(license.NamesParams{Prefix: "ab", Cursor: page.NextCursor}), []license.NameCount{{"ab\U0010FFFD", 1}})
-	is.Equal(names(license.NamesParams{Prefix: "x"}), []license.NameCount{})
-	is.Equal(names(license.NamesParams{Prefix: "ab", Search: "bc"}), []license.NameCount{{"abc", 1}})
-	is.Equal(names(license.NamesParams{Prefix: "ab", Search: "AB"}), []license.NameCount{{"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}})
-	products, err := f.Products(t.Context(), license.NamesParams{})
+	is.Equal(names(api.NamesParams{Prefix: "ab", Cursor: page.NextCursor}), []api.NameCount{{Name: "ab\U0010FFFD", N: 1}})
+	is.Equal(names(api.NamesParams{Prefix: "x"}), []api.NameCount{})
+	is.Equal(names(api.NamesParams{Prefix: "ab", Search: "bc"}), []api.NameCount{{Name: "abc", N: 1}})
+	is.Equal(names(api.NamesParams{Prefix: "ab", Search: "AB"}), []api.NameCount{{Name: "ab", N: 2}, {Name: "abc", N: 1}, {Name: "ab\U0010FFFD", N: 1}})
+	products, err := f.Products(t.Context(), api.NamesParams{})
 	is.NoErr(err)
-	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
+	is.Equal(products.Data, []api.NameCount{{Name: "prod_editor", N: 7}})
 
-	_, err = f.Customers(t.Context(), license.NamesParams{Prefix: "a\x00"})
+	_, err = f.Customers(t.Context(), api.NamesParams{Prefix: "a\x00"})
 	require.ErrorIs(t, err, api.ErrInvalid)
-	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Products(t.Context(), license.NamesParams{})
+	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Products(t.Context(), api.NamesParams{})
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
@@ -52,7 +52,7 @@ func TestSearchDirectory(t *testing.T) {
 		last = f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = customer })
 	}
 	names := func(text string, limit int) (list []string) {
-		p := license.NamesParams{Search: text, Limit: limit}
+		p := api.NamesParams{Search: text, Limit: limit}
 		for {
 			page, err := f.Customers(t.Context(), p)
 			is.NoErr(err)
@@ -76,17 +76,17 @@ func TestSearchDirectory(t *testing.T) {
 			is.Equal(names(none, limit), nil) // none
 		}
 	}
-	products, err := f.Products(t.Context(), license.NamesParams{Search: "edit"})
+	products, err := f.Products(t.Context(), api.NamesParams{Search: "edit"})
 	is.NoErr(err)
-	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
+	is.Equal(products.Data, []api.NameCount{{Name: "prod_editor", N: 7}})
 
 	is.NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: last.ID}))
-	page, err := f.Customers(t.Context(), license.NamesParams{Search: "bob", Limit: 1})
+	page, err := f.Customers(t.Context(), api.NamesParams{Search: "bob", Limit: 1})
 	is.NoErr(err)
-	is.Equal(page.Data, []license.NameCount{{"bob", 2}})
+	is.Equal(page.Data, []api.NameCount{{Name: "bob", N: 2}})
 	_, err = f.EraseCustomer(t.Context(), "bob")
 	is.NoErr(err)
 	is.Equal(names("bob", 50), nil)
-	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})
+	_, err = f.Customers(t.Context(), api.NamesParams{Search: "a\x00"})
 	require.ErrorIs(t, err, api.ErrInvalid)
 }

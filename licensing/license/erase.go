@@ -9,13 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Erased is the result of [Service.EraseCustomer].
-type Erased struct {
-	Licenses  int `json:"licenses"`           // deleted
-	Events    int `json:"events"`             // blanked
-	Purchases int `json:"purchases,omitzero"` // blanked; see [Service.Fulfill]
-}
-
 // eraseBatch is how many licenses or events one Update erases, so that other
 // writers get the write lock in between.
 const eraseBatch = 50
@@ -44,12 +37,12 @@ const eraseScan = 500
 //
 // Replies stored by [Service.Once] may hold the customer's data until they
 // expire. A caller limited to some products gets [api.ErrProductForbidden].
-func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased, error) {
+func (s *Service) EraseCustomer(ctx context.Context, customerID string) (api.Erased, error) {
 	if customerID == "" {
-		return Erased{}, api.Invalid("customer_id", api.FieldRequired, "is required")
+		return api.Erased{}, api.Invalid("customer_id", api.FieldRequired, "is required")
 	}
 	if s.caller.Products != nil {
-		return Erased{}, api.ErrProductForbidden
+		return api.Erased{}, api.ErrProductForbidden
 	}
 	e := erasure{Service: s, customerID: customerID}
 	for done := false; !done; {
@@ -65,12 +58,12 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 type erasure struct {
 	*Service
 	customerID string
-	total      Erased
+	total      api.Erased
 	after      int64 // the Seq up to which blankMoves has read the feed
 
 	// What the current Update has done.
 	more    bool // something: there may be more to do
-	step    Erased
+	step    api.Erased
 	through int64         // after, when the Update is committed
 	blanked []store.Event // as they were
 }
@@ -87,7 +80,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	err = e.write(ctx, func(tx *transaction) error {
-		e.more, e.step, e.through, e.blanked = false, Erased{}, e.after, nil
+		e.more, e.step, e.through, e.blanked = false, api.Erased{}, e.after, nil
 		for _, t := range traces() {
 			if t.erased == nil {
 				continue

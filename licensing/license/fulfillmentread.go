@@ -28,15 +28,9 @@ func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.F
 	return f, nil
 }
 
-// ListFulfillmentsParams are the parameters of [Service.ListFulfillments].
-type ListFulfillmentsParams struct {
-	LicenseID string      // the purchases of this license; empty: waiting purchases
-	Waiting   api.Waiting // without LicenseID: only purchases that wait for this
-}
-
 // ListFulfillments returns the purchases of a license, the governing one first, or
 // the purchases without a license that expire first; at most 1,000.
-func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams) (list []api.Fulfillment, err error) {
+func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
 	err = s.read(ctx, func(r store.Reader) error {
 		list = []api.Fulfillment{}
 		var all []purchase

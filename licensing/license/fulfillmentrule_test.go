@@ -97,7 +97,7 @@ func TestFulfillWaits(t *testing.T) {
 	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.FulfillWaiting, api.WaitingCustomer, (*api.License)(nil)})
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, api.WaitingPlan)
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, api.WaitingUnknownPlan)
-	waiting, err := s.ListFulfillments(t.Context(), license.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
+	waiting, err := s.ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
 	is.NoErr(err)
 	is.Equal(len(waiting), 1)
 	is.Equal(waiting[0].Reference, "shop:1")
@@ -192,7 +192,7 @@ func TestEndedIsFinal(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	id := s.tell(t, "shop:1", paid()).LicenseID
-	_, err := s.Reopen(ctx, license.ReopenParams{Reference: "shop:1"})
+	_, err := s.Reopen(ctx, api.ReopenParams{Reference: "shop:1"})
 	require.ErrorIs(t, err, api.ErrInvalid)
 	l := *s.tell(t, "shop:1", event{At: onDay(10), State: "ended"}).License
 	is.Equal([]any{*l.ExpiresAt, l.GraceSeconds, l.Status}, []any{onDay(10), int64(0), api.LicenseExpired})
@@ -200,9 +200,9 @@ func TestEndedIsFinal(t *testing.T) {
 	l = *s.tell(t, "shop:1", event{At: onDay(20), State: "active", Until: api.To(onDay(99))}).License
 	is.Equal(*l.ExpiresAt, onDay(10))
 
-	_, err = s.Reopen(ctx, license.ReopenParams{Reference: "shop:1", At: onDay(11)})
+	_, err = s.Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(11)})
 	require.ErrorIs(t, err, api.ErrInvalid)
-	f, err := s.Reopen(ctx, license.ReopenParams{Reference: "shop:1", At: onDay(12)})
+	f, err := s.Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(12)})
 	is.NoErr(err)
 	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{api.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
 	for _, day := range []float64{10, 12} {
@@ -216,7 +216,7 @@ func TestEndedIsFinal(t *testing.T) {
 	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", api.LicenseActive})
 	f = s.tell(t, "shop:1", event{At: onDay(36), Quantity: ptr[int64](9)})
 	is.Equal([]any{f.Result, f.Governs}, []any{api.FulfillUnchanged, false})
-	list, err := s.ListFulfillments(ctx, license.ListFulfillmentsParams{LicenseID: id})
+	list, err := s.ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
 	is.Equal([]string{list[0].Reference, list[1].Reference}, []string{"shop:2", "shop:1"})
 	for _, search := range []string{"shop:1", "shop:2", "pro"} {

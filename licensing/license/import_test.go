@@ -328,7 +328,7 @@ func TestErase(t *testing.T) {
 	f.now = f.now.Add(time.Hour)
 	done, err := f.As(license.Caller{Actor: "operator:opr_1"}).EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
-	is.Equal(done, license.Erased{Licenses: 119, Events: 120 + 1 + 119}) // created, activated, deleted
+	is.Equal(done, api.Erased{Licenses: 119, Events: 120 + 1 + 119}) // created, activated, deleted
 
 	page, err := f.List(t.Context(), api.ListLicensesParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
@@ -361,7 +361,7 @@ func TestErase(t *testing.T) {
 
 	done, err = f.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
-	is.Equal(done, license.Erased{})
+	is.Equal(done, api.Erased{})
 	_, err = f.EraseCustomer(t.Context(), "")
 	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).EraseCustomer(t.Context(), "cus_bob")

@@ -32,9 +32,9 @@ const maxLimit = 200
 // [*api.InvalidError] for "cursor". Across pages, every license that keeps its
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
-func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page ListPage, err error) {
+func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, err error) {
 	if err := check(p); err != nil {
-		return ListPage{}, err
+		return api.ListPage{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	if p.IDs != nil {
@@ -50,12 +50,12 @@ func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page List
 }
 
 // list is List after the checks, with KeyPart as stores compare it.
-func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (ListPage, error) {
+func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
 	start := cursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
-			return ListPage{}, errCursor
+			return api.ListPage{}, errCursor
 		}
 	}
 	q := queryOf(p, start.pinned)
@@ -65,7 +65,7 @@ func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (ListPage,
 	}
 	if p.Search != "" && p.Cursor == "" {
 		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
-			return ListPage{}, fmt.Errorf("list licenses: %w", err)
+			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
 		} else if len(recs) > 0 {
 			return s.page(p, recs, start.pinned)
 		}
@@ -77,7 +77,7 @@ func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (ListPage,
 		recs, end, err = s.readPage(ctx, p, q)
 	}
 	if err != nil {
-		return ListPage{}, fmt.Errorf("list licenses: %w", err)
+		return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
 	}
 
 	// In the direction of reading, near is where the list continues backward, and
@@ -100,7 +100,7 @@ func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (ListPage,
 	}
 	page, err := s.page(p, recs, start.pinned)
 	if err != nil {
-		return ListPage{}, err
+		return api.ListPage{}, err
 	}
 	if more && !far.IsZero() {
 		page.HasMore, page.NextCursor = true, cursor{scope: start.scope, pinned: start.pinned, after: far}.String()
@@ -133,8 +133,8 @@ func (s *Service) readPage(ctx context.Context, p api.ListLicensesParams, q stor
 }
 
 // page converts the licenses of one page of p.
-func (s *Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (ListPage, error) {
-	page := ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
+func (s *Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (api.ListPage, error) {
+	page := api.ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
 	at := s.now()
 	if p.Status != "" {
 		at = pinned // show the status that the filter saw
@@ -142,7 +142,7 @@ func (s *Service) page(p api.ListLicensesParams, recs []store.License, pinned ti
 	for _, rec := range recs {
 		l, err := fromRow(rec, at)
 		if err != nil {
-			return ListPage{}, fmt.Errorf("list licenses: %w", err)
+			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
 		}
 		page.Data = append(page.Data, s.shown(l))
 	}

@@ -44,7 +44,7 @@ func pages(t *testing.T, s *license.Service, p api.ListLicensesParams) []string 
 
 // backward reads a list from its last page to its first and returns the ids in
 // the order of the list.
-func backward(t *testing.T, s *license.Service, p api.ListLicensesParams, page license.ListPage) (ids []string) {
+func backward(t *testing.T, s *license.Service, p api.ListLicensesParams, page api.ListPage) (ids []string) {
 	t.Helper()
 	for {
 		var part []string
@@ -345,7 +345,7 @@ func TestPagesLeadOnAfterDeletions(t *testing.T) {
 			}
 			f.now = f.now.Add(time.Hour)
 			p.Limit = 2
-			read := func(cursor string) license.ListPage {
+			read := func(cursor string) api.ListPage {
 				t.Helper()
 				p := p
 				p.Cursor = cursor

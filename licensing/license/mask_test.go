@@ -80,7 +80,7 @@ func TestMaskedSearchesDoNotDependOnKeys(t *testing.T) {
 		for _, text := range texts {
 			for _, p := range []api.ListLicensesParams{{Search: text, Limit: 4}, {KeyPart: text, Limit: 4}, {Search: text, KeyPart: "A", Limit: 4}} {
 				var found [2][]string
-				var counts [2]license.Counts
+				var counts [2]api.Counts
 				for n, f := range stores {
 					s := f.As(license.Caller{MaskKeys: true, Products: products})
 					found[n] = search(t, s, p)

@@ -23,7 +23,7 @@ func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[api.L
 	for l, err := range s.All(t.Context(), api.ListLicensesParams{}) {
 		is.New(t).NoErr(err)
 		byStatus[l.Status]++
-		if (l.Status == api.LicenseActive || l.Status == api.LicenseScheduled) && l.ExpiresAt != nil && !l.ExpiresAt.After(at.Add(license.ExpiringSoon)) {
+		if (l.Status == api.LicenseActive || l.Status == api.LicenseScheduled) && l.ExpiresAt != nil && !l.ExpiresAt.After(at.Add(api.ExpiringSoon)) {
 			expiring++
 		}
 	}
@@ -39,7 +39,7 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 	ctx := t.Context()
 	dice := rand.New(rand.NewPCG(1, 2))
 	midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	instants := []time.Time{start, midnight, midnight.AddDate(0, 0, 29), start.Add(license.ExpiringSoon)}
+	instants := []time.Time{start, midnight, midnight.AddDate(0, 0, 29), start.Add(api.ExpiringSoon)}
 	for _, d := range []time.Duration{-time.Millisecond, time.Millisecond, -time.Hour, time.Hour, 37 * time.Minute, 95 * time.Minute, 24 * time.Hour, -48 * time.Hour, 400 * 24 * time.Hour} {
 		for _, at := range instants[:4] {
 			instants = append(instants, at.Add(d))
@@ -105,11 +105,11 @@ func TestOverviewOverTime(t *testing.T) {
 	o, err := f.Overview(t.Context())
 	is.NoErr(err)
 	is.Equal(len(o.Issued), overviewDays)
-	is.Equal(o.Issued[0], license.Figure{From: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
+	is.Equal(o.Issued[0], api.Figure{From: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
 	is.Equal(o.Issued[overviewDays-2].N, int64(2))
-	is.Equal(o.Issued[overviewDays-1], license.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
+	is.Equal(o.Issued[overviewDays-1], api.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
 	is.Equal(len(o.Ending), overviewWeeks)
-	is.Equal(o.Ending[0], license.Figure{From: time.Date(2026, 2, 23, 0, 0, 0, 0, time.UTC), N: 1}) // the week that Sunday ends
+	is.Equal(o.Ending[0], api.Figure{From: time.Date(2026, 2, 23, 0, 0, 0, 0, time.UTC), N: 1}) // the week that Sunday ends
 	is.Equal(o.Ending[1].N, int64(3))
 	is.Equal(o.Ending[2].N, int64(1))
 	is.Equal(o.Ending[overviewWeeks-1].N, int64(0)) // what ends after the last week is left out

@@ -9,18 +9,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ReopenParams are the parameters of [Service.Reopen].
-type ReopenParams struct {
-	Reference string    `json:"reference" validate:"identifier"`
-	At        time.Time `json:"at" validate:"omitempty,instant"`  // zero: now
-	Reason    string    `json:"reason" validate:"omitempty,text"` // recorded in the event
-}
-
 // Reopen continues a purchase that was ended by mistake: events that say ended with
 // an At up to that of p do not count any more, also if they arrive again, and later
 // ones do. It changes the license as Fulfill does. It returns [api.ErrNotFound], or an
 // [*api.InvalidError] if the purchase has not ended, or if an event ended it after At.
-func (s *Service) Reopen(ctx context.Context, p ReopenParams) (api.Fulfillment, error) {
+func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
 	broken := checkTags(p)
 	if p.At.IsZero() {
 		p.At = s.now()

@@ -171,7 +171,7 @@ func TestSearchPages(t *testing.T) {
 
 	// The page before the second one is the first one, and its next one is the second.
 	for _, p := range []api.ListLicensesParams{{Search: "ann", Limit: 5}, {Search: "annika ann", Limit: 5, NewestFirst: true}, {Search: "ann", CustomerID: "anno", Limit: 5}} {
-		read := func(cursor string) license.ListPage {
+		read := func(cursor string) api.ListPage {
 			p := p
 			p.Cursor = cursor
 			page, err := f.List(t.Context(), p)
@@ -222,7 +222,7 @@ func TestSearchIsBounded(t *testing.T) {
 		}
 		st.took = 100 * time.Millisecond
 		p := api.ListLicensesParams{Search: "rare", NewestFirst: true, Limit: 10}
-		read := func(cursor string) license.ListPage {
+		read := func(cursor string) api.ListPage {
 			p := p
 			p.Cursor = cursor
 			began := time.Now()
@@ -262,9 +262,9 @@ func TestSearchIsBounded(t *testing.T) {
 		n, err = s.As(license.Caller{MaskKeys: true}).Count(t.Context(), part)
 		is.NoErr(err)
 		is.True(!n.AtLeast) // it is not what was counted for a caller who sees keys
-		names, err := s.Customers(t.Context(), license.NamesParams{Search: "ada"})
+		names, err := s.Customers(t.Context(), api.NamesParams{Search: "ada"})
 		is.NoErr(err)
-		is.Equal(names.Data, []license.NameCount{{"cus_ada", 100}})
+		is.Equal(names.Data, []api.NameCount{{Name: "cus_ada", N: 100}})
 		list := 0
 		for range s.All(t.Context(), p) {
 			list++

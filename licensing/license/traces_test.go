@@ -141,7 +141,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		}
 	}
 	use(first, "zaphod")
-	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
+	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
 	_, err = s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
 	is.NoErr(err)
 	gone = buy("shop:2", "zaphod")

@@ -348,7 +348,7 @@ func TestDepartures(t *testing.T) {
 			own := trial("cus_own")
 			s.correct(t, "cus_own")
 			is.Equal(trial("cus_own").License.ID, own.License.ID)
-			is.NoErr(s.AllowTrial(t.Context(), license.AllowTrialParams{LicenseID: s.l.ID}))
+			is.NoErr(s.AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: s.l.ID}))
 			is.Equal(trial("cus_own").License.ID, own.License.ID)
 			is.True(trial("cus_right").Started)
 		},

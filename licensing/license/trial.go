@@ -125,16 +125,10 @@ func (s *Service) oldTrial(ctx context.Context, r store.Reader, id, customerID s
 	return decision{before: p, after: p, license: &rec}, err
 }
 
-// AllowTrialParams are the parameters of [Service.AllowTrial].
-type AllowTrialParams struct {
-	LicenseID string // of the trial; it may be deleted
-	Reason    string `json:"reason" validate:"omitempty,text"` // recorded in the event
-}
-
 // AllowTrial allows the customer and the subjects of a trial another one, and appends
 // a trial.allowed event. The license of the trial does not change. It returns
 // [api.ErrNotFound] if no trial with that license is in the way of another.
-func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
+func (s *Service) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
 	if err := check(p); err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ func TestTrial(t *testing.T) {
 	is.NoErr(err)
 	_, err = start("cus_bob")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
-	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
-	require.ErrorIs(t, s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}), api.ErrNotFound)
+	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
+	require.ErrorIs(t, s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}), api.ErrNotFound)
 	bob, err = start("cus_bob", "device:3")
 	is.NoErr(err)
 	is.True(bob.Started)
@@ -52,7 +52,7 @@ func TestTrial(t *testing.T) {
 	is.NoErr(err)
 	_, err = start("cus_eve", "device:3")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
-	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}))
+	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}))
 	_, err = start("cus_eve", "device:3")
 	is.NoErr(err)
 
@@ -95,7 +95,7 @@ func TestTrialIsWhole(t *testing.T) {
 		return err
 	})
 	is.True(trial.Started)
-	crash(func() error { return s.AllowTrial(t.Context(), license.AllowTrialParams{LicenseID: trial.License.ID}) })
+	crash(func() error { return s.AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: trial.License.ID}) })
 }
 
 // TestTrialThatIsRefused uses up no trial, even if the function of Atomically continues.

@@ -11,15 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ValidateCustomerParams are the parameters of [Service.ValidateCustomer].
-// The host supplies the customer ID, for instance that of the signed-in
-// user.
-type ValidateCustomerParams struct {
-	CustomerID   string   `json:"customer_id" validate:"text"`
-	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
-}
-
 // customerBatch is how many licenses ValidateCustomer reads in each part of
 // its search.
 const customerBatch = store.MaxLimit
@@ -32,7 +23,7 @@ const customerBatch = store.MaxLimit
 //
 // For a customer with more than 50 licenses, it prefers licenses that have
 // not expired to those in grace, and reads the newest 1,000 of each.
-func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (api.Verdict, error) {
+func (s *Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerParams) (api.Verdict, error) {
 	if err := check(p); err != nil {
 		return api.Verdict{}, err
 	}

@@ -21,7 +21,7 @@ func TestValidateCustomer(t *testing.T) {
 	f := newFixture(t)
 	ask := func(entitlements ...string) api.Verdict {
 		t.Helper()
-		v, err := f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
+		v, err := f.ValidateCustomer(t.Context(), api.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
 		is.NoErr(err)
 		return v
 	}
@@ -55,10 +55,10 @@ func TestValidateCustomer(t *testing.T) {
 
 	// Products outside the caller's limit do not exist.
 	limited := f.As(license.Caller{Products: []string{"prod_viewer"}})
-	v, err = limited.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada"})
+	v, err = limited.ValidateCustomer(t.Context(), api.ValidateCustomerParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
 	is.Equal(v.Code, api.VerdictNotFound)
-	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
+	_, err = f.ValidateCustomer(t.Context(), api.ValidateCustomerParams{ProductID: " x"})
 	is.Equal(fields(t, err), map[string]string{"customer_id": api.FieldRequired, "product_id": api.FieldInvalidFormat})
 }
 
@@ -80,7 +80,7 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 	bounded := &boundedStore{Store: f.store}
 	s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
 	ask := func() api.Verdict {
-		v, err := s.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
+		v, err := s.ValidateCustomer(t.Context(), api.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
 		is.NoErr(err)
 		return v
 	}

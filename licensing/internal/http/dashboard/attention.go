@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // An attentionItem is a problem or a note for the operator.
@@ -18,7 +17,7 @@ type attentionItem struct {
 }
 
 // attention returns what an operator can act on, problems first.
-func (v *visit) attention(o license.Overview) (list []attentionItem, err error) {
+func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	backlog, err := v.h.opts.Backlog(v.r.Context())
 	if err != nil {
 		return nil, err

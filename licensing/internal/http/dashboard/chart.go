@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A chart shows counts over time as a bar chart and as a table. Positions and
@@ -45,7 +45,7 @@ type tick struct {
 // newChart returns a chart of the figures. Each figure is a count for a number of
 // days, 1 or 7, and may include refused calls. The link of a bar has its first and
 // its last day; nil: nothing lists what the bars count.
-func newChart(id, title, counted string, days int, figures, refused []license.Figure, link func(first, last string) string) chart {
+func newChart(id, title, counted string, days int, figures, refused []api.Figure, link func(first, last string) string) chart {
 	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
 	unit := "a day"
 	if days == 7 {
@@ -102,7 +102,7 @@ func newChart(id, title, counted string, days int, figures, refused []license.Fi
 }
 
 // lastDay returns the last day of a figure. The first week can be a part of one.
-func lastDay(figures []license.Figure, i, days int) time.Time {
+func lastDay(figures []api.Figure, i, days int) time.Time {
 	if i+1 < len(figures) {
 		return figures[i+1].From.AddDate(0, 0, -1)
 	}
@@ -111,7 +111,7 @@ func lastDay(figures []license.Figure, i, days int) time.Time {
 
 // timeTicks returns ticks at the months of the figures or, if they cover little
 // more than a month, at the weeks.
-func timeTicks(figures []license.Figure, slot float64) (list []tick) {
+func timeTicks(figures []api.Figure, slot float64) (list []tick) {
 	months := figures[len(figures)-1].From.Sub(figures[0].From) > 40*24*time.Hour
 	for i, f := range figures {
 		at := slot * float64(i)
@@ -140,10 +140,10 @@ func timeTicks(figures []license.Figure, slot float64) (list []tick) {
 
 // weekly adds up daily figures by weeks from Monday. The first and the last can
 // be parts of a week.
-func weekly(figures []license.Figure) (list []license.Figure) {
+func weekly(figures []api.Figure) (list []api.Figure) {
 	for i, f := range figures {
 		if i == 0 || f.From.Weekday() == time.Monday {
-			list = append(list, license.Figure{From: f.From})
+			list = append(list, api.Figure{From: f.From})
 		}
 		list[len(list)-1].N += f.N
 	}

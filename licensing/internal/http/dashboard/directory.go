@@ -18,7 +18,7 @@ type directory struct {
 	title, path string
 	one         string // the singular noun, which is also the filter of the license list
 	empty       string // the text of an empty list
-	list        func(*license.Service, context.Context, license.NamesParams) (api.Page[license.NameCount], error)
+	list        func(*license.Service, context.Context, api.NamesParams) (api.Page[api.NameCount], error)
 }
 
 var (
@@ -87,7 +87,7 @@ func (d directory) show(v *visit) error {
 	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Search: strings.TrimSpace(q.Get("q"))}
 	filter := queryOf(map[string]string{"q": body.Search})
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
+	list, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // The numbers of fingerprints that a search shows.
@@ -44,7 +43,7 @@ type foundRefusal struct {
 // addKeys adds licenses by a part of their key, for a filter whose search result is
 // the page. Keys are searched only for operators who may see them, and only if the
 // search has found nothing; one that did not reach its end can be repeated in keys.
-func (e *elsewhere) addKeys(v *visit, f filter, result license.ListPage) error {
+func (e *elsewhere) addKeys(v *visit, f filter, result api.ListPage) error {
 	if !v.may(keyReaders) || f.Search == "" || f.Key != "" || len(result.Data) > 0 {
 		return nil
 	}

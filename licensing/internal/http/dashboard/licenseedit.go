@@ -21,7 +21,7 @@ func (v *visit) offerNames(f *form) error {
 		if x == nil {
 			continue
 		}
-		known, err := list.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
+		known, err := list.list(v.licenses, v.r.Context(), api.NamesParams{Limit: offeredNames})
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A listTab is a link to the licenses with one status.
@@ -22,8 +21,8 @@ const expiringFilter = "30d"
 
 // tabs returns the status tabs of the list. They keep the search, the product and
 // the customer, whose licenses are counted; nil: their numbers are not known.
-func (f filter) tabs(counts *license.Counts) (tabs []listTab) {
-	add := func(label, status, expires string, n func(*license.Counts) int64) {
+func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
+	add := func(label, status, expires string, n func(*api.Counts) int64) {
 		to := filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
 		if counts != nil {
@@ -34,11 +33,11 @@ func (f filter) tabs(counts *license.Counts) (tabs []listTab) {
 		tabs = append(tabs, tab)
 	}
 	byStatus := func(s api.LicenseStatus) {
-		add(sentenceCase(string(s)), string(s), "", func(c *license.Counts) int64 { return c.ByStatus[s] })
+		add(sentenceCase(string(s)), string(s), "", func(c *api.Counts) int64 { return c.ByStatus[s] })
 	}
-	add("All", "", "", func(c *license.Counts) int64 { return c.Total })
+	add("All", "", "", func(c *api.Counts) int64 { return c.Total })
 	byStatus(api.LicenseActive)
-	add("Expiring", string(api.LicenseActive), expiringFilter, func(c *license.Counts) int64 { return c.Expiring })
+	add("Expiring", string(api.LicenseActive), expiringFilter, func(c *api.Counts) int64 { return c.Expiring })
 	for _, s := range []api.LicenseStatus{api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked} {
 		byStatus(s)
 	}

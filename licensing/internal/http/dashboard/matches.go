@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A matchCount is the number of licenses that match a filter.
@@ -30,7 +29,7 @@ func (m matchCount) number() string {
 
 // countMatches sets the numbers of a list, of which result is the page that p
 // selects.
-func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result license.ListPage) error {
+func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result api.ListPage) error {
 	ctx, f := v.r.Context(), list.Filter
 	counts, err := v.licenses.Count(ctx, filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer}.params(v.h.opts.Now()))
 	if err != nil {
@@ -69,7 +68,7 @@ func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result
 
 // reached says how far a search has come that stopped before its end, in a list
 // that descends in time or not. It is empty if the search did not stop.
-func reached(page license.ListPage, descending bool) string {
+func reached(page api.ListPage, descending bool) string {
 	if page.SearchedTo.IsZero() {
 		return ""
 	}

@@ -61,7 +61,7 @@ func (d directory) showOne(v *visit) error {
 	}
 	p := d.params(id)
 	counts, err := v.licenses.Count(ctx, p)
-	var licenses license.ListPage
+	var licenses api.ListPage
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
 	}

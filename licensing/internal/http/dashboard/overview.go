@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // overview is the body of the overview page.
@@ -113,11 +112,11 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var validated, denied []license.Figure
+	var validated, denied []api.Figure
 	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-body.Days:] {
-		validated = append(validated, license.Figure{From: day.From, N: day.Validations})
-		all := license.Figure{From: day.From}
+		validated = append(validated, api.Figure{From: day.From, N: day.Validations})
+		all := api.Figure{From: day.From}
 		for code, n := range day.Refused {
 			refused[code] += n
 			all.N += n
@@ -130,7 +129,7 @@ func showOverview(v *visit) error {
 		return err
 	}
 	body.Rankings = []ranking{rankRefusals(refused, body.Days), seats}
-	soon, err := v.licenses.List(ctx, api.ListLicensesParams{Status: api.LicenseActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
+	soon, err := v.licenses.List(ctx, api.ListLicensesParams{Status: api.LicenseActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(api.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
 	}
@@ -140,7 +139,7 @@ func showOverview(v *visit) error {
 
 // overviewCharts returns the charts of a number of days: what was validated and
 // issued in the last days, and what expires in the next.
-func overviewCharts(o license.Overview, validated, refused []license.Figure, days int) []chart {
+func overviewCharts(o api.Overview, validated, refused []api.Figure, days int) []chart {
 	issued, each := o.Issued[len(o.Issued)-days:], 1
 	if days == 365 {
 		validated, refused, issued, each = weekly(validated), weekly(refused), weekly(issued), 7

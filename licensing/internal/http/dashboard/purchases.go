@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // purchasePath returns the page of a purchase, as a reference from dashboard/.
@@ -78,7 +77,7 @@ func showPurchases(v *visit) error {
 		}
 		body.Problem = "No purchase has this reference."
 	}
-	list, err := v.licenses.ListFulfillments(v.r.Context(), license.ListFulfillmentsParams{})
+	list, err := v.licenses.ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
 	if err != nil {
 		return err
 	}
@@ -193,7 +192,7 @@ func reopenForm(v *visit) (*formPage, error) {
 		reasonField("Optional. Recorded in the history."))
 	p.done, p.names = "The purchase has been reopened.", map[string]string{"reference": ""}
 	p.do = func(tx *visit) (string, error) {
-		params := license.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
+		params := api.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
 		if at := p.Form.time("at"); at != nil {
 			params.At = *at
 		}
@@ -220,7 +219,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
-		err := tx.licenses.AllowTrial(tx.r.Context(), license.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
+		err := tx.licenses.AllowTrial(tx.r.Context(), api.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
 		if errors.Is(err, api.ErrNotFound) {
 			err = conflictError("This trial prevents no other one.")
 		}
@@ -235,7 +234,7 @@ func (v *visit) purchaseFormPage(reference, title, action string, text ...string
 
 // purchasesOf returns the purchases of a license, the one that governs it first.
 func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
-	list, err := v.licenses.ListFulfillments(v.r.Context(), license.ListFulfillmentsParams{LicenseID: licenseID})
+	list, err := v.licenses.ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{LicenseID: licenseID})
 	for _, f := range list {
 		rows = append(rows, newPurchaseRow(f))
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // The number of licenses, of purchases, and of customers or products, that a search
@@ -107,7 +106,7 @@ func showSearch(v *visit) error {
 	}
 	body.MorePurchases = more
 	for _, d := range []directory{customers, products} {
-		names, err := d.list(v.licenses, ctx, license.NamesParams{Search: text, Limit: namesFound})
+		names, err := d.list(v.licenses, ctx, api.NamesParams{Search: text, Limit: namesFound})
 		if err != nil {
 			return err
 		}
