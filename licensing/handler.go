@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -72,7 +72,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.operators = new(operator.Service)
 	inner.Of(h.operators).Init(config, h.auth.Options().Tokens.MaxFailures, opts.ClientIP)
 	h.files = new(files.Service)
-	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).RevokedFiles)
+	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Licenses().RevokedFiles)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.site = web.Config{

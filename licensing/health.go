@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -161,7 +161,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	if out.WaitingPurchases, err = inner.Of(h.service).WaitingPurchases(ctx); err != nil {
+	if out.WaitingPurchases, err = inner.Of(h.service).Purchases().WaitingPurchases(ctx); err != nil {
 		return Health{}, err
 	}
 	out.Running = backlog.Running

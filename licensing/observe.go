@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 // An Observation reports one request, delivery, call of a subscriber, step of a job

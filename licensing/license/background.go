@@ -2,13 +2,16 @@ package license
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
 const noticesEvery = 30 * time.Second
@@ -23,42 +26,26 @@ func (s internals) Background() feed.Background {
 		Tasks: func(r *feed.Run) []feed.Task {
 			return []feed.Task{
 				{Name: "expiry_notices", Step: func(context.Context) (feed.Next, error) {
-					more, err := s.giveNotices(r.Work)
+					more, err := s.notices().GiveNotices(r.Work)
 					if more {
 						return feed.In(0), err
 					}
 					return feed.In(noticesEvery), err
 				}},
-				s.flushTask(r),
+				s.refusals().FlushTask(r),
 			}
 		},
-		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted, s.cutLongLeases},
-		Drain:   s.drainUsage,
-		Running: s.noticesRun,
+		Upkeep:  []func(context.Context) (bool, error){s.purge, s.leave().ClearDeleted, s.licenses().CutLongLeases},
+		Drain:   s.refusals().DrainUsage,
+		Running: s.notices().NoticesRun,
 	}
 }
 
 // purge removes a batch of expired replies of Once, entries about license files,
 // refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = entries.Purge(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind, refusedKind, refusalKind, usageKind, purchaseKind, purchaseOfCustomerKind); err != nil {
+	if more, err = entries.Purge(ctx, s.c.Store, s.c.Now(), call.OnceKind, seats.SpentKind, licenses.FilesKind, licenses.RevokedKind, refusals.RefusedKind, refusals.RefusalKind, refusals.UsageKind, purchases.PurchaseKind, purchases.PurchaseOfCustomerKind); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil
-}
-
-// noticesRun reports whether expiry notices are given. While Run runs,
-// watermarks lag by at most noticeLag. Before the first run, there are none.
-func (s *Service) noticesRun(ctx context.Context, r store.Reader) (bool, error) {
-	now := s.now()
-	e, err := r.Entry(ctx, watermarkKind, watermarkKey(0))
-	if errors.Is(err, store.ErrNotFound) {
-		overdue, err := feed.IsWaiting(ctx, r, 0, now)
-		return !overdue, err
-	}
-	var w watermark
-	if err == nil {
-		err = decode(e.Data, &w)
-	}
-	return err == nil && now.Sub(w.Time) <= noticeLag+10*time.Minute, err
 }

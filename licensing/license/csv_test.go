@@ -38,9 +38,9 @@ func TestExportWithKeysAppendsAnEvent(t *testing.T) {
 	l := f.create(t)
 	client := f.As(license.Caller{Actor: "client:cid_1"})
 	is.NoErr(client.Export(t.Context(), &out, api.ListLicensesParams{CustomerID: l.CustomerID}))
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{Search: l.Key}))
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{IDs: []string{l.ID}}))
-	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+	is.NoErr(inner.Of(f.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{Search: l.Key}))
+	is.NoErr(inner.Of(f.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{IDs: []string{l.ID}}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	is.Equal(f.exports(t), []string{
 		`client:cid_1 {"export":{"format":"ndjson","rows":1,"filter":{"customer_id":"cus_ada"}}}`,
 		`go {"export":{"format":"csv","rows":1,"filter":{"search":true}}}`, // not the text, which is a key
@@ -72,7 +72,7 @@ func TestInterruptedExportAppendsAnEvent(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &failing{}
-	err := inner.Of(f.Service).ExportCSV(ctx, w, api.ListLicensesParams{})
+	err := inner.Of(f.Service).MoveIn().ExportCSV(ctx, w, api.ListLicensesParams{})
 	cancel()
 	require.ErrorIs(t, err, errBroken)
 	is.Equal(f.exports(t), []string{`go {"export":{"format":"csv","rows":400,"filter":{}}}`})
@@ -89,7 +89,7 @@ func TestNoExportWithoutItsEvent(t *testing.T) {
 	f.create(t)
 	var out bytes.Buffer
 	s := license.New(refusing{f.store}, license.Options{})
-	require.ErrorIs(t, inner.Of(s).ExportCSV(t.Context(), &out, api.ListLicensesParams{}), store.ErrUnavailable)
+	require.ErrorIs(t, inner.Of(s).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}), store.ErrUnavailable)
 	require.ErrorIs(t, s.Export(t.Context(), &out, api.ListLicensesParams{}), store.ErrUnavailable)
 	is.Equal(out.Len(), 0)
 }
@@ -101,14 +101,14 @@ func TestExportCSV(t *testing.T) {
 		p.Name, p.Metadata = "=Zoë", map[string]string{"order": "7"}
 	})
 	var out bytes.Buffer
-	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+	is.NoErr(inner.Of(f.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	header, row, _ := strings.Cut(out.String(), "\r\n")
 	require.HasPrefix(t, header, "\ufeffid,name,product_id,customer_id,key,status,")
 	require.HasPrefix(t, row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,")
 	require.Contains(t, row, `{},"{""order"":""7""}",1,`)
 
 	out.Reset()
-	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 	require.NotContains(t, out.String(), "key")
 	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }

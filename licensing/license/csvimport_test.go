@@ -44,9 +44,9 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	_, err = from.VoidFiles(t.Context(), api.MoveLicenseParams{ID: offline.ID})
 	is.NoErr(err)
 	var out bytes.Buffer
-	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+	is.NoErr(inner.Of(from.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 
-	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
+	p, err := inner.Of(to.Service).MoveIn().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
 	is.Equal(to.importLines(t, p.NDJSON), []string{"created", "created", "created"})
@@ -59,7 +59,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	}
 	is.Equal(got.Data, want.Data)
 
-	p, err = inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
+	p, err = inner.Of(to.Service).MoveIn().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal([]string{p.Results[0].Result, p.Results[2].Result}, []string{"exists", "exists"})
 }
@@ -89,8 +89,8 @@ func TestEveryTextSurvivesCSV(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
-	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
+	is.NoErr(inner.Of(from.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+	p, err := inner.Of(to.Service).MoveIn().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	to.importLines(t, p.NDJSON)
 	n := 0
@@ -112,7 +112,7 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	f := newFixture(t)
 	file := "\n\r\nname;product_id;customer_id;max_activations;status_reason\r\n\r\n\nAda;atlas;cus_1;3;\n" + // row 6
 		";;;;\n\nBob;atlas;cus_1;%s;\n\nEve;atlas;cus_1;2;\"two\n\nlines\"\n\nFay;atlas;cus_1;2;\n" // 9, 11, 13
-	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "many")))
+	p, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "many")))
 	is.NoErr(err)
 	var refused []int
 	for _, r := range p.Results {
@@ -122,13 +122,13 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	}
 	is.Equal(refused, []int{9, 11})
 	is.Equal(p.Results[3].Line, 13)
-	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
+	_, err = inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
 	invalid, ok := errors.AsType[*api.InvalidError](err)
 	is.True(ok)
 	require.Contains(t, invalid.Fields[0].Detail, "row 16 has more cells")
 
 	file = strings.Replace(fmt.Sprintf(file, "1"), "\"two\n\nlines\"", "", 1)
-	p, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(file))
+	p, err = inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(file))
 	is.NoErr(err)
 	var numbers []int
 	is.NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r api.RowResult) error {
@@ -141,7 +141,7 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations;status\r\n"+
+	p, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations;status\r\n"+
 		"Zoë;cus_1;atlas;2027-01-31;3;Suspended\r\n;;;;;\r\nBob ; cus_2;atlas;;;ACTIVE\r\n"))
 	is.NoErr(err)
 	is.Equal(len(p.Results), 2)
@@ -162,7 +162,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	other := f.create(t)
-	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
+	p, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
 		"'=Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
 		",atlas,cus_1,,,,,paused\n"+
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
@@ -184,7 +184,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is.Equal(p.Results[2].Result, api.ImportCreated)
 	is.Equal(p.Results[4].Result, api.ImportExists)
 
-	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 25_000)))
+	_, err = inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 25_000)))
 	is.NoErr(err) // as many as there may be
 	for text, want := range map[string]string{
 		"":                                          "empty",
@@ -197,7 +197,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		"name,product_id,customer_id\nZo\xeb,b,c\n": "not UTF-8",
 		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 25_001): "25001 rows",
 	} {
-		_, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte(text))
+		_, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(text))
 		invalid, ok := errors.AsType[*api.InvalidError](err)
 		is.True(ok)
 		require.Contains(t, invalid.Fields[0].Detail, want) // want

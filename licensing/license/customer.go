@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 )
 
 // A Customer gives one customer access to their own licenses, for pages on which
@@ -19,29 +20,17 @@ type Customer struct {
 // each method returns an [*api.InvalidError]. Events have the actor "customer", unless
 // the Caller has one.
 func (s *Service) Customer(id string) *Customer {
-	return &Customer{s.asCustomer(id)}
-}
-
-// asCustomer returns a Service that acts for a customer, whose licenses are the only
-// ones that exist for it.
-func (s *Service) asCustomer(id string) *Service {
 	as := *s
-	as.owner, as.holder = &id, true
-	if as.caller.Actor == "" {
-		as.caller.Actor = "customer"
-	}
-	return &as
+	as.c = s.c.AsCustomer(id)
+	return &Customer{&as}
 }
-
-// owned reports whether licenses of a customer exist for the Service.
-func (s *Service) owned(customerID string) bool { return s.owner == nil || *s.owner == customerID }
 
 // check checks the ID of the customer.
 func (c *Customer) check() error {
-	if *c.s.owner == "" {
+	if *c.s.c.Owner == "" {
 		return api.Invalid("customer_id", api.FieldRequired, "is required")
 	}
-	return check(api.ListLicensesParams{CustomerID: *c.s.owner})
+	return call.Check(api.ListLicensesParams{CustomerID: *c.s.c.Owner})
 }
 
 // checkWith is check for a call about a license.
@@ -67,7 +56,7 @@ func (c *Customer) List(ctx context.Context, limit int, cursor string) (api.List
 	if err := c.check(); err != nil {
 		return api.ListPage{}, err
 	}
-	return c.s.List(ctx, api.ListLicensesParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
+	return c.s.List(ctx, api.ListLicensesParams{CustomerID: *c.s.c.Owner, Limit: limit, Cursor: cursor})
 }
 
 // Verdict says whether a license is valid now, and every reason why not, as

@@ -269,20 +269,20 @@ func TestRevokedFiles(t *testing.T) {
 	l, other := f.create(t), f.create(t)
 	refused := func(productID string) []licensefile.RevokedLicense {
 		t.Helper()
-		all, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, "")
+		all, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), productID, "")
 		is.NoErr(err)
 		for _, one := range all { // one at a time says the same
 			is.Equal(one.Hash, licensefile.LicenseHash(l.ID))
-			alone, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID, l.ID)
+			alone, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), productID, l.ID)
 			is.NoErr(err)
 			is.Equal(alone, all)
 		}
 		return all
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
-	_, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", "")
+	_, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), "unknown", "")
 	require.ErrorIs(t, err, api.ErrNotFound)
-	_, _, err = inner.Of(f.Service).RevokedFiles(t.Context(), "unknown", l.ID)
+	_, _, err = inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), "unknown", l.ID)
 	require.ErrorIs(t, err, api.ErrNotFound)
 
 	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: other.ID}) // it has no files
@@ -317,7 +317,7 @@ func TestRevokedFiles(t *testing.T) {
 	// Entries last as long as the longest file.
 	f.now = all[0].Until
 	is.Equal(len(refused(l.ProductID)), 0)
-	alone, _, err := inner.Of(f.Service).RevokedFiles(t.Context(), other.ProductID, l.ID)
+	alone, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), other.ProductID, l.ID)
 	is.NoErr(err)
 	is.Equal(len(alone), 0)
 }
@@ -326,23 +326,23 @@ func TestFilesUntil(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, limited)
-	until, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+	until, err := inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(until.IsZero())
 	v := f.activateFile(t, l.Key, "a")
-	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+	until, err = inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(!until.Before(v.FileClaims().ExpiresAt) && until.Before(f.now.Add(16*day)))
 	_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	voided, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+	voided, err := inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(voided, until) // a program may not have seen the list
 
-	_, err = inner.Of(f.As(license.Caller{Products: []string{"other"}})).FilesUntil(t.Context(), l.ID)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{"other"}})).Licenses().FilesUntil(t.Context(), l.ID)
 	require.ErrorIs(t, err, api.ErrNotFound)
 	f.now = until
-	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+	until, err = inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(until.IsZero())
 }
@@ -403,7 +403,7 @@ func TestRepeatedFilesAppendNoEvent(t *testing.T) {
 			is.Equal(issued(), 1)
 			is.Equal(issued(), 1)
 			if ask.Fingerprint != "" {
-				until, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
+				until, err := inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 				is.NoErr(err)
 				is.True(until.After(f.now.Add(time.Minute))) // the hold was written nevertheless
 			}

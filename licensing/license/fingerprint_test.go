@@ -45,7 +45,7 @@ func TestFindActivations(t *testing.T) {
 	find := func(s *license.Service, prefix string, limit int) (list []string) {
 		cursor := ""
 		for {
-			page, err := inner.Of(s).FindActivations(t.Context(), prefix, cursor, limit)
+			page, err := inner.Of(s).Find().FindActivations(t.Context(), prefix, cursor, limit)
 			is.NoErr(err)
 			for _, x := range page.Data {
 				is.Equal(x.Activation.LicenseID, x.License.ID)
@@ -66,11 +66,11 @@ func TestFindActivations(t *testing.T) {
 		is.Equal(find(limited, "pc-1", limit), []string{"pc-1 1 live", "pc-1 3 live", "pc-10 1 released", "pc-10 3 live"})
 		is.Equal(find(f.Service, "c-1", limit), nil)
 	}
-	page, err := inner.Of(f.As(license.Caller{MaskKeys: true})).FindActivations(t.Context(), "pd", "", 1)
+	page, err := inner.Of(f.As(license.Caller{MaskKeys: true})).Find().FindActivations(t.Context(), "pd", "", 1)
 	is.NoErr(err)
 	is.Equal(page.Data[0].License.Key[:3], "…")
 	for _, p := range [][2]string{{}, {"a\x00"}, {"pc", page.NextCursor}, {"pd", "x"}} {
-		_, err := inner.Of(f.Service).FindActivations(t.Context(), p[0], p[1], 0)
+		_, err := inner.Of(f.Service).Find().FindActivations(t.Context(), p[0], p[1], 0)
 		require.ErrorIs(t, err, api.ErrInvalid)
 	}
 }
@@ -83,7 +83,7 @@ func TestFindRefused(t *testing.T) {
 	a := f.create(t, noSeats, func(p *api.CreateLicenseParams) { p.ProductID = "p0" })
 	b := f.create(t, noSeats)
 	find := func(s *license.Service, prefix string) (list []string) {
-		got, more, err := inner.Of(s).FindRefused(t.Context(), prefix, 30)
+		got, more, err := inner.Of(s).Refused().FindRefused(t.Context(), prefix, 30)
 		is.NoErr(err)
 		is.True(!more)
 		for _, x := range got {
@@ -108,7 +108,7 @@ func TestFindRefused(t *testing.T) {
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(len(entries(t, f.store, "refused")), 3)
 	check()
-	some, more, err := inner.Of(f.Service).FindRefused(t.Context(), "L", 1)
+	some, more, err := inner.Of(f.Service).Refused().FindRefused(t.Context(), "L", 1)
 	is.NoErr(err)
 	is.True(more)
 	is.Equal(len(some), 1)
@@ -152,11 +152,11 @@ func TestMatch(t *testing.T) {
 		"sohne": " ", "elif": "contact Elif@example.org", "sohne ELIF": "contact Elif@example.org", "ada": "customer_id ada@example.com",
 		"editor": "product_id prod_editor", "example": "customer_id ada@example.com", "7": "order 7", l.ID: " ", "sohne none": " ",
 	} {
-		field, value := inner.Of(f.Service).Match(l, text)
+		field, value := inner.Of(f.Service).Find().Match(l, text)
 		is.Equal(field+" "+value, want) // text
 	}
 	other := f.create(t, func(p *api.CreateLicenseParams) { p.Name = "Elif" })
 	list := []api.License{l, other}
-	inner.Of(f.Service).NameFirst(list, "elif")
+	inner.Of(f.Service).Find().NameFirst(list, "elif")
 	is.Equal(list[0].ID, other.ID)
 }

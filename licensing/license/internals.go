@@ -3,36 +3,83 @@ package license
 //lint:file-ignore U1000 package inner reaches these methods through a promoted method, which the check does not see.
 
 import (
-	"time"
+	"context"
+	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/movein"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/notices"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
+
+// The rooms of the rules, for the calls of a Service.
+
+func (s *Service) licenses() licenses.Service   { return licenses.Of(&s.c) }
+func (s *Service) seats() seats.Service         { return seats.Of(&s.c) }
+func (s *Service) plans() plans.Service         { return plans.Of(&s.c) }
+func (s *Service) purchases() purchases.Service { return purchases.Of(&s.c) }
+func (s *Service) notices() notices.Service     { return notices.Of(&s.c) }
+func (s *Service) leave() leave.Service         { return leave.Of(&s.c) }
+func (s *Service) movein() movein.Service       { return movein.Service{Call: &s.c, Find: s.find()} }
+func (s *Service) find() find.Service {
+	return find.Service{Call: &s.c, Kept: s.kept, Searched: s.searched}
+}
+func (s *Service) refusals() refusals.Service {
+	return refusals.Service{Call: &s.c, Pending: s.pending}
+}
 
 // inside leads the other packages of this module to the methods of internals,
 // with [inner.Of].
 type inside = inner.Methods[internals]
 
-// internals are the methods of a Service for package webhook, which keeps its
-// records in the same store, for the handler and for the dashboard. Other files
-// declare more of them.
+// internals are the methods of a Service for the handler, for the pages and for the
+// other doors: the call that it serves, and its rooms. Other files declare more of them.
 type internals struct{ *Service }
 
 // Of returns the methods for s.
 func (internals) Of(s *Service) internals { return internals{s} }
 
-// Caller returns the Caller that the Service acts for.
-func (s internals) Caller() Caller { return s.caller }
+func (s internals) Call() *call.Call             { return &s.c }
+func (s internals) Licenses() licenses.Service   { return s.licenses() }
+func (s internals) Seats() seats.Service         { return s.seats() }
+func (s internals) Plans() plans.Service         { return s.plans() }
+func (s internals) Purchases() purchases.Service { return s.purchases() }
+func (s internals) Find() find.Service           { return s.find() }
+func (s internals) Refused() refusals.Service    { return s.refusals() }
+func (s internals) MoveIn() movein.Service       { return s.movein() }
 
-// Sees reports whether licenses of a product exist for the Caller. An empty
-// product ID asks for all products.
-func (s internals) Sees(productID string) bool { return s.sees(productID) }
+// ForRequest returns the Service for one request of a browser: its searches take a
+// limited time together, and each makes at least one call of the store.
+func (s internals) ForRequest() *Service {
+	as := *s.Service
+	as.searched = new(atomic.Int64)
+	return &as
+}
 
-// Now returns the instant a call takes place at: inside Atomically or Once,
-// that of their Update.
-func (s internals) Now() time.Time { return s.now() }
+// In returns a function of the rules as one of a Service inside an Update.
+func in[T any](prepare func() error, change func(*call.Call) (T, error)) (func() error, func(*Service) (T, error)) {
+	return prepare, func(in *Service) (T, error) { return change(&in.c) }
+}
 
-// Store returns the store of the Service. Inside Atomically or Once, its calls
-// are part of their Update, which fails if an inner Update fails with an error
-// that is not one of this package's: anything else may leave partial writes.
-func (s internals) Store() store.Store { return s.joined() }
+// CreateInParts returns the parts of Create for [internals.OncePrepared].
+func (s internals) CreateInParts(ctx context.Context, p api.CreateLicenseParams) (prepare func() error, change func(*Service) (api.License, error)) {
+	return in(s.licenses().CreateInParts(ctx, p))
+}
+
+// TransferInParts returns the parts of Transfer for [internals.OncePrepared].
+func (s internals) TransferInParts(ctx context.Context, p api.TransferLicenseParams) (prepare func() error, change func(*Service) (api.License, error)) {
+	return in(s.leave().TransferInParts(ctx, p))
+}
+
+// StartTrialInParts returns the parts of StartTrial for [internals.OncePrepared].
+func (s internals) StartTrialInParts(ctx context.Context, p api.StartTrialParams) (prepare func() error, change func(*Service) (api.Trial, error)) {
+	return in(s.purchases().StartTrialInParts(ctx, p))
+}

@@ -1,155 +1,15 @@
 package license
 
-import (
-	"cmp"
-	"crypto/rand"
-	"strings"
-	"unicode"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-)
-
-// keyAlphabet is Crockford's base32: no I, L, O or U.
-const keyAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-const (
-	keyDigits = 25 // 24 random digits of five bits, and a check digit
-	keyGroup  = 5
-
-	minKeyLength = 16 // of a key from another system
-	maxKeyLength = 1024
-)
+import "github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 
 // NewKey returns a new license key: five groups of five Crockford base32
 // characters, such as "8X2KQ-…", with 120 random bits and a check character
 // at the end.
-func NewKey() string {
-	var random [keyDigits - 1]byte
-	rand.Read(random[:])
-	digits := make([]byte, 0, keyDigits)
-	for _, b := range random {
-		digits = append(digits, b&31)
-	}
-	return formatKey(append(digits, keyCheck(digits)))
-}
+func NewKey() string { return call.NewKey() }
 
 // ParseKey parses a generated key as people type it: in any case, with I and
 // L for 1 and O for 0, and with any spaces, dashes, dots or underscores
 // between the characters. It returns the key in the form of [NewKey]. It
 // returns false if the check character does not match; that catches any
 // single wrong character and any two swapped characters.
-func ParseKey(s string) (key string, ok bool) {
-	if len(s) > maxKeyLength {
-		return "", false
-	}
-	digits := make([]byte, 0, keyDigits)
-	for _, r := range s {
-		if isKeySeparator(r) {
-			continue
-		}
-		d := keyDigit(r)
-		if d < 0 || len(digits) == keyDigits {
-			return "", false
-		}
-		digits = append(digits, byte(d))
-	}
-	if len(digits) != keyDigits || keyCheck(digits[:keyDigits-1]) != digits[keyDigits-1] {
-		return "", false
-	}
-	return formatKey(digits), true
-}
-
-// canonicalKey returns the form in which keys are looked up and are unique:
-// generated keys in the form of NewKey, others unchanged.
-func canonicalKey(s string) string {
-	if key, ok := ParseKey(s); ok {
-		return key
-	}
-	return s
-}
-
-// keyParts returns what a part of a key can be as people type it: a part of a
-// generated key and, if that differs, the text itself.
-func keyParts(s string) []string {
-	part := make([]byte, 0, len(s))
-	for _, r := range s {
-		if d := keyDigit(r); d >= 0 {
-			part = append(part, keyAlphabet[d])
-		} else if isKeySeparator(r) {
-			part = append(part, '-')
-		} else {
-			return []string{s}
-		}
-	}
-	if string(part) == s {
-		return []string{s}
-	}
-	return []string{string(part), s}
-}
-
-// setKey sets the key of a license to a supplied text. A key from another system
-// can look like a generated key, so the text is kept beside the canonical form,
-// unless it has spaces or other characters that no key has.
-func setKey(rec *record.License, text string) {
-	rec.Key, rec.KeyText = canonicalKey(text), ""
-	if text != rec.Key && isKey(text) {
-		rec.KeyText = text
-	}
-}
-
-// keyText returns the key of a license unchanged from what the caller supplied.
-func keyText(rec record.License) string { return cmp.Or(rec.KeyText, rec.Key) }
-
-// isKey reports whether s is a valid license key.
-func isKey(s string) bool {
-	if len(s) < minKeyLength || len(s) > maxKeyLength {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// keyCheck returns the check digit: the one that makes the polynomial with
-// the digits as coefficients, check digit last, zero at a generator of
-// GF(32). Every position has a different weight, so any single wrong digit
-// and any two swapped digits are detected.
-func keyCheck(digits []byte) byte {
-	var sum byte
-	for _, d := range digits {
-		sum = (sum ^ d) << 1
-		if sum >= 32 {
-			sum ^= 0b100101 // x⁵+x²+1
-		}
-	}
-	return sum
-}
-
-func formatKey(digits []byte) string {
-	text := make([]byte, 0, keyDigits+keyDigits/keyGroup)
-	for i, d := range digits {
-		if i > 0 && i%keyGroup == 0 {
-			text = append(text, '-')
-		}
-		text = append(text, keyAlphabet[d])
-	}
-	return string(text)
-}
-
-// keyDigit returns the value of one character, or a negative number.
-func keyDigit(r rune) int {
-	switch r = unicode.ToUpper(r); r {
-	case 'I', 'L':
-		return 1
-	case 'O':
-		return 0
-	}
-	return strings.IndexRune(keyAlphabet, r)
-}
-
-func isKeySeparator(r rune) bool {
-	return r == '.' || r == '_' || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
-}
+func ParseKey(s string) (key string, ok bool) { return call.ParseKey(s) }

@@ -147,7 +147,7 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 		is.NoErr(f.Export(t.Context(), &out, api.ListLicensesParams{}))
 		require.Contains(t, out.String(), `"key":"`+want+`"`)
 		out.Reset()
-		is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
+		is.NoErr(inner.Of(f.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
 		require.Contains(t, out.String(), ","+want+",")
 		masked, err := f.As(license.Caller{MaskKeys: true}).Get(t.Context(), l.ID)
 		is.NoErr(err)
@@ -201,7 +201,7 @@ func TestForeignKeysAreImportedAsSupplied(t *testing.T) {
 		is.Equal(importAll(t, f.Service, again)[0].Result, api.ImportExists)
 	}
 	file := []byte("name,product_id,customer_id,key\nn,p,c," + key + "\nn,p,c," + canonical + "\n")
-	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), file)
+	p, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), file)
 	is.NoErr(err)
 	is.Equal(p.Results[0].Result, api.ImportExists)
 	is.Equal(p.Results[1].Result, api.ImportRefused) // the same key twice

@@ -1,20 +1,10 @@
 package license
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// maxLimit is the maximum page size.
-const maxLimit = 200
 
 // List returns a page of licenses, oldest first.
 //
@@ -33,219 +23,74 @@ const maxLimit = 200
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
 func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, err error) {
-	if err := check(p); err != nil {
-		return api.ListPage{}, err
-	}
-	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	if p.IDs != nil {
-		p.Search, p.KeyPart = "", ""
-	}
-	for _, p.KeyPart = range keyParts(p.KeyPart) {
-		page, err = s.list(ctx, p)
-		if none := err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore; !none && err != errCursor {
-			break
-		}
-	}
-	return page, err
+	return s.find().List(ctx, p)
 }
 
-// list is List after the checks, with KeyPart as stores compare it.
-func (s *Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
-	start := cursor{scope: s.scope(p), pinned: s.now()}
-	if p.Cursor != "" {
-		var ok bool
-		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
-			return api.ListPage{}, errCursor
-		}
-	}
-	q := queryOf(p, start.pinned)
-	q.After = start.after
-	if start.back {
-		q.Descending = !q.Descending
-	}
-	if p.Search != "" && p.Cursor == "" {
-		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
-			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
-		} else if len(recs) > 0 {
-			return s.page(p, recs, start.pinned)
-		}
-	}
-	recs, end, err := s.readPage(ctx, p, q)
-	if err == nil && start.back && len(recs) == 0 && end == "" { // the licenses before the position are gone
-		start = cursor{scope: start.scope, pinned: start.pinned}
-		q.After, q.Descending = start.after, p.NewestFirst
-		recs, end, err = s.readPage(ctx, p, q)
-	}
-	if err != nil {
-		return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
-	}
-
-	// In the direction of reading, near is where the list continues backward, and
-	// far where it continues.
-	var near, far store.Position
-	switch {
-	case len(recs) > p.Limit:
-		recs, end = recs[:p.Limit], ""
-		far = position(q.Order, recs[p.Limit-1])
-	case end != "":
-		far.ID = end
-	}
-	if near = far; len(recs) > 0 { // otherwise no license up to far matches, or those after the position are gone
-		near = position(q.Order, recs[0])
-	}
-	more, prev := !far.IsZero(), !start.after.IsZero()
-	if start.back {
-		slices.Reverse(recs)
-		near, far, more, prev = far, near, prev, more
-	}
-	page, err := s.page(p, recs, start.pinned)
-	if err != nil {
-		return api.ListPage{}, err
-	}
-	if more && !far.IsZero() {
-		page.HasMore, page.NextCursor = true, cursor{scope: start.scope, pinned: start.pinned, after: far}.String()
-	}
-	if prev {
-		page.PrevCursor = cursor{scope: start.scope, pinned: start.pinned, after: near, back: true}.String()
-	}
-	if end != "" {
-		page.SearchedTo = idTime(end)
-	}
-	return page, nil
+// Count counts the licenses that p selects, whatever its Limit, Cursor and
+// NewestFirst. The counts are exact, except with Search or KeyPart: then Count
+// reads the licenses that match, for up to 150 ms or 10,000 of them, and sets
+// AtLeast if there can be more.
+//
+// Exact counts are kept in memory for up to 20 times as long as counting took,
+// and until this process changes a license. Other processes' changes can be missing
+// for that long.
+func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Counts, error) {
+	return s.find().Count(ctx, p)
 }
 
-// readPage reads one license more than the page of q has. If it stops before it has
-// found these and before the end, it continues after the ID end.
-func (s *Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
-	if p.Search != "" || p.KeyPart != "" {
-		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
-		return recs, end, err
-	}
-	read := s.read
-	if s.caller.Products == nil || p.ProductID != "" {
-		read = s.readOnce
-	}
-	err = read(ctx, func(r store.Reader) (err error) {
-		recs, err = s.readRows(ctx, r, q)
-		return err
-	})
-	return recs, "", err
+// Overview returns exact license counts, which it keeps as [Service.Count] does. A
+// caller limited to some products gets [api.ErrProductForbidden].
+func (s *Service) Overview(ctx context.Context) (api.Overview, error) {
+	return s.find().Overview(ctx)
 }
 
-// page converts the licenses of one page of p.
-func (s *Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (api.ListPage, error) {
-	page := api.ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
-	at := s.now()
-	if p.Status != "" {
-		at = pinned // show the status that the filter saw
-	}
-	for _, rec := range recs {
-		l, err := fromRow(rec, at)
-		if err != nil {
-			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
-		}
-		page.Data = append(page.Data, s.shown(l))
-	}
-	return page, nil
+// Customers lists the customers that have licenses, sorted by ID in byte
+// order. With Search, it reads names for up to 250 ms, so a page can be short
+// although HasMore is true. The numbers are kept as those of [Service.Count] are. It
+// returns an [*api.InvalidError], or [api.ErrProductForbidden] to a caller limited to some
+// products.
+func (s *Service) Customers(ctx context.Context, p api.NamesParams) (api.Page[api.NameCount], error) {
+	return s.find().Customers(ctx, p)
 }
 
-// queryOf translates p into the stored states and times that stores filter by.
-// It asks for one row more than the page to learn whether another page
-// follows.
-func queryOf(p api.ListLicensesParams, now time.Time) store.LicenseQuery {
-	q := store.LicenseQuery{
-		CustomerID: p.CustomerID,
-		ProductID:  p.ProductID,
-		IDs:        p.IDs,
-		Expires:    store.TimeRange{From: ceilMillis(p.ExpiresAfter), Before: ceilMillis(p.ExpiresBefore)},
-		Descending: p.NewestFirst,
-		Limit:      p.Limit + 1,
-	}
-	past := now.Add(time.Millisecond) // times up to now are before it
-	switch p.Status {
-	case api.LicenseRevoked:
-		q.State = store.StateRevoked
-	case api.LicenseSuspended:
-		q.State = store.StateSuspended
-	case api.LicenseExpired:
-		q.State = store.StateActive
-		if q.Expires.Before.IsZero() || past.Before(q.Expires.Before) {
-			q.Expires.Before = past
-		}
-	case api.LicenseScheduled:
-		q.State = store.StateActive
-		q.Starts = store.TimeRange{From: past}
-	case api.LicenseActive:
-		q.State = store.StateActive
-		q.Starts = store.TimeRange{Before: past, OrNone: true}
-		q.Expires.OrNone = q.Expires.IsZero()
-		if q.Expires.From.Before(past) {
-			q.Expires.From = past
-		}
-	}
-	switch {
-	case p.CustomerID != "" || p.Search != "" || p.KeyPart != "" || p.IDs != nil:
-	case !q.Expires.IsZero() && !q.Expires.OrNone:
-		q.Order = store.ByExpiresAt
-	case p.Status == api.LicenseScheduled:
-		q.Order = store.ByStartsAt
-	}
-	return q
+// Products lists the products that have licenses, as [Service.Customers]
+// lists customers.
+func (s *Service) Products(ctx context.Context, p api.NamesParams) (api.Page[api.NameCount], error) {
+	return s.find().Products(ctx, p)
 }
 
-// ceilMillis returns the first millisecond at or after t; zero stays zero.
-func ceilMillis(t time.Time) time.Time {
-	if c := toMillis(t); c.Before(t) {
-		return c.Add(time.Millisecond)
-	}
-	return toMillis(t)
+// Events reads the event feed in commit order. A consumer that keeps passing
+// the last NextCursor receives every event exactly once, whatever is
+// committed in the meantime. A cursor is a position in the feed and works
+// with any filter.
+//
+// A call examines a limited part of the feed: with a filter, a page can be
+// short or even empty although HasMore is true. A caller limited to some
+// products receives only events about those products.
+//
+// The last page has a NextCursor too, for the events to come, except with
+// NewestFirst.
+//
+// Events returns an [*api.InvalidError], or [api.ErrCursorGone] if the feed does not
+// continue at the cursor. With NewestFirst it never returns ErrCursorGone.
+func (s *Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[api.Event], error) {
+	return s.find().Events(ctx, p)
 }
 
-// readRows returns the licenses of q that exist for the caller. A store filters
-// by one product at a time, so it reads one list per product of a limited
-// caller and merges them.
-func (s *Service) readRows(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
-	if s.caller.Products == nil || q.ProductID != "" {
-		if q.ProductID != "" && !s.sees(q.ProductID) {
-			return nil, nil
-		}
-		return r.Licenses(ctx, q)
-	}
-	var all []store.License
-	for _, product := range s.products() {
-		q.ProductID = product
-		recs, err := r.Licenses(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, recs...)
-	}
-	slices.SortFunc(all, func(a, b store.License) int {
-		if q.Descending {
-			a, b = b, a
-		}
-		x, y := position(q.Order, a), position(q.Order, b)
-		if c := x.Time.Compare(y.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(x.ID, y.ID)
-	})
-	return all[:min(len(all), q.Limit)], nil
-}
-
-// products returns the products the caller is limited to, sorted, without
-// duplicates.
-func (s *Service) products() []string {
-	return slices.Compact(slices.Sorted(slices.Values(s.caller.Products)))
-}
-
-// position returns the position of rec in a list of that order.
-func position(order store.LicenseOrder, rec store.License) store.Position {
-	switch order {
-	case store.ByExpiresAt:
-		return store.Position{Time: rec.ExpiresAt, ID: rec.ID}
-	case store.ByStartsAt:
-		return store.Position{Time: rec.StartsAt, ID: rec.ID}
-	}
-	return store.Position{ID: rec.ID}
+// Refusals returns why Validate and Activate refused a license in the last 90
+// days: one [api.Refusal] for each code, the one with the latest refusal first,
+// always on one page. It returns [api.ErrNotFound].
+//
+// A process keeps refusals in memory for up to a minute and then stores them
+// together, while Run runs in it and when Run ends. Without Run, a refused call
+// stores them, if the last were stored a minute ago or if refusals of 50
+// licenses wait. The result includes the stored refusals and the refusals in the
+// memory of this process. A process that is killed loses what it has not stored.
+// If refusals of 500 licenses wait, refusals of other licenses are only counted
+// in the figures of the dashboard.
+//
+// Calls inside Atomically or Once are not recorded, and neither are those of
+// [Service.Explain] and [Service.ValidateCustomer].
+func (s *Service) Refusals(ctx context.Context, p api.ListRefusalsParams) (api.Page[api.Refusal], error) {
+	return s.refusals().Refusals(ctx, p)
 }

@@ -2,98 +2,101 @@ package license
 
 import (
 	"context"
-	"slices"
-	"time"
+	"io"
+	"iter"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A move is a transition from one stored state to another.
-type move struct {
-	name  string
-	from  []store.State
-	to    store.State
-	event string
+// Import reads licenses from r, one [api.LicenseRow] in JSON per line, and
+// creates the ones that do not exist. A row with a reference is the license of that
+// purchase. It calls report for each line, in order,
+// after the line is processed and stored; it skips blank lines. Each row
+// needs its own ID, key or both, so that a failed import can be repeated:
+// existing licenses are left unchanged. A Caller that is limited to products
+// cannot choose the ID of a new license.
+//
+// Rows keep their ID, key, state and creation time. A row with the ID of a deleted
+// license that may still have files gets a higher generation, so that those stay
+// refused. New licenses start at revision 1, and each appends a license.created
+// event. Import does not call Options.BeforeCreate. A refused row does not affect
+// the others. After 1,000 refused rows Import reports [api.ImportStopped] for the next
+// row and returns nil. Import stops at the first error of r, report or the store;
+// rows already reported stay imported.
+func (s *Service) Import(ctx context.Context, r io.Reader, report func(api.RowResult) error) error {
+	return s.movein().Import(ctx, r, report)
 }
 
-var (
-	moveSuspend   = move{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
-	moveReinstate = move{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
-	moveRevoke    = move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
-)
-
-// Suspend makes a license invalid until it is reinstated. Its activations
-// stay, and their leases run out. Expired and scheduled licenses can be
-// suspended too. It returns a [*api.MoveError] if the license is already
-// suspended or revoked, [api.ErrNotFound], a [*api.StaleError] or an
-// [*api.InvalidError].
-func (s *Service) Suspend(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveSuspend, p)
+// Export writes the licenses that p selects to w, one [api.LicenseRow] per line,
+// in the order of [Service.All]. The output contains license keys unless the
+// Caller may not see them; store it accordingly. An export with keys appends a
+// license_export.created event before it writes its last page, or after it fails.
+func (s *Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesParams) error {
+	return s.movein().Export(ctx, w, p)
 }
 
-// Reinstate ends a suspension. It returns a [*api.MoveError] if the license is
-// not suspended; other errors are those of [Service.Suspend].
-func (s *Service) Reinstate(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveReinstate, p)
+// All iterates over the licenses that p selects and stops after the first
+// error. It ignores p.Limit and p.Cursor. Each page is a separate read:
+// licenses created, changed or deleted during the iteration may or may not
+// be included.
+func (s *Service) All(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
+	return s.movein().All(ctx, p)
 }
 
-// Revoke makes a license permanently invalid and keeps its record. It
-// returns a [*api.MoveError] if the license is already revoked; other errors are
-// those of [Service.Suspend].
-func (s *Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveRevoke, p)
+// Delete removes a license with its activations and appends a
+// license.deleted event that holds the license's last state. If the license
+// has more than a hundred activations, it removes the rest in batches
+// afterwards, so that other writes do not wait; if it is interrupted, Run
+// removes them. It returns [api.ErrNotFound] or a [*api.StaleError].
+func (s *Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
+	return s.leave().Delete(ctx, p)
 }
 
-func (s *Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api.License, error) {
-	if err := check(p); err != nil {
-		return api.License{}, err
-	}
-	return s.edit(ctx, edit{
-		verb:    m.name,
-		event:   m.event,
-		reason:  p.Reason,
-		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
-		ifMatch: p.IfMatch,
-		apply: func(l api.License, next *record.License, now time.Time) error {
-			if !slices.Contains(m.from, next.State) {
-				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
-			}
-			next.State, next.StateReason, next.StateAt, next.SuspendedBy = m.to, p.Reason, now, ""
-			return nil
-		},
-	})
+// Transfer gives a license to another customer. It gets a new key unless KeepKey is
+// set; its files are void, its activations and refusals are deleted, and its name,
+// metadata and status reason, which say something about the former customer, are
+// replaced by those of p. Its purchases become those of the new customer, without
+// what they said of the former one. Later events about them that name the former
+// customer, or none, still change the license: see [Service.Fulfill]. With
+// Options.HoldOffline, a seat that a license file holds stays spent until the file has
+// expired, unless its fingerprint takes a seat again.
+//
+// It appends one license.transferred event, which names both customers and nothing
+// else about them. Errors are those of [Service.Rekey]. To correct the ID of the same
+// customer, use [Service.Update].
+//
+// A license with more than a hundred activations is transferred in several Updates,
+// of which the last one moves it. Everything that can refuse the transfer is decided
+// before the first. Until the last, the license is the former customer's and works:
+// programs whose activations are already deleted activate again. A repeated call
+// finishes a transfer that was interrupted. If the license is revoked, deleted or gets
+// another customer between two Updates, the error says so. Inside Atomically or Once
+// there is only their one Update, however many activations there are.
+func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (api.License, error) {
+	return s.leave().Transfer(ctx, p)
 }
 
-// Rekey replaces the key of a license, for instance after a leak. The old
-// key becomes unknown; activations stay. It returns a [*api.MoveError] if the
-// license is revoked, [api.ErrKeyTaken] if another license has the key, and an
-// [*api.InvalidError] for "key" if the key is the current one; other errors are
-// those of [Service.Suspend].
-func (s *Service) Rekey(ctx context.Context, p api.RekeyLicenseParams) (api.License, error) {
-	if err := check(p); err != nil {
-		return api.License{}, err
-	}
-	return s.edit(ctx, edit{
-		verb:    "rekey",
-		event:   api.EventLicenseRekeyed,
-		reason:  p.Reason,
-		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
-		ifMatch: p.IfMatch,
-		apply: func(l api.License, next *record.License, _ time.Time) error {
-			if next.State == store.StateRevoked {
-				return &api.MoveError{Move: "rekey", From: api.LicenseRevoked, To: api.LicenseRevoked}
-			}
-			switch canonicalKey(p.Key) {
-			case "":
-				setKey(next, NewKey())
-			case next.Key:
-				return api.Invalid("key", api.FieldTaken, "is the current key; choose another, or omit it to generate one")
-			default:
-				setKey(next, p.Key)
-			}
-			return nil
-		},
-	})
+// EraseCustomer erases a customer: it deletes the customer's licenses with
+// their activations and blanks the events about them. A blanked event keeps
+// only its position, time, type, actor, request ID, license ID and product
+// ID. If the ID of the customer was corrected, events about the license under the ID
+// before are blanked too. Of the customer's purchases, also those without a license, and trials, only
+// digests of their references and subjects are kept, so that they cannot be used
+// again. At the end it appends a customer.erased event, which does not name the
+// customer. Erasing an unknown or already erased customer is not an error,
+// so a failed call can be repeated: each of its Updates leaves what a repeated call needs.
+//
+// If an update or a transfer moved a license of the customer to another customer, that
+// event names both; its changes and its reason are removed. To find those events,
+// EraseCustomer reads the whole feed, outside its Updates. The license stays, with the
+// references of its purchases.
+//
+// What receivers of webhooks answered to the blanked events is removed from the
+// history of deliveries, because it may name the customer. The answer to a request
+// that is under way at that time is not stored.
+//
+// Replies stored by [Service.Once] may hold the customer's data until they
+// expire. A caller limited to some products gets [api.ErrProductForbidden].
+func (s *Service) EraseCustomer(ctx context.Context, customerID string) (api.Erased, error) {
+	return s.leave().EraseCustomer(ctx, customerID)
 }

@@ -2,26 +2,11 @@ package license
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 )
-
-// onceKind is the kind of entries that hold replies.
-const onceKind = "once"
-
-// A onceReply is the data of an entry.
-type onceReply struct {
-	Fingerprint string   `json:"fingerprint"` // digest of the request
-	Reply       []byte   `json:"reply"`
-	Products    []string `json:"products"` // products the reply is about; "" means all products
-}
 
 // Once runs fn at most once per key: it stores the changes of fn and the
 // reply that fn returns in one Update. A call with the same key within
@@ -40,14 +25,14 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 		return nil, false, api.Invalid("idempotency_key", api.FieldOutOfRange, "must be 1 to 255 characters long")
 	}
 	err = s.Atomically(ctx, func(in *Service) error {
-		reply, replayed, err = in.replay(ctx, key, fingerprint)
+		reply, replayed, err = in.c.Replay(ctx, key, fingerprint)
 		if err != nil || replayed {
 			return err
 		}
 		if reply, err = fn(in); err != nil {
 			return err
 		}
-		return in.keep(ctx, key, fingerprint, reply)
+		return in.c.Keep(ctx, key, fingerprint, reply)
 	})
 	if err != nil {
 		return nil, false, err
@@ -62,7 +47,7 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 func (s internals) OncePrepared(ctx context.Context, key, fingerprint string, prepare func() error, change func(*Service) ([]byte, error)) (reply []byte, replayed bool, err error) {
 	for {
 		if prepare != nil {
-			if reply, replayed, err = s.replay(ctx, key, fingerprint); err != nil || replayed {
+			if reply, replayed, err = s.c.Replay(ctx, key, fingerprint); err != nil || replayed {
 				return reply, replayed, err
 			}
 			if err := prepare(); err != nil {
@@ -70,68 +55,8 @@ func (s internals) OncePrepared(ctx context.Context, key, fingerprint string, pr
 			}
 		}
 		reply, replayed, err = s.Once(ctx, key, fingerprint, change)
-		if !errors.Is(err, errUnprepared) {
+		if !errors.Is(err, call.ErrUnprepared) {
 			return reply, replayed, err
 		}
 	}
-}
-
-// errUnprepared: another call has changed what was prepared for an Update.
-var errUnprepared = errors.New("what was prepared has changed")
-
-// replay returns the reply stored under key, if any. It returns the same
-// errors as Once.
-func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
-	entry, err := s.reader().Entry(ctx, onceKind, s.onceKey(key))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("once: %w", err)
-	}
-	if !s.now().Before(entry.ExpiresAt) {
-		return nil, false, nil
-	}
-	var kept onceReply
-	if err := json.Unmarshal(entry.Data, &kept); err != nil {
-		return nil, false, fmt.Errorf("once: stored reply: %w", err)
-	}
-	if kept.Fingerprint != digest(fingerprint) {
-		return nil, false, api.ErrOnceMismatch
-	}
-	for _, product := range kept.Products {
-		if !s.sees(product) {
-			return nil, false, api.ErrProductForbidden
-		}
-	}
-	return kept.Reply, true, nil
-}
-
-// Replay returns the reply that Once has stored under a key, if there is one.
-// It writes nothing.
-func (s internals) Replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
-	return s.replay(ctx, key, fingerprint)
-}
-
-// keep stores a reply.
-func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
-	err := s.tx.PutEntries(ctx, store.Entry{
-		Kind:      onceKind,
-		Key:       s.onceKey(key),
-		Data:      record.Encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),
-		ExpiresAt: s.tx.now.Add(s.opts.IdempotencyTTL),
-		CreatedAt: s.tx.now,
-	})
-	if err != nil {
-		return fmt.Errorf("once: %w", err)
-	}
-	return nil
-}
-
-// onceKey returns the entry key for a caller's key.
-func (s *Service) onceKey(key string) string { return digest(s.actor() + "\x00" + key) }
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

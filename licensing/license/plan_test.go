@@ -126,7 +126,7 @@ func TestCountPlans(t *testing.T) {
 	_, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "price_1", ProductID: "prod_editor", CustomerID: "price_1"}) // has none
 	is.NoErr(err)
 	count := func(s *license.Service, plan string) int64 {
-		c, err := inner.Of(s).CountPlans(t.Context())
+		c, err := inner.Of(s).Find().CountPlans(t.Context())
 		is.NoErr(err)
 		is.True(!c.AtLeast)
 		return c.ByPlan[plan]

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -91,7 +91,7 @@ func TestRefusals(t *testing.T) {
 			Recent: []api.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7", Asked: "other"}},
 		},
 	})
-	usage, err := inner.Of(f.Service).Usage(t.Context())
+	usage, err := inner.Of(f.Service).Refused().Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(len(usage), overviewDays)
 	today := usage[overviewDays-1]
@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 	limited := f.As(license.Caller{Products: []string{"atlas"}})
 	_, err = limited.Refusals(t.Context(), api.ListRefusalsParams{ID: l.ID})
 	require.ErrorIs(t, err, api.ErrNotFound)
-	_, err = inner.Of(limited).Usage(t.Context())
+	_, err = inner.Of(limited).Refused().Usage(t.Context())
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
@@ -139,7 +139,7 @@ func TestRefusalsWithoutRun(t *testing.T) {
 	other := license.New(counting, license.Options{Now: func() time.Time { return now }}) // another process
 	is.Equal(refusals(t, other, l.ID)[0].Count, int64(2))
 	is.Equal(refusals(t, s, l.ID)[0].Count, int64(3))
-	usage, err := inner.Of(other).Usage(t.Context())
+	usage, err := inner.Of(other).Refused().Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(usage[overviewDays-1].Validations, int64(4))
 }
@@ -222,7 +222,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	is.Equal(len(entries(t, st, "refusal")), 500)
 	is.Equal(refusals(t, s, ids[0])[0].Count, int64(1))
 	is.Equal(len(refusals(t, s, ids[509])), 0)
-	usage, err := inner.Of(s).Usage(t.Context())
+	usage, err := inner.Of(s).Refused().Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(usage[overviewDays-1].Refused[api.VerdictProductMismatch], int64(510))
 }
@@ -334,7 +334,7 @@ func TestRunStoresRefusals(t *testing.T) {
 		stop()
 		wg.Wait()
 		stored := license.New(st, license.Options{})
-		usage, err := inner.Of(stored).Usage(t.Context())
+		usage, err := inner.Of(stored).Refused().Usage(t.Context())
 		is.NoErr(err)
 		is.Equal(usage[overviewDays-1].Validations, int64(301))
 	})
@@ -373,7 +373,7 @@ func TestRefusalsInsideAtomically(t *testing.T) {
 func TestRefusedLicenses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	in := inner.Of(f.Service)
+	in := inner.Of(f.Service).Refused()
 	ids := func(code api.VerdictCode, days int, open bool) (ids []string) {
 		for cursor := ""; ; {
 			page, err := in.RefusedLicenses(t.Context(), in.RefusedParams(code, days, open, cursor, 2))
@@ -425,7 +425,7 @@ func TestRefusedLicenses(t *testing.T) {
 	_, err = f.Update(t.Context(), api.UpdateLicenseParams{ID: one.ID, MaxActivations: api.To(int64(3))})
 	is.NoErr(err)
 	is.Equal(ids(api.VerdictActivationLimit, 7, true), []string{two.ID}) // a seat is free
-	limited := inner.Of(f.As(license.Caller{Products: []string{"none"}}))
+	limited := inner.Of(f.As(license.Caller{Products: []string{"none"}})).Refused()
 	page, err = limited.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "", 0))
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)

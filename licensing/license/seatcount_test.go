@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -378,19 +378,19 @@ func TestSeatCounts(t *testing.T) {
 	f.now = f.now.Add(time.Hour) // the lease has ended
 	ids := []string{none.ID, two.ID, leased.ID}
 
-	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), ids)
+	counts, err := inner.Of(f.Service).Seats().SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal([]int{counts[none.ID].N, counts[two.ID].N, counts[leased.ID].N}, []int{0, 2, 1})
-	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{two.ProductID: 3})
 	is.True(!use.AtLeast)
-	counts, err = inner.Of(f.Service).SeatCounts(t.Context(), nil)
+	counts, err = inner.Of(f.Service).Seats().SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
-	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatCounts(t.Context(), ids)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Seats().SeatCounts(t.Context(), ids)
 	require.ErrorIs(t, err, api.ErrProductForbidden)
-	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatUse(t.Context())
+	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().SeatUse(t.Context())
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
@@ -411,7 +411,7 @@ func TestSeatUse(t *testing.T) {
 		}
 		return nil
 	}))
-	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
 }
@@ -434,13 +434,13 @@ func TestSeatCountsAfterMove(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", few.ID, many.ID) }))
 	rows := &rowStore{Store: f.store}
 	s := inner.Of(license.New(rows, license.Options{Now: func() time.Time { return f.now }}))
-	counts, err := s.SeatCounts(t.Context(), []string{few.ID, many.ID})
+	counts, err := s.Seats().SeatCounts(t.Context(), []string{few.ID, many.ID})
 	is.NoErr(err)
 	is.Equal(counts[few.ID].N, 1)
 	is.True(!counts[few.ID].AtLeast)
 	is.Equal(counts[many.ID].N, store.MaxLimit)
 	is.True(counts[many.ID].AtLeast)
-	use, err := s.SeatUse(t.Context())
+	use, err := s.Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{few.ProductID: store.MaxLimit + 1})
 	is.True(use.AtLeast)
@@ -456,10 +456,10 @@ func TestSeatUseAfterMove(t *testing.T) {
 	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
 	require.ErrorIs(t, err, api.ErrActivationLimit)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
-	use, err := inner.Of(f.Service).SeatUse(t.Context())
+	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{l.ProductID: 1})
-	groups, _, err := inner.Of(f.Service).RefusalGroups(t.Context(), 7)
+	groups, _, err := inner.Of(f.Service).Refused().RefusalGroups(t.Context(), 7)
 	is.NoErr(err)
 	is.Equal(groups[0].Open, 1)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -215,8 +216,9 @@ func TestTraces(t *testing.T) {
 
 		api.EventPlanCreated, api.EventPlanUpdated, api.EventPlanDeleted, api.EventCustomerErased, api.EventLicensesExported,
 	}
+	kinds, types := leave.Traced()
 	known := func(name string) bool {
-		return slices.Contains(impersonal, name) || slices.Contains(license.TracedKinds(), name) || slices.Contains(license.TracedEvents(), name)
+		return slices.Contains(impersonal, name) || slices.Contains(kinds, name) || slices.Contains(types, name)
 	}
 	t.Run("declared", func(t *testing.T) {
 		declaration := regexp.MustCompile(`(?m)^(?:const )?\s*\w*[kK]ind\w*\s+= "([a-z_]+)"`)
@@ -258,7 +260,7 @@ func TestTraces(t *testing.T) {
 				seen[e.Kind] = true
 				q.AfterKind, q.After.ID = e.Kind, e.Key
 				text := strings.ToLower(e.Key + string(e.Data))
-				if !slices.Contains(license.TracedKinds(), e.Kind) && slices.ContainsFunc(ofPerson, func(word string) bool { return strings.Contains(text, word) }) {
+				if !slices.Contains(kinds, e.Kind) && slices.ContainsFunc(ofPerson, func(word string) bool { return strings.Contains(text, word) }) {
 					t.Errorf("entry %s %s: %s", e.Kind, e.Key, e.Data)
 				}
 			}
@@ -269,11 +271,11 @@ func TestTraces(t *testing.T) {
 			seen[e.Type] = true
 			text := strings.ToLower(e.CustomerID + string(e.Data))
 			named := slices.ContainsFunc(ofPerson, func(word string) bool { return strings.Contains(text, word) })
-			if named && !slices.Contains(license.TracedEvents(), e.Type) {
+			if named && !slices.Contains(types, e.Type) {
 				t.Errorf("event %s: %s", e.Type, e.Data)
 			}
 		}
-		for _, name := range slices.Concat(license.TracedKinds(), license.TracedEvents()) {
+		for _, name := range slices.Concat(kinds, types) {
 			if !seen[name] && name != "once" && name != "delivery" {
 				t.Errorf("%s was not stored, so nothing is known of it", name)
 			}

@@ -78,8 +78,8 @@ func TestImportOfMaintenance(t *testing.T) {
 			is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, renewed})
 		}
 		var file bytes.Buffer
-		is.NoErr(inner.Of(s.Service).ExportCSV(t.Context(), &file, api.ListLicensesParams{}))
-		preview, err := inner.Of(newTwice(t).Service).PreviewCSV(t.Context(), file.Bytes())
+		is.NoErr(inner.Of(s.Service).MoveIn().ExportCSV(t.Context(), &file, api.ListLicensesParams{}))
+		preview, err := inner.Of(newTwice(t).Service).MoveIn().PreviewCSV(t.Context(), file.Bytes())
 		is.NoErr(err)
 		rows, until = preview.NDJSON, renewed
 	}

@@ -50,7 +50,7 @@ func (s *seller) licenses(t *testing.T) int {
 func TestFulfillWaiting(t *testing.T) {
 	is := is.New(t)
 	s := newWaiting(t, 120)
-	fulfill := inner.Of(s.Service).FulfillWaiting
+	fulfill := inner.Of(s.Service).Purchases().FulfillWaiting
 	next, n, err := fulfill(t.Context(), "new", "")
 	is.NoErr(err)
 	is.Equal([]any{next, n}, []any{"", 0}) // there is no plan yet
@@ -93,7 +93,7 @@ func TestFulfillWaitingStops(t *testing.T) {
 		}
 		s := newWaiting(t, all, func(o *license.Options) { o.BeforeCreate = hook })
 		s.putNew(t)
-		_, n, err := inner.Of(s.Service).FulfillWaiting(t.Context(), "new", "")
+		_, n, err := inner.Of(s.Service).Purchases().FulfillWaiting(t.Context(), "new", "")
 		if stop == all-1 { // as many as the hook accepts
 			is.NoErr(err)
 		} else {
@@ -101,7 +101,7 @@ func TestFulfillWaitingStops(t *testing.T) {
 		}
 		is.Equal(n, stop)
 		is.Equal(s.licenses(t), stop)
-		_, n, err = inner.Of(s.Service).FulfillWaiting(t.Context(), "new", "")
+		_, n, err = inner.Of(s.Service).Purchases().FulfillWaiting(t.Context(), "new", "")
 		is.NoErr(err)
 		is.Equal(n, all-1-stop)
 		is.Equal(s.licenses(t), all-1)
@@ -119,10 +119,10 @@ func TestCountWaiting(t *testing.T) {
 	s.tell(t, "ended:1", event{At: onDay(1), CustomerID: "cus_0", PlanID: "new", State: "active"})
 	s.tell(t, "ended:1", event{At: onDay(2), State: "ended"})
 	s.tell(t, "shop:done", event{At: onDay(1), CustomerID: "cus_0", PlanID: "basic", State: "active"})
-	paid, unpaid, more, err := inner.Of(s.Service).CountWaiting(t.Context())
+	paid, unpaid, more, err := inner.Of(s.Service).Purchases().CountWaiting(t.Context())
 	is.NoErr(err)
 	is.Equal([]any{paid, unpaid, more}, []any{4, 1, false})
-	list, err := inner.Of(s.Service).PaidPurchases(t.Context(), "cus_0")
+	list, err := inner.Of(s.Service).Purchases().PaidPurchases(t.Context(), "cus_0")
 	is.NoErr(err)
 	is.Equal(len(list), 1)
 	is.Equal(list[0].Reference, "shop:0")
@@ -138,7 +138,7 @@ func TestFindPurchases(t *testing.T) {
 	s.tell(t, "shop:done", event{At: onDay(1), CustomerID: "cus_z", PlanID: "basic", State: "active"})
 	find := func(text string) (got []string) {
 		t.Helper()
-		list, more, err := inner.Of(s.Service).FindPurchases(t.Context(), text, 2)
+		list, more, err := inner.Of(s.Service).Find().FindPurchases(t.Context(), text, 2)
 		is.NoErr(err)
 		for _, f := range list {
 			got = append(got, f.Reference)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

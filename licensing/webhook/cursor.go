@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 )
 
 // A listScope is the digest of everything that a position in a list depends on.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 )
 
 // bringForward makes the pending deliveries to a webhook due as soon as they would be

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

@@ -35,7 +35,7 @@ func (s internals) Init(rules *license.Service, limit limit, opts Options) {
 	}
 	o := rules.Options()
 	*s.Service = Service{rules: rules, common: &common{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
-	inner.Of(rules).OnErase(s.eraseResponses)
+	inner.Of(rules).Call().Erasing = s.eraseResponses
 }
 
 // Options returns the options in effect, with defaults filled in.

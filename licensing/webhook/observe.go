@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 // sendJob is the name of the job, in observations of store errors, that sends

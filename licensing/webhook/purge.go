@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

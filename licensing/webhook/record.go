@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -135,7 +135,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	data.Webhook = &w
 	e := store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
-		Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: w.ID, Data: record.Encode(data),
+		Actor: s.actor(), RequestID: inner.Of(s.rules).Call().Caller.RequestID, Subject: w.ID, Data: record.Encode(data),
 	}
 	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 // resume resets the cursor of a webhook that becomes active. Its position may be above

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -94,7 +94,7 @@ func (b *bench) run(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	engine := feed.New(feed.Config{
-		Store: b.store, Now: inner.Of(b.rules).Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
+		Store: b.store, Now: inner.Of(b.rules).Call().Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
 		Background: []feed.Background{inner.Of(b.Service).Background()},
 	})
 	b.nudge = engine.Nudge

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -72,7 +72,7 @@ func (s *Service) asDelivery() *Service { return s.In(s.rules.As(license.Caller{
 
 // actor returns the actor for events.
 func (s *Service) actor() string {
-	if c := inner.Of(s.rules).Caller(); c.Actor != "" {
+	if c := inner.Of(s.rules).Call().Caller; c.Actor != "" {
 		return c.Actor
 	}
 	return "go"
@@ -91,19 +91,19 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 
 // store returns the store: inside license.Service.Atomically or Once, that of their
 // Update.
-func (s *Service) store() store.Store { return inner.Of(s.rules).Store() }
+func (s *Service) store() store.Store { return inner.Of(s.rules).Call().Joined() }
 
 // now returns the instant a call takes place at.
-func (s *Service) now() time.Time { return inner.Of(s.rules).Now() }
+func (s *Service) now() time.Time { return inner.Of(s.rules).Call().Now() }
 
 // covers reports whether all of these products exist for the caller. Nil means
 // all products.
 func (s *Service) covers(products []string) bool {
 	if products == nil {
-		return inner.Of(s.rules).Sees("")
+		return inner.Of(s.rules).Call().Sees("")
 	}
 	for _, p := range products {
-		if !inner.Of(s.rules).Sees(p) {
+		if !inner.Of(s.rules).Call().Sees(p) {
 			return false
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -33,7 +33,7 @@ func (s *Service) Create(ctx context.Context, p api.CreateWebhookParams) (w api.
 	if broken := s.checkCreate(&p); len(broken) > 0 {
 		return api.Webhook{}, "", &api.InvalidError{Fields: broken}
 	}
-	if limit := inner.Of(s.rules).Caller().Products; p.Products == nil && limit != nil {
+	if limit := inner.Of(s.rules).Call().Caller.Products; p.Products == nil && limit != nil {
 		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
 	}
 	if !s.covers(p.Products) {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -86,7 +86,7 @@ func TestPurgeDuringAWindow(t *testing.T) {
 			points.at = func(call int64) {
 				if call == after && !over.Load() {
 					happened.Store(true)
-					more, err := feed.Retention{Store: points.Store, Now: inner.Of(b.rules).Now, Keep: 48 * time.Hour}.Purge(t.Context())
+					more, err := feed.Retention{Store: points.Store, Now: inner.Of(b.rules).Call().Now, Keep: 48 * time.Hour}.Purge(t.Context())
 					is.NoErr(err)
 					is.True(more)
 				}

@@ -63,7 +63,7 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	}
 	m := newSeatMeter(l, len(active.Data))
 	if active.HasMore {
-		counts, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
+		counts, err := inner.Of(v.licenses).Seats().SeatCounts(v.r.Context(), []string{l.ID})
 		if err != nil {
 			return seatMeter{}, "", err
 		}
@@ -119,7 +119,7 @@ func showActivations(v *visit, head licenseHead) (err error) {
 
 func releaseForm(v *visit, l api.License) (*formPage, error) {
 	ctx := v.r.Context()
-	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
+	released, err := inner.Of(v.licenses).Seats().PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
 	if err != nil {
 		return nil, err
 	}

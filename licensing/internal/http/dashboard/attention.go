@@ -39,7 +39,7 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	paid, unpaid, more, err := inner.Of(v.licenses).CountWaiting(v.r.Context())
+	paid, unpaid, more, err := inner.Of(v.licenses).Purchases().CountWaiting(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 // no seat is free or because they have expired, while that still applies. Other
 // reasons are the choice of an operator or a mistake in the program.
 func (v *visit) refusedLicenses() (list []attentionItem, err error) {
-	groups, more, err := inner.Of(v.licenses).RefusalGroups(v.r.Context(), recentDays)
+	groups, more, err := inner.Of(v.licenses).Refused().RefusalGroups(v.r.Context(), recentDays)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
 )
 
 // auditColumns are the columns of the export of the audit log.

@@ -74,7 +74,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	if cursor != "" {
 		limit = fingerprintsPerPage
 	}
-	found, err := inner.Of(v.licenses).FindActivations(ctx, text, cursor, limit)
+	found, err := inner.Of(v.licenses).Find().FindActivations(ctx, text, cursor, limit)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		return nil // no fingerprint begins with the text
 	} else if err != nil {
@@ -89,7 +89,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	if cursor != "" {
 		return nil
 	}
-	refused, more, err := inner.Of(v.licenses).FindRefused(ctx, text, limit)
+	refused, more, err := inner.Of(v.licenses).Refused().FindRefused(ctx, text, limit)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func exportLicenses(v *visit) error {
 		}
 	}
 	d := &csvDownload{v: v, name: "licenses"}
-	err := inner.Of(v.licenses).ExportCSV(v.r.Context(), d, p)
+	err := inner.Of(v.licenses).MoveIn().ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.started {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -80,7 +80,7 @@ func previewImport(v *visit) error {
 	if len(text) > maxCSV {
 		return refuse("The file is larger than 16 MiB. Split it into smaller files.")
 	}
-	preview, err := inner.Of(v.licenses).PreviewCSV(v.r.Context(), text)
+	preview, err := inner.Of(v.licenses).MoveIn().PreviewCSV(v.r.Context(), text)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		var problems []string
 		for _, x := range invalid.Fields {

@@ -48,7 +48,7 @@ func (v *visit) command(title, before, after string) command {
 func showLicense(v *visit, head licenseHead) (err error) {
 	l := head.License
 	body := licensePage{licenseHead: head, Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
-	if body.Files, err = inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID); err != nil {
+	if body.Files, err = inner.Of(v.licenses).Licenses().FilesUntil(v.r.Context(), l.ID); err != nil {
 		return err
 	}
 	if body.Plan, err = v.planName(l.PlanID); err != nil {

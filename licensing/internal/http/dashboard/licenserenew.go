@@ -103,7 +103,7 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 		}
 		params := read()
 		p.Live = "The new end is not known yet."
-		if _, end, err := inner.Of(v.licenses).PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
+		if _, end, err := inner.Of(v.licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
 			then, what := v.moment(end), "New expiry: "
 			if params.UpdatesUntil != nil || params.Extend == api.ExtendUpdates {
 				what = "New end of updates: "

@@ -193,7 +193,7 @@ func (v *visit) licenseRows(list []api.License) (rows []licenseRow, err error) {
 	for i, l := range list {
 		ids[i] = l.ID
 	}
-	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), ids)
+	seats, err := inner.Of(v.licenses).Seats().SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -210,13 +210,13 @@ var fieldLabels = map[string]string{"customer_id": "customer", "product_id": "pr
 // foundRows returns the rows of a page that a search has found, those found by their
 // name first. Without a search text, the page keeps its order.
 func (v *visit) foundRows(list []api.License, search string) ([]licenseRow, error) {
-	inner.Of(v.licenses).NameFirst(list, search)
+	inner.Of(v.licenses).Find().NameFirst(list, search)
 	rows, err := v.licenseRows(list)
 	for i, l := range list {
 		if err != nil {
 			break
 		}
-		if name, value := inner.Of(v.licenses).Match(l, search); name != "" {
+		if name, value := inner.Of(v.licenses).Find().Match(l, search); name != "" {
 			rows[i].Match = cmp.Or(fieldLabels[name], name) + ": " + value
 		}
 	}

@@ -121,7 +121,7 @@ func (d directory) showOne(v *visit) error {
 // of a customer; a plan, a credential or a webhook of a product.
 func (d directory) mentioned(v *visit, id string) (bool, error) {
 	if d.one == "customer" {
-		return inner.Of(v.licenses).HasPurchases(v.r.Context(), id)
+		return inner.Of(v.licenses).Purchases().HasPurchases(v.r.Context(), id)
 	}
 	plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{ProductID: id, Limit: 1})
 	if err != nil || len(plans.Data) > 0 {

@@ -74,7 +74,7 @@ func (v *visit) notice() string {
 	if strings.Contains(shown, mark) {
 		return ""
 	}
-	text, stored, err := inner.Of(v.licenses).Replay(v.r.Context(), mark, noticeMark)
+	text, stored, err := inner.Of(v.licenses).Call().Replay(v.r.Context(), mark, noticeMark)
 	if err != nil || !stored {
 		return ""
 	}

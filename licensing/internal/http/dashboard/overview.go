@@ -108,7 +108,7 @@ func showOverview(v *visit) error {
 	for _, days := range periods {
 		body.Periods = append(body.Periods, period{days, days == body.Days, "?days=" + strconv.Itoa(days)})
 	}
-	usage, err := inner.Of(v.licenses).Usage(ctx)
+	usage, err := inner.Of(v.licenses).Refused().Usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 
 // rankSeats ranks the products by their used seats.
 func (v *visit) rankSeats() (ranking, error) {
-	use, err := inner.Of(v.licenses).SeatUse(v.r.Context())
+	use, err := inner.Of(v.licenses).Find().SeatUse(v.r.Context())
 	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including leases that have ended since and whose seats are not needed yet.", None: "No license is activated."}
 	if use.AtLeast {
 		r.Text += " A number with + is a minimum: there are too many licenses to count."

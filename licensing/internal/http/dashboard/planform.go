@@ -67,7 +67,7 @@ func newPlanForm(v *visit) (*formPage, error) {
 		if err != nil {
 			return "", err
 		}
-		t, created, err := inner.Of(tx.licenses).PutPlan(tx.r.Context(), params)
+		t, created, err := inner.Of(tx.licenses).Plans().PutPlan(tx.r.Context(), params)
 		if err == nil && !created { // undoes the change
 			err = api.Invalid("id", "taken", "is the ID of another plan")
 		}

@@ -38,7 +38,7 @@ func fulfillPlanForm(v *visit) (*formPage, error) {
 func (v *visit) fulfillWaiting(planID, after string) (to, notice string, err error) {
 	total := 0
 	for start := v.h.opts.Now(); ; {
-		next, n, err := inner.Of(v.licenses).FulfillWaiting(v.r.Context(), planID, after)
+		next, n, err := inner.Of(v.licenses).Purchases().FulfillWaiting(v.r.Context(), planID, after)
 		total += n
 		if err != nil {
 			return "", fulfilledText(total), err

@@ -49,7 +49,7 @@ func (v *visit) planUses() (func(id string) planUse, error) {
 		to := queryOf(map[string]string{"count": "1", "after": q.Get("after")})
 		return func(id string) planUse { return planUse{ID: id, Count: "?" + to.Encode()} }, nil
 	}
-	counts, err := inner.Of(v.licenses).CountPlans(v.r.Context())
+	counts, err := inner.Of(v.licenses).Find().CountPlans(v.r.Context())
 	return func(id string) planUse {
 		return planUse{ID: id, Number: matchCount{counts.ByPlan[id], counts.AtLeast}.number()}
 	}, err

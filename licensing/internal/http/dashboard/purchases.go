@@ -87,7 +87,7 @@ func showPurchases(v *visit) error {
 	for _, f := range list {
 		to := &unpaid
 		switch {
-		case inner.Of(v.licenses).Paid(f):
+		case inner.Of(v.licenses).Purchases().Paid(f):
 			to = &paid
 		case f.EndedAt != nil:
 			to = &ended
@@ -118,7 +118,7 @@ func showPurchase(v *visit) error {
 		purchaseRow
 		Fields []storedField
 		Trial  bool
-	}{purchaseRow: newPurchaseRow(f), Trial: inner.Of(v.licenses).TrialOf(f.Reference) != ""}
+	}{purchaseRow: newPurchaseRow(f), Trial: inner.Of(v.licenses).Purchases().TrialOf(f.Reference) != ""}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
 		field := storedField{Name: storedFieldName(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {
@@ -211,7 +211,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := inner.Of(v.licenses).TrialOf(f.Reference)
+	id := inner.Of(v.licenses).Purchases().TrialOf(f.Reference)
 	if id == "" {
 		return nil, notFound("This purchase is not a trial.")
 	}

@@ -113,7 +113,7 @@ func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (
 	}
 	days := map[string]*day{}
 	for _, r := range list.Data {
-		row := v.refusalRow(r, l, inner.Of(v.licenses).RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
+		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
 		if row.Times += " times"; r.Count == 1 {
 			row.Times = "Once"
 		}

@@ -54,7 +54,7 @@ func refusedQuery(code api.VerdictCode, days int, open bool) url.Values {
 var refusalPeriods = []int{recentDays, 30, 90}
 
 func showRefusedLicenses(v *visit) error {
-	ctx, q, rules := v.r.Context(), v.r.URL.Query(), inner.Of(v.licenses)
+	ctx, q, rules := v.r.Context(), v.r.URL.Query(), inner.Of(v.licenses).Refused()
 	body := refusedList{Days: recentDays, Open: q.Get("open") != ""}
 	if days, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(refusalPeriods, days) {
 		body.Days = days

@@ -97,7 +97,7 @@ func showSearch(v *visit) error {
 	if err := body.Elsewhere.addFingerprints(v, text, ""); err != nil {
 		return err
 	}
-	purchases, more, err := inner.Of(v.licenses).FindPurchases(ctx, text, purchasesFound)
+	purchases, more, err := inner.Of(v.licenses).Find().FindPurchases(ctx, text, purchasesFound)
 	if err != nil {
 		return err
 	}

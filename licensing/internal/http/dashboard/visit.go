@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -71,7 +71,7 @@ func (v *visit) atomically(fn func(tx *visit) error) error {
 
 // in returns the visit with its services in the Update of rules.
 func (v *visit) in(rules *license.Service) *visit {
-	tx, st := *v, inner.Of(rules).Store()
+	tx, st := *v, inner.Of(rules).Call().Joined()
 	tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
 	tx.auth, tx.files = inner.Of(v.auth).In(st), inner.Of(v.files).In(st)
 	return &tx

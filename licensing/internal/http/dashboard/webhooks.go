@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 // webhookPath returns the page of a webhook, as a reference from dashboard/.

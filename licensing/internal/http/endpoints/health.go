@@ -32,7 +32,7 @@ func (c Config) ready(rules *license.Service, ctx context.Context, p readyParams
 	if !p.Verbose {
 		return health{"ready"}, nil
 	}
-	if !inner.Of(rules).Sees("") {
+	if !inner.Of(rules).Call().Sees("") {
 		return nil, web.NewProblem(http.StatusForbidden, "product_forbidden",
 			"The health of the service is for clients that are not limited to products.")
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 )
 
 // keywords is the order of the keywords of a schema.

@@ -73,7 +73,7 @@ func showLicenses(v *visit) error {
 		Licenses []licenseView
 		Next     string
 	}{Next: page.NextCursor}
-	purchases, err := inner.Of(v.h.opts.Licenses).PaidPurchases(v.r.Context(), v.buyer)
+	purchases, err := inner.Of(v.h.opts.Licenses).Purchases().PaidPurchases(v.r.Context(), v.buyer)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (v *visit) verdict(l api.License) api.Verdict {
 	switch {
 	case l.Status == api.LicenseActive:
 		return api.Verdict{Valid: true, Code: api.VerdictValid}
-	case inner.Of(v.h.opts.Licenses).InGrace(l):
+	case inner.Of(v.h.opts.Licenses).Licenses().InGrace(l):
 		return api.Verdict{Valid: true, Code: api.VerdictInGrace}
 	}
 	return api.Verdict{Code: api.VerdictCode(l.Status)}
@@ -163,7 +163,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
 		Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
-	now := inner.Of(v.h.opts.Licenses).Now()
+	now := inner.Of(v.h.opts.Licenses).Call().Now()
 	for _, a := range list.Data {
 		label := cmp.Or(a.Name, a.Fingerprint)
 		d := device{

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 // observe logs a finished request and calls the host's observer. The line of a probe

@@ -1,0 +1,139 @@
+package call
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Options are the options of package license that the rules use, with defaults.
+type Options struct {
+	Now            func() time.Time
+	Logger         *slog.Logger
+	BeforeCreate   func(ctx context.Context, p *api.CreateLicenseParams) error
+	IdempotencyTTL time.Duration
+	KeyHolderSeats bool
+	RecheckAfter   time.Duration
+	MaxOffline     time.Duration
+	HoldOffline    bool
+	FileIssuer     string
+	ExpiryNotices  []time.Duration
+}
+
+// A Call is the call that is being served: on which store, at what time, for whom, and in
+// which Update. The rules of every room are methods of a type that embeds one.
+type Call struct {
+	Store  store.Store
+	Opts   Options
+	Caller Caller
+	Tx     *Tx     // set inside Atomically and Once
+	Holder bool    // acts for a license key holder
+	Owner  *string // the only customer whose licenses exist; nil: all customers
+	Hooks
+}
+
+// Hooks are what follows from a call in rules that build on those of the call. New
+// sets them; they are the same for all copies of a Service.
+type Hooks struct {
+	// Changed runs after each Update that has written a license, also if it failed.
+	Changed func()
+
+	// Observed runs after a Validate or an Activate that joined no Update, with its
+	// verdict; of Activate, only after a refusal.
+	Observed func(ctx context.Context, v api.Verdict, c api.RefusedCall)
+
+	// CustomerChanged runs in each Update that gives a license another customer, or
+	// another ID of the same one, after the license is written.
+	CustomerChanged func(ctx context.Context, tx *Tx, before, after record.License) error
+
+	// Erasing removes what receivers of webhooks answered to events that an erasure
+	// blanks next, outside its Updates; nil: nothing keeps answers.
+	Erasing func(ctx context.Context, st store.Store, events []store.Event) error
+}
+
+// A Caller is one of package license, which describes it.
+type Caller struct {
+	Actor, RequestID, Address string
+	Products                  []string
+	MaskKeys                  bool
+}
+
+// As returns a Call for c; see Service.As of package license.
+func (s *Call) As(c Caller) Call {
+	as := *s
+	as.Caller = c
+	as.Caller.MaskKeys = c.MaskKeys || s.Caller.MaskKeys
+	if limit := s.Caller.Products; limit != nil {
+		if c.Products == nil {
+			c.Products = limit
+		}
+		as.Caller.Products = make([]string, 0, len(c.Products))
+		for _, product := range c.Products {
+			if slices.Contains(limit, product) {
+				as.Caller.Products = append(as.Caller.Products, product)
+			}
+		}
+	}
+	return as
+}
+
+// Sees reports whether licenses of a product exist for the caller.
+func (s *Call) Sees(productID string) bool {
+	if s.Caller.Products != nil && !slices.Contains(s.Caller.Products, productID) {
+		return false
+	}
+	if s.Tx != nil {
+		s.Tx.note(productID)
+	}
+	return true
+}
+
+// AsCustomer returns a Call that acts for a customer, whose licenses are the only
+// ones that exist for it.
+func (s *Call) AsCustomer(id string) Call {
+	as := *s
+	as.Owner, as.Holder = &id, true
+	if as.Caller.Actor == "" {
+		as.Caller.Actor = "customer"
+	}
+	return as
+}
+
+// Owned reports whether licenses of a customer exist for the call.
+func (s *Call) Owned(customerID string) bool {
+	return s.Owner == nil || *s.Owner == customerID
+}
+
+// MaxLimit is the maximum page size.
+const MaxLimit = 200
+
+// OnlyProducts returns the products the caller is limited to, sorted, without
+// duplicates.
+func (s *Call) OnlyProducts() []string {
+	return slices.Compact(slices.Sorted(slices.Values(s.Caller.Products)))
+}
+
+// maskedEnd is the number of characters at the end of a key that a masked key
+// shows.
+const maskedEnd = 4
+
+// Shown returns l as the caller may see it.
+func (s *Call) Shown(l api.License) api.License {
+	if s.Caller.MaskKeys {
+		l.Key = maskKey(l.Key)
+	}
+	return l
+}
+
+// maskKey returns the last characters of a key after an ellipsis.
+func maskKey(key string) string {
+	if len(key) < minKeyLength {
+		return ""
+	}
+	return "…" + key[len(key)-maskedEnd:]
+}

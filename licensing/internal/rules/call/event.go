@@ -1,0 +1,66 @@
+package call
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Append adds an event about l to the feed.
+func (s *Call) Append(ctx context.Context, tx *Tx, eventType string, l api.License, data api.EventData) error {
+	_, err := tx.AppendEvents(ctx, s.Event(tx.Now, eventType, l, data))
+	return err
+}
+
+// AppendOther adds an event without the state of a license. It sets the ID, the time and
+// who caused it.
+func (s *Call) AppendOther(ctx context.Context, tx *Tx, e store.Event) error {
+	e.ID, e.Time, e.Actor, e.RequestID = store.NewID("evt", tx.Now), tx.Now, s.actor(), s.Caller.RequestID
+	_, err := tx.AppendEvents(ctx, e)
+	return err
+}
+
+// Event returns an event about l.
+func (s *Call) Event(now time.Time, eventType string, l api.License, data api.EventData) store.Event {
+	l.Key = ""
+	data.License = &l
+	return store.Event{
+		ID:         store.NewID("evt", now),
+		Type:       eventType,
+		Time:       now,
+		Actor:      s.actorOn(l),
+		RequestID:  s.Caller.RequestID,
+		Subject:    l.ID,
+		ProductID:  l.ProductID,
+		CustomerID: l.CustomerID,
+		Data:       record.Encode(data),
+	}
+}
+
+// actor returns the actor for events.
+func (s *Call) actor() string {
+	if s.Caller.Actor == "" {
+		return "go"
+	}
+	return s.Caller.Actor
+}
+
+// actorOn returns the actor for events about l; a license key holder appears
+// as "license:" and the license ID.
+func (s *Call) actorOn(l api.License) string {
+	if s.Holder && s.Caller.Actor == "" {
+		return "license:" + l.ID
+	}
+	return s.actor()
+}
+
+// AsHolder returns a Service that acts for a license key holder if the
+// Caller has no Actor.
+func (s *Call) AsHolder() *Call {
+	as := *s
+	as.Holder = true
+	return &as
+}

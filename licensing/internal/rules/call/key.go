@@ -1,0 +1,135 @@
+package call
+
+import (
+	"crypto/rand"
+	"strings"
+	"unicode"
+)
+
+// keyAlphabet is Crockford's base32: no I, L, O or U.
+const keyAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+const (
+	keyDigits = 25 // 24 random digits of five bits, and a check digit
+	keyGroup  = 5
+
+	minKeyLength = 16 // of a key from another system
+	maxKeyLength = 1024
+)
+
+// NewKey returns a new license key: five groups of five Crockford base32
+// characters, such as "8X2KQ-…", with 120 random bits and a check character
+// at the end.
+func NewKey() string {
+	var random [keyDigits - 1]byte
+	rand.Read(random[:])
+	digits := make([]byte, 0, keyDigits)
+	for _, b := range random {
+		digits = append(digits, b&31)
+	}
+	return formatKey(append(digits, keyCheck(digits)))
+}
+
+// ParseKey parses a generated key as people type it; see package license.
+func ParseKey(s string) (key string, ok bool) {
+	if len(s) > maxKeyLength {
+		return "", false
+	}
+	digits := make([]byte, 0, keyDigits)
+	for _, r := range s {
+		if isKeySeparator(r) {
+			continue
+		}
+		d := keyDigit(r)
+		if d < 0 || len(digits) == keyDigits {
+			return "", false
+		}
+		digits = append(digits, byte(d))
+	}
+	if len(digits) != keyDigits || keyCheck(digits[:keyDigits-1]) != digits[keyDigits-1] {
+		return "", false
+	}
+	return formatKey(digits), true
+}
+
+// CanonicalKey returns the form in which keys are looked up and are unique:
+// generated keys in the form of NewKey, others unchanged.
+func CanonicalKey(s string) string {
+	if key, ok := ParseKey(s); ok {
+		return key
+	}
+	return s
+}
+
+// KeyParts returns what a part of a key can be as people type it: a part of a
+// generated key and, if that differs, the text itself.
+func KeyParts(s string) []string {
+	part := make([]byte, 0, len(s))
+	for _, r := range s {
+		if d := keyDigit(r); d >= 0 {
+			part = append(part, keyAlphabet[d])
+		} else if isKeySeparator(r) {
+			part = append(part, '-')
+		} else {
+			return []string{s}
+		}
+	}
+	if string(part) == s {
+		return []string{s}
+	}
+	return []string{string(part), s}
+}
+
+// IsKey reports whether s is a valid license key.
+func IsKey(s string) bool {
+	if len(s) < minKeyLength || len(s) > maxKeyLength {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// keyCheck returns the check digit: the one that makes the polynomial with
+// the digits as coefficients, check digit last, zero at a generator of
+// GF(32). Every position has a different weight, so any single wrong digit
+// and any two swapped digits are detected.
+func keyCheck(digits []byte) byte {
+	var sum byte
+	for _, d := range digits {
+		sum = (sum ^ d) << 1
+		if sum >= 32 {
+			sum ^= 0b100101 // x⁵+x²+1
+		}
+	}
+	return sum
+}
+
+func formatKey(digits []byte) string {
+	text := make([]byte, 0, keyDigits+keyDigits/keyGroup)
+	for i, d := range digits {
+		if i > 0 && i%keyGroup == 0 {
+			text = append(text, '-')
+		}
+		text = append(text, keyAlphabet[d])
+	}
+	return string(text)
+}
+
+// keyDigit returns the value of one character, or a negative number.
+func keyDigit(r rune) int {
+	switch r = unicode.ToUpper(r); r {
+	case 'I', 'L':
+		return 1
+	case 'O':
+		return 0
+	}
+	return strings.IndexRune(keyAlphabet, r)
+}
+
+func isKeySeparator(r rune) bool {
+	return r == '.' || r == '_' || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
+}

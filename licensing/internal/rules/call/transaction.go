@@ -1,0 +1,173 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A transaction is a running Update and the instant it takes place at.
+type Tx struct {
+	store.Tx
+	Now    time.Time
+	failed error // if set, the Update must not commit, whatever its function returns
+
+	// products are the visible products that calls inside Atomically or
+	// Once were about; "" means all products.
+	products map[string]bool
+
+	wrote bool                         // a license
+	Then  func(context.Context, *Call) // runs after the commit, outside the Update; nil: nothing
+}
+
+// Joined returns the store of the call. Inside Atomically or Once, its calls are part
+// of their Update, which fails if an inner Update fails with an error that is not one
+// of the rules: anything else may leave partial writes.
+func (s *Call) Joined() store.Store {
+	if s.Tx != nil {
+		return joinedStore{s.Tx.Tx, s}
+	}
+	return s.Store
+}
+
+// A joinedStore is the store of a call inside an Update.
+type joinedStore struct {
+	store.Tx
+	s *Call
+}
+
+// View implements [store.Store].
+func (j joinedStore) View(_ context.Context, fn func(store.Reader) error) error { return fn(j.Tx) }
+
+// Update implements [store.Store].
+func (j joinedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return j.s.Write(ctx, func(tx *Tx) error { return fn(tx.Tx) })
+}
+
+// Write runs fn in the current Update, or in a new one.
+//
+// Inside Atomically or Once, the caller may continue after an error. A rule
+// error occurs before anything is written; any other error may leave partial
+// writes, so the whole Update must fail.
+func (s *Call) Write(ctx context.Context, fn func(*Tx) error) error {
+	if s.Tx != nil {
+		err := fn(s.Tx)
+		if !isRule(err) {
+			s.Tx.Fail(err)
+		}
+		return err
+	}
+	return s.Begin(ctx, fn)
+}
+
+// Begin runs fn in a new Update, which fails if a call in it did.
+func (s *Call) Begin(ctx context.Context, fn func(*Tx) error) error {
+	var last *Tx
+	err := s.Store.Update(ctx, func(tx store.Tx) error {
+		last = &Tx{Tx: tx, Now: s.Clock()}
+		if err := fn(last); err != nil {
+			return err
+		}
+		return last.failed
+	})
+	s.ended(ctx, last, err)
+	return err
+}
+
+// ended does what follows an Update that has returned err.
+func (s *Call) ended(ctx context.Context, tx *Tx, err error) {
+	if tx != nil && tx.wrote {
+		s.Changed()
+	}
+	if err == nil && tx != nil && tx.Then != nil {
+		tx.Then(ctx, s)
+	}
+}
+
+// CreateLicenses implements [store.Writer].
+func (tx *Tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	tx.wrote = true
+	return tx.Tx.CreateLicenses(ctx, licenses...)
+}
+
+// UpdateLicense implements [store.Writer].
+func (tx *Tx) UpdateLicense(ctx context.Context, l store.License) error {
+	tx.wrote = true
+	return tx.Tx.UpdateLicense(ctx, l)
+}
+
+// DeleteLicense implements [store.Writer].
+func (tx *Tx) DeleteLicense(ctx context.Context, id string) error {
+	tx.wrote = true
+	return tx.Tx.DeleteLicense(ctx, id)
+}
+
+// Read runs fn on one snapshot: that of the current Update, or a new one.
+func (s *Call) Read(ctx context.Context, fn func(store.Reader) error) error {
+	if s.Tx != nil {
+		return fn(s.Tx)
+	}
+	return s.Store.View(ctx, fn)
+}
+
+// ReadOnce runs fn, which reads only once and so needs no snapshot.
+func (s *Call) ReadOnce(_ context.Context, fn func(store.Reader) error) error {
+	return fn(s.Reader())
+}
+
+// Reader is for a single read.
+func (s *Call) Reader() store.Reader {
+	if s.Tx != nil {
+		return s.Tx
+	}
+	return s.Store
+}
+
+// Now returns the instant a call takes place at.
+func (s *Call) Now() time.Time {
+	if s.Tx != nil {
+		return s.Tx.Now
+	}
+	return s.Clock()
+}
+
+func (s *Call) Clock() time.Time { return ToMillis(s.Opts.Now()) }
+
+// ToMillis returns t as stores and JSON represent it.
+func ToMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// RemoveEntry deletes an entry if there is one.
+func (tx *Tx) RemoveEntry(ctx context.Context, kind, key string) error {
+	err := tx.DeleteEntries(ctx, kind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// note records that a call was about a product.
+func (tx *Tx) note(productID string) {
+	if tx.products == nil {
+		tx.products = make(map[string]bool)
+	}
+	tx.products[productID] = true
+}
+
+func (tx *Tx) Fail(err error) {
+	if tx.failed == nil {
+		tx.failed = err
+	}
+}
+
+// isRule reports whether err is a rule error, after which nothing has been
+// written.
+func isRule(err error) bool {
+	for _, rule := range rules {
+		if errors.Is(err, rule) {
+			return true
+		}
+	}
+	return false
+}

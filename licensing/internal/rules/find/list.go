@@ -1,0 +1,229 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// List returns a page of licenses, oldest first; see package license.
+func (s Service) List(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, err error) {
+	if err := call.Check(p); err != nil {
+		return api.ListPage{}, err
+	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
+	if p.IDs != nil {
+		p.Search, p.KeyPart = "", ""
+	}
+	for _, p.KeyPart = range call.KeyParts(p.KeyPart) {
+		page, err = s.list(ctx, p)
+		if none := err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore; !none && err != call.ErrCursor {
+			break
+		}
+	}
+	return page, err
+}
+
+// list is List after the checks, with KeyPart as stores compare it.
+func (s Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
+	start := call.Cursor{Scope: s.scope(p), Pinned: s.Now()}
+	if p.Cursor != "" {
+		var ok bool
+		if start, ok = call.ParseCursor(p.Cursor, start.Scope, "lic"); !ok {
+			return api.ListPage{}, call.ErrCursor
+		}
+	}
+	q := queryOf(p, start.Pinned)
+	q.After = start.After
+	if start.Back {
+		q.Descending = !q.Descending
+	}
+	if p.Search != "" && p.Cursor == "" {
+		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
+			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+		} else if len(recs) > 0 {
+			return s.page(p, recs, start.Pinned)
+		}
+	}
+	recs, end, err := s.readPage(ctx, p, q)
+	if err == nil && start.Back && len(recs) == 0 && end == "" { // the licenses before the position are gone
+		start = call.Cursor{Scope: start.Scope, Pinned: start.Pinned}
+		q.After, q.Descending = start.After, p.NewestFirst
+		recs, end, err = s.readPage(ctx, p, q)
+	}
+	if err != nil {
+		return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+	}
+
+	// In the direction of reading, near is where the list continues backward, and
+	// far where it continues.
+	var near, far store.Position
+	switch {
+	case len(recs) > p.Limit:
+		recs, end = recs[:p.Limit], ""
+		far = position(q.Order, recs[p.Limit-1])
+	case end != "":
+		far.ID = end
+	}
+	if near = far; len(recs) > 0 { // otherwise no license up to far matches, or those after the position are gone
+		near = position(q.Order, recs[0])
+	}
+	more, prev := !far.IsZero(), !start.After.IsZero()
+	if start.Back {
+		slices.Reverse(recs)
+		near, far, more, prev = far, near, prev, more
+	}
+	page, err := s.page(p, recs, start.Pinned)
+	if err != nil {
+		return api.ListPage{}, err
+	}
+	if more && !far.IsZero() {
+		page.HasMore, page.NextCursor = true, call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: far}.String()
+	}
+	if prev {
+		page.PrevCursor = call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: near, Back: true}.String()
+	}
+	if end != "" {
+		page.SearchedTo = licenses.IdTime(end)
+	}
+	return page, nil
+}
+
+// readPage reads one license more than the page of q has. If it stops before it has
+// found these and before the end, it continues after the ID end.
+func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
+	if p.Search != "" || p.KeyPart != "" {
+		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
+		return recs, end, err
+	}
+	read := s.Read
+	if s.Caller.Products == nil || p.ProductID != "" {
+		read = s.ReadOnce
+	}
+	err = read(ctx, func(r store.Reader) (err error) {
+		recs, err = s.readRows(ctx, r, q)
+		return err
+	})
+	return recs, "", err
+}
+
+// page converts the licenses of one page of p.
+func (s Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (api.ListPage, error) {
+	page := api.ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
+	at := s.Now()
+	if p.Status != "" {
+		at = pinned // show the status that the filter saw
+	}
+	for _, rec := range recs {
+		l, err := licenses.FromRow(rec, at)
+		if err != nil {
+			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+		}
+		page.Data = append(page.Data, s.Shown(l))
+	}
+	return page, nil
+}
+
+// queryOf translates p into the stored states and times that stores filter by.
+// It asks for one row more than the page to learn whether another page
+// follows.
+func queryOf(p api.ListLicensesParams, now time.Time) store.LicenseQuery {
+	q := store.LicenseQuery{
+		CustomerID: p.CustomerID,
+		ProductID:  p.ProductID,
+		IDs:        p.IDs,
+		Expires:    store.TimeRange{From: ceilMillis(p.ExpiresAfter), Before: ceilMillis(p.ExpiresBefore)},
+		Descending: p.NewestFirst,
+		Limit:      p.Limit + 1,
+	}
+	past := now.Add(time.Millisecond) // times up to now are before it
+	switch p.Status {
+	case api.LicenseRevoked:
+		q.State = store.StateRevoked
+	case api.LicenseSuspended:
+		q.State = store.StateSuspended
+	case api.LicenseExpired:
+		q.State = store.StateActive
+		if q.Expires.Before.IsZero() || past.Before(q.Expires.Before) {
+			q.Expires.Before = past
+		}
+	case api.LicenseScheduled:
+		q.State = store.StateActive
+		q.Starts = store.TimeRange{From: past}
+	case api.LicenseActive:
+		q.State = store.StateActive
+		q.Starts = store.TimeRange{Before: past, OrNone: true}
+		q.Expires.OrNone = q.Expires.IsZero()
+		if q.Expires.From.Before(past) {
+			q.Expires.From = past
+		}
+	}
+	switch {
+	case p.CustomerID != "" || p.Search != "" || p.KeyPart != "" || p.IDs != nil:
+	case !q.Expires.IsZero() && !q.Expires.OrNone:
+		q.Order = store.ByExpiresAt
+	case p.Status == api.LicenseScheduled:
+		q.Order = store.ByStartsAt
+	}
+	return q
+}
+
+// ceilMillis returns the first millisecond at or after t; zero stays zero.
+func ceilMillis(t time.Time) time.Time {
+	if c := call.ToMillis(t); c.Before(t) {
+		return c.Add(time.Millisecond)
+	}
+	return call.ToMillis(t)
+}
+
+// readRows returns the licenses of q that exist for the caller. A store filters
+// by one product at a time, so it reads one list per product of a limited
+// caller and merges them.
+func (s Service) readRows(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
+	if s.Caller.Products == nil || q.ProductID != "" {
+		if q.ProductID != "" && !s.Sees(q.ProductID) {
+			return nil, nil
+		}
+		return r.Licenses(ctx, q)
+	}
+	var all []store.License
+	for _, product := range s.OnlyProducts() {
+		q.ProductID = product
+		recs, err := r.Licenses(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, recs...)
+	}
+	slices.SortFunc(all, func(a, b store.License) int {
+		if q.Descending {
+			a, b = b, a
+		}
+		x, y := position(q.Order, a), position(q.Order, b)
+		if c := x.Time.Compare(y.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(x.ID, y.ID)
+	})
+	return all[:min(len(all), q.Limit)], nil
+}
+
+// position returns the position of rec in a list of that order.
+func position(order store.LicenseOrder, rec store.License) store.Position {
+	switch order {
+	case store.ByExpiresAt:
+		return store.Position{Time: rec.ExpiresAt, ID: rec.ID}
+	case store.ByStartsAt:
+		return store.Position{Time: rec.StartsAt, ID: rec.ID}
+	}
+	return store.Position{ID: rec.ID}
+}

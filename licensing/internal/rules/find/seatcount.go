@@ -1,0 +1,67 @@
+package find
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// seatUse are numbers of activations that were not released or evicted, by product;
+// see SeatCounts.
+type seatUse struct {
+	ByProduct map[string]int64
+	AtLeast   bool // there can be more: counting took too long, or a license has too many that are not counted yet
+}
+
+// SeatUse adds up the seats of the licenses of each product. It reads licenses for up
+// to 250 ms and keeps the sums for up to 20 times as long as that took. A caller
+// limited to some products gets [api.ErrProductForbidden].
+func (s Service) SeatUse(ctx context.Context) (seatUse, error) {
+	if s.Caller.Products != nil {
+		return seatUse{}, fmt.Errorf("seats by product: %w", api.ErrProductForbidden)
+	}
+	u, err := kept(ctx, s, "seats", s.Kept.reading, func() (seatUse, error) { return s.seatUse(ctx) })
+	if err != nil {
+		return seatUse{}, fmt.Errorf("seats by product: %w", err)
+	}
+	return u, nil
+}
+
+func (s Service) seatUse(ctx context.Context) (seatUse, error) {
+	u := seatUse{ByProduct: map[string]int64{}}
+	const batch = 200 // licenses between two looks at the clock
+	q := store.LicenseQuery{Limit: batch}
+	for began := time.Now(); ; {
+		rows, err := s.Reader().Licenses(ctx, q)
+		if err != nil {
+			return u, err
+		}
+		ids := make([]string, len(rows))
+		for i, row := range rows {
+			ids[i] = row.ID
+		}
+		counts, err := seats.SeatCounts(ctx, s.Reader(), ids)
+		if err != nil {
+			return u, err
+		}
+		for _, row := range rows {
+			n := counts[row.ID]
+			if n.N > 0 {
+				u.ByProduct[row.ProductID] += int64(n.N)
+			}
+			u.AtLeast = u.AtLeast || n.AtLeast
+		}
+		if len(rows) < batch {
+			return u, nil
+		}
+		if time.Since(began) >= searchTime {
+			u.AtLeast = true
+			return u, nil
+		}
+		q.After.ID = ids[len(ids)-1]
+	}
+}

@@ -1,0 +1,145 @@
+package leave
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// givePurchases makes the purchases of a license those of the customer to whom it is
+// transferred, and removes what they say of the former one.
+func givePurchases(ctx context.Context, tx *call.Tx, d departure) error {
+	return movePurchases(ctx, tx, d, func(p *purchases.Purchase) {
+		p.Name, p.Reason, p.Metadata = purchases.Said[string]{}, purchases.Said[string]{}, nil
+		for id := range p.Former {
+			p.Former[id] = false
+		}
+	})
+}
+
+// renamePurchases gives the purchases of a license the corrected ID of their customer.
+func renamePurchases(ctx context.Context, tx *call.Tx, d departure) error {
+	return movePurchases(ctx, tx, d, func(*purchases.Purchase) {})
+}
+
+// movePurchases gives the purchases of a license the ID of its customer.
+func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*purchases.Purchase)) error {
+	prefix := d.from.ID + "/"
+	links := store.EntryQuery{Kind: purchases.PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
+	var all []store.Entry
+	for e, err := range entries.All(ctx, tx, links) {
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	for some := range slices.Chunk(all, eraseBatch) {
+		linked, err := purchases.LinkedPurchases(ctx, tx, some)
+		if err != nil {
+			return err
+		}
+		for _, before := range linked {
+			p := before
+			p.CustomerID, p.Former = d.to.CustomerID, maps.Clone(before.Former)
+			if p.Former == nil {
+				p.Former = map[string]bool{}
+			}
+			p.Former[call.Digest(before.CustomerID)] = true
+			change(&p)
+			delete(p.Former, call.Digest(p.CustomerID))
+			if err := tx.RemoveEntry(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
+				return err
+			}
+			if _, err := purchases.PutPurchase(ctx, tx, before, p, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// customerLink returns the key of the entry of purchaseOfCustomerKind.
+func customerLink(p purchases.Purchase) string {
+	return call.Digest(p.CustomerID) + "/" + call.Digest(p.Reference)
+}
+
+// bindTrial binds the corrected ID of a customer to the trial to which the ID before is
+// bound, unless it has one of its own.
+func bindTrial(ctx context.Context, tx *call.Tx, d departure) error {
+	reference := purchases.TrialPrefix + d.from.ID
+	trial, ok, err := purchases.ReadPurchase(ctx, tx, reference, tx.Now)
+	if err != nil || !ok || len(trial.Subjects) == 0 {
+		return err
+	}
+	bound, err := tx.Entries(ctx, store.EntryQuery{Kind: purchases.TrialKind, Keys: trial.Subjects})
+	if err != nil {
+		return err
+	}
+	product := trialProduct(trial, d.from)
+	key := purchases.TrialKey("customer", product, d.to.CustomerID)
+	was := purchases.TrialKey("customer", product, d.from.CustomerID)
+	if !slices.ContainsFunc(bound, func(e store.Entry) bool { return e.Key == was && string(e.Data) == d.from.ID }) {
+		return nil
+	}
+	own, err := tx.Entries(ctx, store.EntryQuery{Kind: purchases.TrialKind, Keys: []string{key}})
+	if err != nil || len(own) > 0 {
+		return err
+	}
+	before := trial
+	trial.Subjects = append(slices.Clone(trial.Subjects), key)
+	if _, err := purchases.PutPurchase(ctx, tx, before, trial, ""); err != nil {
+		return err
+	}
+	return purchases.PutTrial(ctx, tx, d.from.ID, []string{key})
+}
+
+// trialProduct returns the product for which the subjects of a trial are bound.
+func trialProduct(trial purchases.Purchase, l record.License) string {
+	if product := trial.ProductID(); product != "" {
+		return product
+	}
+	return l.ProductID // it was imported without a plan
+}
+
+// blankPurchases blanks a batch of the purchases of a customer. What is left of one is
+// that its reference was used. The entry of a reference may be that of another
+// customer, who used it after the purchase had expired: that one stays.
+func (e *erasure) blankPurchases(ctx context.Context, tx *call.Tx) error {
+	prefix := call.Digest(e.customerID) + "/"
+	links, err := tx.Entries(ctx, store.EntryQuery{Kind: purchases.PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: eraseBatch})
+	if err != nil || len(links) == 0 {
+		return err
+	}
+	e.more = true
+	all, err := purchases.LinkedPurchases(ctx, tx, links)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.CustomerID != e.customerID {
+			continue
+		}
+		e.step.Purchases++
+		blank := purchases.Purchase{Granted: true, Erased: true, Product: p.ProductID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.Now}
+		if err := tx.PutEntries(ctx, store.Entry{Kind: purchases.PurchaseKind, Key: call.Digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
+			return err
+		}
+		if p.Granted {
+			if err := tx.RemoveEntry(ctx, purchases.PurchaseOfLicenseKind, p.LicenseID+"/"+call.Digest(p.Reference)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, link := range links {
+		if err := tx.RemoveEntry(ctx, link.Kind, link.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

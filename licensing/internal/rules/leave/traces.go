@@ -1,0 +1,138 @@
+package leave
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
+)
+
+// A trace is something stored beside the records of licenses that says something of
+// the customer who has or had a license.
+type trace struct {
+	name   string
+	kinds  []string // of its entries
+	events []string // types of its events; nil: none
+
+	// What happens to it in the Update that deletes a license, transfers it, or corrects
+	// the ID of its customer. Nil: nothing, or what the comment says.
+	deleted, transferred, corrected func(context.Context, *call.Tx, departure) error
+
+	// erased removes or blanks a batch of what is left of a customer's. Nil: nothing is
+	// left when the licenses are deleted, or what the comment says.
+	erased func(*erasure, context.Context, *call.Tx) error
+}
+
+// traces returns the one list of what says something of a customer. Deletion,
+// transfer, correction and erasure go through it in this order. A test fails if an
+// entry or event names a customer and is not in it.
+func traces() []trace {
+	return []trace{
+		{name: "licenses", erased: (*erasure).deleteLicenses},
+		// Those beyond the first batch go in other Updates: see remove and Transfer.
+		{name: "activations", deleted: deleteSeats, transferred: deleteSeats},
+		{name: "seat counts", kinds: []string{seats.SeatsKind}, deleted: removeSeatCount, transferred: removeSeatCount},
+		// Refusals in memory belong to a customer too: see pendingUsage.
+		{name: "refusals", kinds: []string{refusals.RefusalKind, refusals.RefusedKind}, deleted: removeRefusals, transferred: removeRefusals},
+		// Those of a deleted license expire.
+		{name: "spent seats", kinds: []string{seats.SpentKind}, transferred: removeSpentSeats},
+		// A transfer raises the generation, so replace revokes the files.
+		{name: "license files", kinds: []string{licenses.FilesKind, licenses.RevokedKind}, deleted: revokeDeleted},
+		// Those of a deleted license stay, because their references are used.
+		{
+			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind},
+			transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
+		},
+		// They are digests. After a transfer they are those of the former customer.
+		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
+		// They expire within Options.IdempotencyTTL.
+		{name: "replies", kinds: []string{call.OnceKind}},
+		// What receivers of webhooks answered is removed outside the Updates: see erasure.run.
+		{name: "deliveries", kinds: []string{"delivery"}},
+		{
+			name: "events about a license", erased: (*erasure).blankEvents,
+			events: []string{
+				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
+				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired,
+				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
+			},
+		},
+		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
+	}
+}
+
+// A departure is a change by which a license leaves the ID of its customer.
+type departure struct {
+	how      departureKind
+	from     record.License // before the change
+	to       record.License // after it; of a deletion, none
+	exact    bool           // Options.HoldOffline
+	released *int           // of a deletion: the number of activations that were deleted
+}
+
+type departureKind int
+
+const (
+	licenseDeleted      departureKind = iota
+	licenseTransferred                // to another customer
+	customerIDCorrected               // the same customer has another ID
+)
+
+// LeaveCustomer does what the list of traces says about a license that has got another
+// customer or, if CustomerSince stays, another ID of the same one.
+func (s Service) LeaveCustomer(ctx context.Context, tx *call.Tx, before, after record.License) error {
+	d := departure{how: customerIDCorrected, from: before, to: after, exact: s.Opts.HoldOffline}
+	if before.CustomerSince != after.CustomerSince {
+		d.how = licenseTransferred
+	}
+	return leave(ctx, tx, d)
+}
+
+// leave does what the list of traces says about a departure.
+func leave(ctx context.Context, tx *call.Tx, d departure) error {
+	for _, t := range traces() {
+		do := [...]func(context.Context, *call.Tx, departure) error{t.deleted, t.transferred, t.corrected}[d.how]
+		if do == nil {
+			continue
+		}
+		if err := do(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeSeatCount(ctx context.Context, tx *call.Tx, d departure) error {
+	return tx.RemoveEntry(ctx, seats.SeatsKind, d.from.ID)
+}
+
+func removeRefusals(ctx context.Context, tx *call.Tx, d departure) error {
+	return refusals.DeleteRefusals(ctx, tx, d.from.ID)
+}
+
+// removeSpentSeats deletes the spent seats of a license. With Options.HoldOffline they
+// stay, since the programs of the former customer may run until their files expire.
+func removeSpentSeats(ctx context.Context, tx *call.Tx, d departure) error {
+	if d.exact {
+		return nil
+	}
+	return seats.RemoveSpent(ctx, tx, d.from.ID)
+}
+
+func revokeDeleted(ctx context.Context, tx *call.Tx, d departure) error {
+	return licenses.RevokeDeletedFiles(ctx, tx, d.from)
+}
+
+// Traced returns the kinds of entries and the types of events that say something of a
+// customer.
+func Traced() (kinds, types []string) {
+	for _, t := range traces() {
+		kinds, types = append(kinds, t.kinds...), append(types, t.events...)
+	}
+	return kinds, types
+}

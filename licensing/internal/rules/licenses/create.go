@@ -1,0 +1,76 @@
+package licenses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Create adds a license and appends a license.created event. It returns an
+// [*api.InvalidError], [api.ErrProductForbidden], [api.ErrKeyTaken], or the error of
+// Options.BeforeCreate.
+func (s Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
+	if err := s.prepare(ctx, &p); err != nil {
+		return api.License{}, err
+	}
+	return s.create(ctx, p)
+}
+
+// create is Create after Options.BeforeCreate.
+func (s Service) create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
+	if err := s.CheckFields(&p); err != nil {
+		return api.License{}, err
+	}
+	var created api.License
+	err := s.Write(ctx, func(tx *call.Tx) (err error) {
+		rec := NewRecord(tx.Now)
+		WriteFields(p, &rec)
+		created, err = s.Add(ctx, tx, rec, p, api.EventData{})
+		return err
+	})
+	if err != nil {
+		return api.License{}, fmt.Errorf("create license: %w", err)
+	}
+	return s.Shown(created), nil
+}
+
+// NewRecord returns the record of a new license without the fields that the caller
+// sets.
+func NewRecord(now time.Time) record.License {
+	return record.License{
+		License:   store.License{ID: store.NewID("lic", now), State: store.StateActive},
+		StateAt:   now,
+		Revision:  1,
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
+}
+
+// Add writes a new record with the checked fields of p, and appends the event.
+func (s Service) Add(ctx context.Context, tx *call.Tx, rec record.License, p api.CreateLicenseParams, data api.EventData) (api.License, error) {
+	l := FromParts(rec, p.Entitlements, p.Metadata, tx.Now)
+	if err := tx.CreateLicenses(ctx, rec.Row()); errors.Is(err, store.ErrExists) {
+		return api.License{}, api.ErrKeyTaken
+	} else if err != nil {
+		return api.License{}, err
+	}
+	return l, s.Append(ctx, tx, api.EventLicenseCreated, l, data)
+}
+
+// CheckFields validates the fields of a license, and that the caller may use its
+// product.
+func (s Service) CheckFields(p *api.CreateLicenseParams) error {
+	if err := call.InvalidFields(call.CheckCreate(p)); err != nil {
+		return err
+	}
+	if !s.Sees(p.ProductID) {
+		return api.ErrProductForbidden
+	}
+	return nil
+}

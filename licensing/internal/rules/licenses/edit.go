@@ -1,0 +1,93 @@
+package licenses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An Edit is one change of an existing license: an update or a state change.
+type Edit struct {
+	Verb    string // for errors
+	Event   string // type of the event to append
+	Reason  string // recorded in the event
+	Find    func(store.Reader) (record.License, error)
+	IfMatch []api.Version
+	// Apply puts the change of l into next, which is l's record, or says
+	// which rule forbids it.
+	Apply func(l api.License, next *record.License, now time.Time) error
+}
+
+// Edit applies one change in one Update: it replaces the record and
+// appends an event with the changed fields. If nothing changes,
+// it writes nothing.
+func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
+	var edited api.License
+	err := s.Write(ctx, func(tx *call.Tx) error {
+		rec, err := e.Find(tx)
+		if err != nil {
+			return err
+		}
+		before, err := FromRecord(rec, tx.Now)
+		if err != nil {
+			return err
+		}
+		if err := call.CheckVersion(before.Version(), e.IfMatch); err != nil {
+			return err
+		}
+		next := rec
+		if err := e.Apply(before, &next, tx.Now); err != nil {
+			return err
+		}
+		edited, _, err = s.Replace(ctx, tx, rec, before, next, e.Event, api.EventData{Reason: e.Reason})
+		return err
+	})
+	if err != nil {
+		return api.License{}, fmt.Errorf("%s license: %w", e.Verb, err)
+	}
+	return s.Shown(edited), nil
+}
+
+// Replace writes the record that a license, whose record is rec, has after a
+// change, and appends the event, with all changes unless data has some. If the change changes nothing, it writes nothing.
+func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, before api.License, next record.License, event string, data api.EventData) (after api.License, changed bool, err error) {
+	if after, err = FromRecord(next, tx.Now); err != nil {
+		return api.License{}, false, err
+	}
+	if outdates(before, after) {
+		next.Generation = Generation(rec) + 1
+		after.Generation = next.Generation
+	}
+	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key {
+		return before, false, nil
+	} else if data.Changes == nil {
+		data.Changes = changes
+	}
+	next.Revision, next.UpdatedAt = rec.Revision+1, tx.Now
+	after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
+	if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
+		return api.License{}, false, api.ErrKeyTaken
+	} else if err != nil {
+		return api.License{}, false, err
+	}
+	if err := revokeFiles(ctx, tx, rec, next); err != nil {
+		return api.License{}, false, err
+	}
+	if shortens(rec.LeaseSeconds, next.LeaseSeconds) {
+		if err := s.shortenLeases(ctx, tx, next); err != nil {
+			return api.License{}, false, err
+		}
+	}
+	if before.CustomerID != after.CustomerID {
+		if err := s.CustomerChanged(ctx, tx, rec, next); err != nil {
+			return api.License{}, false, err
+		}
+	}
+	return after, true, s.Append(ctx, tx, event, after, data)
+}

@@ -1,0 +1,99 @@
+package licenses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Get returns the license with the given ID, or [api.ErrNotFound].
+func (s Service) Get(ctx context.Context, id string) (api.License, error) {
+	rec, err := s.Find(ctx, s.Reader(), id)
+	if err != nil {
+		return api.License{}, err
+	}
+	l, err := FromRecord(rec, s.Now())
+	return s.Shown(l), err
+}
+
+// Find returns the record with the given ID if it exists for the caller.
+func (s Service) Find(ctx context.Context, r store.Reader, id string) (record.License, error) {
+	if !record.IsID("lic", id) {
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
+	}
+	row, err := r.License(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !(s.Sees(row.ProductID) && s.Owned(row.CustomerID)) {
+		return record.License{}, fmt.Errorf("license %s: %w", id, api.ErrNotFound)
+	}
+	if err != nil {
+		return record.License{}, err
+	}
+	return record.ReadLicense(row)
+}
+
+// ByKey returns the license with a typed key if it exists for the caller. A
+// malformed key is looked up like any other, so that the time the store
+// takes reveals nothing.
+func (s Service) ByKey(ctx context.Context, r store.Reader, typed string) (rec record.License, ok bool, err error) {
+	key := call.CanonicalKey(typed)
+	if !call.IsKey(key) {
+		key = call.NewKey() // no license has it
+	}
+	row, err := r.LicenseByKey(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
+		return record.License{}, false, nil
+	}
+	if err == nil {
+		rec, err = record.ReadLicense(row)
+	}
+	return rec, err == nil, err
+}
+
+// Existing returns the licenses with these IDs that exist for the caller.
+func (s Service) Existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]api.License, error) {
+	licenses := make(map[string]api.License, len(ids))
+	slices.Sort(ids)
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Compact(ids)})
+	for _, row := range rows {
+		if !s.Sees(row.ProductID) {
+			continue
+		}
+		l, err := FromRow(row, now)
+		if err != nil {
+			return nil, err
+		}
+		licenses[row.ID] = s.Shown(l)
+	}
+	return licenses, err
+}
+
+// maxAmbiguous is how many IDs an [*api.AmbiguousError] lists.
+const maxAmbiguous = 20
+
+// match returns the only license of a product and a customer.
+func (s Service) match(ctx context.Context, r store.Reader, m api.Match) (record.License, error) {
+	if !s.Sees(m.ProductID) {
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
+	}
+	recs, err := r.Licenses(ctx, store.LicenseQuery{ProductID: m.ProductID, CustomerID: m.CustomerID, Limit: maxAmbiguous})
+	switch {
+	case err != nil:
+		return record.License{}, err
+	case len(recs) == 0:
+		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
+	case len(recs) > 1:
+		ambiguous := &api.AmbiguousError{}
+		for _, rec := range recs {
+			ambiguous.IDs = append(ambiguous.IDs, rec.ID)
+		}
+		return record.License{}, ambiguous
+	}
+	return record.ReadLicense(recs[0])
+}

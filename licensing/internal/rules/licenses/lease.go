@@ -1,0 +1,157 @@
+package licenses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// longLeasesKind is the kind of entries that name licenses whose LeaseSeconds was set
+// or shortened, and of which some activations still have a longer lease. Key is the
+// license ID.
+const longLeasesKind = "long_leases"
+
+// shortens reports whether a change of LeaseSeconds ends leases earlier.
+func shortens(was, is int64) bool { return is >= 0 && (was < 0 || is < was) }
+
+// shortenLeases shortens a batch of the leases of a license, in the Update that sets
+// or shortens its LeaseSeconds. If more may be left, an entry of longLeasesKind names
+// the license: the call that made the Update shortens the rest after the commit or, if
+// it is interrupted, Run does.
+func (s Service) shortenLeases(ctx context.Context, tx *call.Tx, l record.License) error {
+	_, more, err := s.CutLeases(ctx, tx, l)
+	if err != nil || !more {
+		return err
+	}
+	tx.Then = cutAllLeases
+	return tx.PutEntries(ctx, store.Entry{Kind: longLeasesKind, Key: l.ID, CreatedAt: tx.Now})
+}
+
+// CutLeases shortens leases to the license's current LeaseSeconds and returns how
+// many it changed, and whether there may be more: it changes at most a batch of
+// activations without a lease and a batch with a longer one. Those were renewed before
+// LeaseSeconds was set or shortened. A program that rechecks as its last verdict told
+// it to, which is within Options.RecheckAfter, has a whole lease to do so.
+func (s Service) CutLeases(ctx context.Context, tx *call.Tx, l record.License) (n int, more bool, err error) {
+	if l.LeaseSeconds < 0 {
+		return 0, false, nil
+	}
+	end := LeaseEnd(l, tx.Now.Add(s.Opts.RecheckAfter))
+	for _, ends := range []store.TimeRange{
+		{Before: time.Unix(0, 0), OrNone: true},
+		{From: end.Add(time.Millisecond)},
+	} {
+		long, left, err := longLeases(ctx, tx, l.ID, ends, end)
+		if err != nil {
+			return 0, false, err
+		}
+		rows := make([]store.Activation, len(long))
+		for i, a := range long {
+			SetLease(&a, end, a.HeldUntil)
+			rows[i] = a.Row()
+		}
+		if err := tx.PutActivations(ctx, rows...); err != nil {
+			return 0, false, err
+		}
+		n, more = n+len(rows), more || left
+	}
+	return n, more, nil
+}
+
+// longLeases returns a batch of the activations in a range whose leases end
+// after an instant, and whether there may be more. It leaves out activations that only
+// a license file keeps in the range.
+func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) (long []record.Activation, more bool, err error) {
+	for {
+		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: ends, Limit: SeatsBatch})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, row := range rows {
+			a, err := record.ReadActivation(row)
+			if err != nil {
+				return nil, false, err
+			}
+			if lease := LeaseOf(a); lease.IsZero() || lease.After(after) {
+				long = append(long, a)
+			}
+		}
+		if more = len(rows) == SeatsBatch; len(long) > 0 || !more {
+			return long, more, nil
+		}
+		ends.From = rows[len(rows)-1].LeaseEndsAt.Add(time.Millisecond)
+	}
+}
+
+// cutAllLeases shortens what is left of the leases of all licenses that entries of
+// longLeasesKind name. It is best effort: Run does what it leaves.
+func cutAllLeases(ctx context.Context, c *call.Call) {
+	for {
+		if more, err := Of(c).CutLongLeases(ctx); err != nil || !more {
+			return
+		}
+	}
+}
+
+// CutLongLeases shortens a batch of the leases of a license that an entry of
+// longLeasesKind names, and reports whether there may be more to do.
+func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
+	named, err := s.Store.Entries(ctx, store.EntryQuery{Kind: longLeasesKind, Limit: 1})
+	if err != nil || len(named) == 0 {
+		return false, err
+	}
+	id := named[0].Key
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		left := false
+		row, err := tx.License(ctx, id)
+		if err == nil {
+			var l record.License
+			if l, err = record.ReadLicense(row); err == nil {
+				_, left, err = s.CutLeases(ctx, tx, l)
+			}
+		} else if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		if err != nil || left {
+			return err
+		}
+		return tx.RemoveEntry(ctx, longLeasesKind, id) // another process may have been first
+	})
+	if err != nil {
+		return false, fmt.Errorf("leases of license %s: %w", id, err)
+	}
+	return true, nil
+}
+
+// LeaseOf returns when the lease of an activation ends; zero: never.
+func LeaseOf(a record.Activation) time.Time {
+	if !a.Lease.IsZero() {
+		return a.Lease
+	}
+	return a.LeaseEndsAt
+}
+
+// SetLease sets the end of the lease and until when the seat is held.
+func SetLease(a *record.Activation, lease, held time.Time) {
+	a.LeaseEndsAt, a.Lease, a.HeldUntil = lease, time.Time{}, held
+	if !lease.IsZero() && held.After(lease) {
+		a.LeaseEndsAt, a.Lease = held, lease
+	}
+}
+
+// LeaseEnd returns when a lease that starts now ends; zero: never.
+func LeaseEnd(l record.License, now time.Time) time.Time {
+	if l.LeaseSeconds < 0 {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(l.LeaseSeconds) * time.Second)
+}
+
+// SeatsBatch is how many activations one Update ends or changes for one
+// Activate.
+const SeatsBatch = 100

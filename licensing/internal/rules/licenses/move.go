@@ -1,0 +1,92 @@
+package licenses
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Move is a transition from one stored state to another.
+type Move struct {
+	name  string
+	from  []store.State
+	to    store.State
+	event string
+}
+
+var (
+	moveSuspend   = Move{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
+	moveReinstate = Move{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
+	moveRevoke    = Move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
+)
+
+// Suspend makes a license invalid until it is reinstated; see package license.
+func (s Service) Suspend(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.move(ctx, moveSuspend, p)
+}
+
+// Reinstate ends a suspension. It returns a [*api.MoveError] if the license is
+// not suspended; other errors are those of [Service.Suspend].
+func (s Service) Reinstate(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.move(ctx, moveReinstate, p)
+}
+
+// Revoke makes a license permanently invalid and keeps its record. It
+// returns a [*api.MoveError] if the license is already revoked; other errors are
+// those of [Service.Suspend].
+func (s Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.move(ctx, moveRevoke, p)
+}
+
+func (s Service) move(ctx context.Context, m Move, p api.MoveLicenseParams) (api.License, error) {
+	if err := call.Check(p); err != nil {
+		return api.License{}, err
+	}
+	return s.Edit(ctx, Edit{
+		Verb:    m.name,
+		Event:   m.event,
+		Reason:  p.Reason,
+		Find:    func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
+		IfMatch: p.IfMatch,
+		Apply: func(l api.License, next *record.License, now time.Time) error {
+			if !slices.Contains(m.from, next.State) {
+				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
+			}
+			next.State, next.StateReason, next.StateAt, next.SuspendedBy = m.to, p.Reason, now, ""
+			return nil
+		},
+	})
+}
+
+// Rekey replaces the key of a license, for instance after a leak; see package license.
+func (s Service) Rekey(ctx context.Context, p api.RekeyLicenseParams) (api.License, error) {
+	if err := call.Check(p); err != nil {
+		return api.License{}, err
+	}
+	return s.Edit(ctx, Edit{
+		Verb:    "rekey",
+		Event:   api.EventLicenseRekeyed,
+		Reason:  p.Reason,
+		Find:    func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
+		IfMatch: p.IfMatch,
+		Apply: func(l api.License, next *record.License, _ time.Time) error {
+			if next.State == store.StateRevoked {
+				return &api.MoveError{Move: "rekey", From: api.LicenseRevoked, To: api.LicenseRevoked}
+			}
+			switch call.CanonicalKey(p.Key) {
+			case "":
+				setKey(next, call.NewKey())
+			case next.Key:
+				return api.Invalid("key", api.FieldTaken, "is the current key; choose another, or omit it to generate one")
+			default:
+				setKey(next, p.Key)
+			}
+			return nil
+		},
+	})
+}

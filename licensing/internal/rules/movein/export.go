@@ -1,0 +1,138 @@
+package movein
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// All iterates over the licenses that p selects and stops after the first error; see
+// package license.
+func (s Service) All(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
+	return func(yield func(api.License, error) bool) {
+		p.Limit, p.Cursor = call.MaxLimit, ""
+		for {
+			page, err := s.Find.List(ctx, p)
+			if err != nil {
+				yield(api.License{}, err)
+				return
+			}
+			for _, l := range page.Data {
+				if !yield(l, nil) {
+					return
+				}
+			}
+			if p.Cursor = page.NextCursor; p.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// rowOf converts a license for export.
+func rowOf(l api.License) api.LicenseRow {
+	row := api.LicenseRow{ID: l.ID, CreateLicenseParams: licenses.ParamsOf(l), State: api.LicenseActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference}
+	if l.Status == api.LicenseSuspended || l.Status == api.LicenseRevoked {
+		row.State = l.Status
+	}
+	return row
+}
+
+// Export writes the licenses that p selects to w, one [api.LicenseRow] per line, in the
+// order of [Service.All]; see package license.
+func (s Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesParams) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	err := s.export(ctx, "ndjson", p, func(list []api.License) error {
+		for _, l := range list {
+			row := rowOf(l)
+			if s.Caller.MaskKeys {
+				row.Key = ""
+			}
+			if err := encoder.Encode(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("export licenses: %w", err)
+	}
+	return nil
+}
+
+// export calls write for each page of the licenses that p selects. It appends an
+// event if any key was written. The last page is written only after the event is
+// stored, so an export that returned nil has its event.
+func (s Service) export(ctx context.Context, format string, p api.ListLicensesParams, write func([]api.License) error) error {
+	p.Limit, p.Cursor = call.MaxLimit, ""
+	rows := 0
+	for {
+		page, err := s.Find.List(ctx, p)
+		if err == nil {
+			rows += len(page.Data)
+			if p.Cursor = page.NextCursor; p.Cursor == "" {
+				if err := s.exported(ctx, format, p, rows); err != nil {
+					return err
+				}
+				return write(page.Data)
+			}
+			err = write(page.Data)
+		}
+		if err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exportEventTimeout)
+			defer cancel()
+			return errors.Join(err, s.exported(ctx, format, p, rows))
+		}
+	}
+}
+
+// exportEventTimeout is how long a failed export waits for its event to be stored.
+const exportEventTimeout = 10 * time.Second
+
+// exportEvent is the data of a license_export.created event.
+type exportEvent struct {
+	Export struct {
+		Format string       `json:"format"` // "csv" or "ndjson"
+		Rows   int          `json:"rows"`   // licenses written; an export that failed may have written fewer
+		Filter exportFilter `json:"filter"`
+	} `json:"export"`
+}
+
+// exportFilter has the filters of an export. It does not have the search text or
+// the part of a key: a search text can be a license key.
+type exportFilter struct {
+	CustomerID    string            `json:"customer_id,omitempty"`
+	ProductID     string            `json:"product_id,omitempty"`
+	Status        api.LicenseStatus `json:"status,omitempty"`
+	ExpiresBefore *time.Time        `json:"expires_before,omitempty"`
+	ExpiresAfter  *time.Time        `json:"expires_after,omitempty"`
+	Search        bool              `json:"search,omitempty"`
+	IDs           []string          `json:"ids,omitempty"`
+}
+
+// exported appends the event of an export that has keys.
+func (s Service) exported(ctx context.Context, format string, p api.ListLicensesParams, rows int) error {
+	if s.Caller.MaskKeys || rows == 0 {
+		return nil
+	}
+	var data exportEvent
+	data.Export.Format, data.Export.Rows = format, rows
+	data.Export.Filter = exportFilter{
+		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
+		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
+	}
+	return s.Write(ctx, func(tx *call.Tx) error {
+		return s.AppendOther(ctx, tx, store.Event{Type: api.EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
+	})
+}

@@ -1,0 +1,269 @@
+package notices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// clockActor is the actor of events caused by the passage of time.
+const clockActor = "clock"
+
+const (
+	watermarkKind = "watermark" // kind of entries
+	// noticeBatch is how many notices of one offset one Update appends.
+	noticeBatch = 100
+	// noticeLag is how far a watermark may lag while no notice is due, so
+	// that most rounds write nothing.
+	noticeLag = time.Hour
+	// noticeLook is how many events of one license are read, in pages, to see
+	// whether it has received a notice. An Update that has read as many continues
+	// with no further license.
+	noticeLook = 1000
+	noticePage = 100
+)
+
+// A watermark records which licenses have received the notices of one
+// offset: those up to a position in the order of (ExpiresAt, ID). It is the
+// data of an entry.
+type watermark struct {
+	Time time.Time `json:"time"`
+	ID   string    `json:"id,omitempty"`
+
+	// After the clock was turned back, licenses up to the time Given may have
+	// received the notice already; their events up to Seq say so.
+	Given time.Time `json:"given,omitzero"`
+	Seq   int64     `json:"seq,omitempty"`
+}
+
+// GiveNotices appends a batch of due expiry notices: license.expiring at
+// each of EventOptions.ExpiryNotices before a license's ExpiresAt, and
+// license.expired at ExpiresAt. It reports whether more may be due.
+//
+// Each license gets each notice at most once, however many processes call
+// giveNotices, and again only after ExpiresAt has moved. After the clock was
+// turned back, the license's events say which notices it has, unless retention
+// has removed them. If giveNotices has not run for a while, a license gets
+// license.expired, or only the license.expiring notice nearest to its end.
+// Revoked licenses get no notices. The first call for an offset appends nothing; notices start
+// with licenses that become due after it. A license created or changed well
+// after the time of a notice does not get that notice.
+func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
+	byClock := s.As(call.Caller{Actor: clockActor})
+	clock := Of(&byClock)
+	due, lagging, err := s.noticesDue(ctx)
+	if err != nil {
+		return false, fmt.Errorf("expiry notices: %w", err)
+	}
+	for _, offset := range due {
+		full := false
+		err = s.Write(ctx, func(tx *call.Tx) (err error) {
+			full, err = clock.giveNoticesOf(ctx, tx, offset)
+			return err
+		})
+		if err != nil {
+			return false, fmt.Errorf("expiry notices: %w", err)
+		}
+		more = more || full
+	}
+	if len(lagging) == 0 {
+		return more, nil
+	}
+	// One Update moves all watermarks for which no notice is due.
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		for _, offset := range lagging {
+			if _, err := clock.giveNoticesOf(ctx, tx, offset); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("expiry notices: %w", err)
+	}
+	return more, nil
+}
+
+// noticesDue returns the offsets with notices that are due, and those without
+// if any of their watermarks has to move.
+func (s Service) noticesDue(ctx context.Context) (due, lagging []time.Duration, err error) {
+	marks, err := s.Reader().Entries(ctx, store.EntryQuery{Kind: watermarkKind})
+	if err != nil {
+		return nil, nil, err
+	}
+	offsets := append(slices.Sorted(slices.Values(s.Opts.ExpiryNotices)), 0)
+	slices.Reverse(offsets[:len(offsets)-1]) // earliest first, expiry last
+	move := false
+	for _, offset := range slices.Compact(offsets) {
+		i := slices.IndexFunc(marks, func(e store.Entry) bool { return e.Key == watermarkKey(offset) })
+		w, found := watermark{}, i >= 0
+		if found {
+			if err := call.Decode(marks[i].Data, &w); err != nil {
+				return nil, nil, err
+			}
+		}
+		w, q, idle := s.noticesAfter(w, found, offset, s.Now())
+		if q.Expires.From.Before(q.Expires.Before) {
+			q.Limit = 1
+			if recs, err := s.Reader().Licenses(ctx, q); err != nil {
+				return nil, nil, err
+			} else if len(recs) > 0 {
+				due = append(due, offset)
+				continue
+			}
+		}
+		lagging, move = append(lagging, offset), move || !idle
+	}
+	if !move {
+		lagging = nil
+	}
+	return due, lagging, nil
+}
+
+// noticesAfter returns a watermark, corrected, and the query for the licenses
+// after it whose notice is due. If idle is true, the watermark need not move.
+func (s Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (moved watermark, q store.LicenseQuery, idle bool) {
+	until := now.Add(offset)
+	idle = found && until.Sub(w.Time) < noticeLag
+	if !found {
+		w = watermark{Time: until}
+	} else if w.Time.After(until.Add(feed.WaitFor)) { // the clock was ahead and has been corrected
+		if w.Given.Before(w.Time) {
+			w.Given = w.Time
+		}
+		w, idle = watermark{Time: until, Given: w.Given}, false
+	}
+	q = store.LicenseQuery{
+		Expires: store.TimeRange{From: w.Time, Before: until},
+		Order:   store.ByExpiresAt,
+		After:   store.Position{Time: w.Time, ID: w.ID},
+		Limit:   noticeBatch,
+	}
+	return w, q, idle
+}
+
+// giveNoticesOf appends a batch of notices of one offset and moves its
+// watermark. It reports whether the batch was full.
+func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Duration) (full bool, err error) {
+	var w watermark
+	e, err := tx.Entry(ctx, watermarkKind, watermarkKey(offset))
+	found := err == nil
+	if found {
+		err = call.Decode(e.Data, &w)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	w, q, _ := s.noticesAfter(w, found, offset, tx.Now)
+	if !w.Given.IsZero() && w.Seq == 0 { // the clock has just been corrected
+		if w.Seq, err = lastSeq(ctx, tx); err != nil {
+			return false, err
+		}
+	}
+	var recs []store.License
+	if q.Expires.From.Before(q.Expires.Before) {
+		if recs, err = tx.Licenses(ctx, q); err != nil {
+			return false, err
+		}
+	}
+	full = len(recs) == noticeBatch
+	looked := 0
+	for _, rec := range recs {
+		if looked >= noticeLook {
+			full = true
+			break
+		}
+		w.Time, w.ID = rec.ExpiresAt, rec.ID
+		if rec.State == store.StateRevoked || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.Now) {
+			continue
+		}
+		l, err := licenses.FromRow(rec, tx.Now)
+		if err != nil {
+			return false, err
+		}
+		eventType, data := api.EventLicenseExpired, api.EventData{}
+		if offset > 0 {
+			seconds := int64(offset / time.Second)
+			eventType, data.NoticeSeconds = api.EventLicenseExpiring, &seconds
+		}
+		if !rec.ExpiresAt.After(w.Given) {
+			given, n, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, w.Seq)
+			if err != nil {
+				return false, err
+			}
+			if looked += n; given {
+				continue
+			}
+		}
+		if err := s.Append(ctx, tx, eventType, l, data); err != nil {
+			return false, err
+		}
+	}
+	if !full && w.Time.Before(q.Expires.Before) {
+		w.Time, w.ID = q.Expires.Before, ""
+	}
+	if w.Time.After(w.Given) {
+		w.Given, w.Seq = time.Time{}, 0
+	}
+	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: record.Encode(w), CreatedAt: tx.Now})
+}
+
+// lastSeq returns the Seq of the newest event.
+func lastSeq(ctx context.Context, r store.Reader) (int64, error) {
+	newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	return newest[0].Seq, nil
+}
+
+// wasGiven reports whether the last events of a license up to a Seq include a
+// notice of its present end, and how many events it has read.
+func wasGiven(ctx context.Context, r store.Reader, l api.License, eventType string, noticeSeconds *int64, through int64) (given bool, read int, err error) {
+	q := store.EventQuery{Subject: l.ID, Descending: true, After: through + 1, Limit: noticePage}
+	for read < noticeLook {
+		events, err := r.Events(ctx, q)
+		if err != nil {
+			return false, read, err
+		}
+		for _, e := range events {
+			read++
+			if e.Type != eventType {
+				continue
+			}
+			var data api.EventData
+			if err := call.Decode(e.Data, &data); err != nil {
+				return false, read, err
+			}
+			if data.License != nil && call.SameTime(data.License.ExpiresAt, l.ExpiresAt) && call.SameCount(data.NoticeSeconds, noticeSeconds) {
+				return true, read, nil
+			}
+		}
+		if len(events) < q.Limit {
+			return false, read, nil
+		}
+		q.After = events[len(events)-1].Seq
+	}
+	return false, read, nil
+}
+
+// isNoticeOutdated reports whether a notice is too late: the license has
+// expired, or the notice of a smaller offset is also due.
+func (s Service) isNoticeOutdated(offset time.Duration, expiresAt, now time.Time) bool {
+	if offset == 0 {
+		return false
+	}
+	nearer := func(o time.Duration) bool { return o < offset && !now.Before(expiresAt.Add(-o)) }
+	return nearer(0) || slices.ContainsFunc(s.Opts.ExpiryNotices, nearer)
+}
+
+func watermarkKey(offset time.Duration) string { return "expiry:" + offset.String() }

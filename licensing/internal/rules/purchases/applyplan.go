@@ -1,0 +1,57 @@
+package purchases
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ApplyPlan replaces the grace period, activation limit, lease, offline time and
+// entitlements of a license with those of a plan, and appends a license.updated event; see
+// package license.
+func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
+	if err := call.Check(p); err != nil {
+		return api.License{}, err
+	}
+	var plan api.Plan
+	var bought Purchase
+	return licenses.Of(s.Call).Edit(ctx, licenses.Edit{
+		Verb:   "apply plan to",
+		Event:  api.EventLicenseUpdated,
+		Reason: p.Reason,
+		Find: func(r store.Reader) (rec record.License, err error) {
+			if rec, err = licenses.Of(s.Call).Find(ctx, r, p.ID); err != nil {
+				return rec, err
+			}
+			var ok bool
+			if plan, ok, err = plans.Of(s.Call).FindPlan(ctx, r, p.PlanID); err == nil && !ok {
+				err = plans.ErrUnknownPlan
+			} else if err == nil && plan.ProductID != rec.ProductID {
+				err = plans.ErrOtherProduct
+			}
+			if err == nil && rec.Reference != "" {
+				bought, _, err = ReadPurchase(ctx, r, rec.Reference, s.Now())
+			}
+			return rec, err
+		},
+		IfMatch: p.IfMatch,
+		Apply: func(l api.License, next *record.License, _ time.Time) error {
+			fields := licenses.ParamsOf(l)
+			takeTerms(&fields, plan, bought.units())
+			licenses.WriteFields(fields, next)
+			return nil
+		},
+	})
+}
+
+// takeTerms replaces what ApplyPlan replaces.
+func takeTerms(p *api.CreateLicenseParams, t api.Plan, units int64) {
+	p.PlanID, p.Terms = t.ID, t.Terms
+	p.MaxActivations, _ = plans.SeatsOfPlan(t, units)
+}

@@ -1,0 +1,223 @@
+package purchases
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A decision is what a call makes of a purchase and its license. Making it writes
+// nothing.
+type decision struct {
+	result        api.FulfillResult // what is certain before the license is written
+	waits         api.Waiting
+	before, after Purchase
+	license       *record.License          // the stored license; nil: there is none
+	was, is       grant                    // of the license, before and after the call
+	params        *api.CreateLicenseParams // of the license to create; nil: none
+	id            string                   // of the license to create; empty: any
+	reason        string                   // recorded in the event
+	hidden        bool                     // the answer says nothing about the license; see [purchase.hear]
+}
+
+// decide decides what Fulfill does.
+func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams) (decision, error) {
+	limited := s.Caller.Products != nil
+	if limited && p.PlanID == "" {
+		return decision{}, api.Invalid("plan_id", api.FieldRequired, "is required from a caller that is limited to products")
+	}
+	if limited {
+		if _, ok, err := plans.Of(s.Call).FindPlan(ctx, r, p.PlanID); err != nil {
+			return decision{}, err
+		} else if !ok {
+			return decision{}, api.ErrProductForbidden
+		}
+	}
+	before, ok, err := ReadPurchase(ctx, r, p.Reference, s.Now())
+	if err != nil {
+		return decision{}, err
+	}
+	hidden := before.hear(&p)
+	if ok && limited && !s.Sees(before.ProductID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
+		return decision{}, api.ErrReferenceTaken
+	}
+	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
+	if len(d.after.Metadata) > call.MaxMetadata {
+		return decision{}, api.Invalid("metadata", api.FieldTooMany, "a purchase must have at most 50 names of metadata, including removed names")
+	}
+	return s.settle(ctx, r, d, purchaseOf(p).Plan)
+}
+
+// hear changes what an event says as far as the customer or the license of a purchase
+// has changed. An event that names an earlier customer is one of the purchase. If that
+// is another customer, or if after a transfer the event names no customer, hidden is true:
+// what the event says about a person is dropped, since it is not about the customer.
+func (p Purchase) hear(event *api.FulfillParams) (hidden bool) {
+	if event.LicenseID == p.NotFor {
+		event.LicenseID = ""
+	}
+	if event.CustomerID == p.CustomerID {
+		return false
+	}
+	same, former := p.Former[call.Digest(event.CustomerID)]
+	if former {
+		event.CustomerID = p.CustomerID
+	}
+	if hidden = former && !same || event.CustomerID == "" && p.transferred(); hidden {
+		event.Name, event.Reason, event.Metadata = "", "", nil
+	}
+	return hidden
+}
+
+// differ reports whether two texts that are known are not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// settle decides how to change the license, after an event that may name a plan.
+func (s Service) settle(ctx context.Context, r store.Reader, d decision, plan Said[string]) (decision, error) {
+	p := &d.after
+	if p.Erased {
+		d.result = api.FulfillDeleted
+		return d, nil
+	}
+	product := ""
+	if p.LicenseID != "" {
+		row, err := r.License(ctx, p.LicenseID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
+			d.result = api.FulfillDeleted
+			return d, nil
+		}
+		if err != nil {
+			return d, err
+		}
+		rec, err := record.ReadLicense(row)
+		if err != nil {
+			return d, err
+		}
+		switch {
+		case p.Granted || !differ(rec.CustomerID, p.CustomerID):
+			if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
+				d.result = api.FulfillRevoked
+				return d, nil
+			}
+		case d.before.LicenseID == "":
+			return d, api.ErrReferenceTaken
+		default: // the license was transferred while the purchase waited, so it gets another
+			p.LicenseID, p.NotFor = "", p.LicenseID
+		}
+	}
+	var err error
+	if d.waits, err = p.resolvePlan(ctx, r, plan, product); err != nil {
+		return d, err
+	}
+	if !p.Granted {
+		switch {
+		case p.CustomerID == "":
+			d.waits = api.WaitingCustomer
+		case p.Plan.Value == "":
+			d.waits = api.WaitingPlan
+		case p.FirstActive.IsZero():
+			d.waits = api.WaitingActive
+		case p.Terms.Value.ID != "":
+			return s.decideGrant(ctx, r, d)
+		}
+		d.result = api.FulfillWaiting
+		return d, nil
+	}
+	return s.decideGrant(ctx, r, d)
+}
+
+// decideGrant decides how to change the license of a purchase that has one, or
+// that now gets one.
+func (s Service) decideGrant(ctx context.Context, r store.Reader, d decision) (decision, error) {
+	if d.license == nil {
+		d.is = grantOf(d.after)
+		params := d.is.params()
+		d.result, d.params = api.FulfillCreated, &params
+		return d, nil
+	}
+	others, err := purchasesOf(ctx, r, d.license.ID)
+	if err != nil {
+		return d, err
+	}
+	others = slices.DeleteFunc(others, func(p Purchase) bool { return p.Reference == d.after.Reference })
+	if d.was = grantOf(others...); d.before.Granted {
+		d.was = grantOf(append(others, d.before)...)
+	}
+	d.after.Granted = true
+	d.is = grantOf(append(others, d.after)...)
+	d.result = api.FulfillUnchanged
+	return d, nil
+}
+
+// resolvePlan sets the terms of a purchase to those of the latest plan that exists
+// and is one of a product; empty: any. While its plan stays the same, a purchase
+// that has been granted keeps the terms that it has. It returns what the latest
+// plan waits for.
+func (p *Purchase) resolvePlan(ctx context.Context, r store.Reader, event Said[string], product string) (waits api.Waiting, err error) {
+	terms := Said[string]{p.Terms.Value.ID, p.Terms.At}
+	named := []Said[string]{event, p.Plan}
+	if terms.Value != "" && p.Granted {
+		product = p.Terms.Value.ProductID
+	} else if !p.Granted { // the terms as they are now
+		named = append(named, terms)
+		slices.SortFunc(named, func(a, b Said[string]) int { return a.At.Compare(b.At) })
+		p.Terms, terms = Said[api.Plan]{}, Said[string]{}
+	}
+	for _, plan := range named {
+		switch {
+		case plan.Value == "" || later(terms, plan, strings.Compare) == terms:
+			continue
+		case plan.Value == terms.Value:
+			waits, terms.At, p.Terms.At = "", plan.At, plan.At
+			continue
+		}
+		found, ok, err := plans.ReadPlan(ctx, r, plan.Value)
+		switch {
+		case err != nil:
+			return "", err
+		case !ok:
+			waits = api.WaitingUnknownPlan
+		case product != "" && found.ProductID != product:
+			waits = api.WaitingOtherProduct
+		default:
+			waits, terms = "", plan
+			p.Terms = Said[api.Plan]{found, plan.At}
+		}
+	}
+	return waits, nil
+}
+
+// fulfillment returns what the API shows of a decision about l.
+func (d decision) fulfillment(l *api.License) api.Fulfillment {
+	p := d.after
+	f := api.Fulfillment{
+		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
+		Governs: l != nil && d.is.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.ProductID(),
+		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
+		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	_, f.Clamped = plans.SeatsOfPlan(p.Terms.Value, p.units())
+	show := func(name string, value any, at time.Time) {
+		if !at.IsZero() {
+			f.Fields[name] = api.FulfilledField{Value: value, At: at}
+		}
+	}
+	show("plan_id", p.Plan.Value, p.Plan.At)
+	show("name", p.Name.Value, p.Name.At)
+	show("reason", p.Reason.Value, p.Reason.At)
+	show("quantity", p.Quantity.Value, p.Quantity.At)
+	show("until", record.OptionalTime(p.Until.Value), p.Until.At)
+	show("state", p.State.Value, p.State.At)
+	for name, v := range p.Metadata {
+		show(call.Pointer("metadata", name), v.Value, v.At)
+	}
+	return f
+}

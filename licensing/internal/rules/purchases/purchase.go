@@ -1,0 +1,197 @@
+package purchases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The kinds of the entries of purchases. The key of purchaseKind is the digest of
+// the reference. The others lead to it: their keys begin with a license ID, or
+// with the digest of a customer ID, and end with that digest. A purchase that is
+// waiting expires, and its Owner is what it waits for; any other is kept forever.
+const (
+	PurchaseKind           = "purchase"
+	PurchaseOfLicenseKind  = "purchase_license"
+	PurchaseOfCustomerKind = "purchase_customer"
+)
+
+// waitingFor is how long a purchase without a license is kept after its last event.
+const waitingFor = 90 * 24 * time.Hour
+
+// A Purchase is what the events of one reference say. See [purchase.merge].
+type Purchase struct {
+	Reference  string `json:"reference,omitempty"`
+	CustomerID string `json:"customer_id,omitempty"`
+	LicenseID  string `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
+	NotFor     string `json:"not_for,omitempty"`    // the license that it was meant for, which another customer has
+	// Former are the digests of earlier IDs of the customer, which events may still
+	// name: with true, the ID was corrected; with false, it is that of another customer, who
+	// had the license before a transfer.
+	Former map[string]bool `json:"former,omitempty"`
+
+	Plan     Said[string]             `json:"plan,omitzero"`
+	Name     Said[string]             `json:"name,omitzero"`
+	Reason   Said[string]             `json:"reason,omitzero"`
+	Quantity Said[int64]              `json:"quantity,omitzero"`
+	Until    Said[time.Time]          `json:"until,omitzero"` // zero: it never ends
+	State    Said[api.PurchaseState]  `json:"state,omitzero"` // active or paused
+	Metadata map[string]Said[*string] `json:"metadata,omitempty"`
+
+	FirstActive time.Time `json:"first_active,omitzero"`
+	FirstEnded  time.Time `json:"first_ended,omitzero"` // of the ended events after Reopened
+	LastEnded   time.Time `json:"last_ended,omitzero"`
+	Reopened    time.Time `json:"reopened,omitzero"`
+
+	// Terms are those of the latest plan that applies. The plan of a later event
+	// may not exist, or be one of another product.
+	Terms Said[api.Plan] `json:"terms,omitzero"`
+
+	Granted  bool     `json:"granted,omitempty"`  // it has had a license
+	Erased   bool     `json:"erased,omitempty"`   // see Service.EraseCustomer
+	Product  string   `json:"product,omitempty"`  // of an erased purchase
+	Subjects []string `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// transferred reports whether another customer had its license.
+func (p Purchase) transferred() bool {
+	for _, same := range p.Former {
+		if !same {
+			return true
+		}
+	}
+	return false
+}
+
+// units returns the quantity.
+func (p Purchase) units() int64 { return max(1, p.Quantity.Value) }
+
+// ProductID returns the product of the plan; empty: none is known.
+func (p Purchase) ProductID() string {
+	if p.Erased {
+		return p.Product
+	}
+	return p.Terms.Value.ProductID
+}
+
+// end returns when the purchase ends, and false if no event says so.
+func (p Purchase) end() (end time.Time, known bool) {
+	switch {
+	case !p.Until.At.IsZero():
+		end, known = p.Until.Value, true
+	case p.Terms.Value.ID != "":
+		end, known = plans.EndOfPlan(p.Terms.Value, p.FirstActive), true
+	}
+	if !p.FirstEnded.IsZero() && (!known || compareEnds(p.FirstEnded, end) < 0) {
+		end, known = p.FirstEnded, true
+	}
+	return end, known
+}
+
+// ends returns ExpiresAt and UpdatesUntil of the license, and false if no event says so.
+func (p Purchase) ends() (expires, updates time.Time, known bool) {
+	end, known := p.end()
+	expires, updates = plans.EndsOf(p.Terms.Value, end)
+	return expires, updates, known
+}
+
+// ReadPurchase returns the purchase with a reference, unless it has expired.
+func ReadPurchase(ctx context.Context, r store.Reader, reference string, now time.Time) (p Purchase, ok bool, err error) {
+	e, err := r.Entry(ctx, PurchaseKind, call.Digest(reference))
+	if errors.Is(err, store.ErrNotFound) || err == nil && isOver(e, now) {
+		return Purchase{}, false, nil
+	}
+	if err == nil {
+		err = call.Decode(e.Data, &p)
+	}
+	return p, err == nil, err
+}
+
+func isOver(e store.Entry, now time.Time) bool {
+	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
+}
+
+// purchasesOf returns the purchases of a license that have been granted.
+func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]Purchase, error) {
+	prefix := licenseID + "/"
+	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)})
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	return LinkedPurchases(ctx, r, links)
+}
+
+// waitingPurchases returns purchases that wait for something; empty: for anything.
+func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time) ([]Purchase, error) {
+	entries, err := WaitingEntries(ctx, r, waits, now, store.Position{})
+	if err != nil {
+		return nil, err
+	}
+	return DecodePurchases(entries)
+}
+
+// LinkedPurchases returns the purchases that other entries lead to.
+func LinkedPurchases(ctx context.Context, r store.Reader, links []store.Entry) ([]Purchase, error) {
+	keys := make([]string, len(links))
+	for i, e := range links {
+		keys[i] = e.Key[strings.LastIndexByte(e.Key, '/')+1:]
+	}
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseKind, Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	return DecodePurchases(entries)
+}
+
+func DecodePurchases(entries []store.Entry) ([]Purchase, error) {
+	all := make([]Purchase, len(entries))
+	for i, e := range entries {
+		if err := call.Decode(e.Data, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// PutPurchase stores what a purchase has become, and returns it. Without a license
+// it expires. If nothing has changed, it writes nothing.
+func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase, waits api.Waiting) (Purchase, error) {
+	p.CreatedAt, p.UpdatedAt = before.CreatedAt, before.UpdatedAt
+	if bytes.Equal(record.Encode(before), record.Encode(p)) {
+		return p, nil
+	}
+	p.UpdatedAt = tx.Now
+	if p.CreatedAt.IsZero() {
+		p.CreatedAt = tx.Now
+	}
+	entry := store.Entry{Kind: PurchaseKind, Key: call.Digest(p.Reference), CreatedAt: p.CreatedAt}
+	if p.Erased {
+		p.Reference = ""
+	}
+	entry.Data = record.Encode(p)
+	if !p.Granted {
+		entry.Owner, entry.ExpiresAt = string(waits), tx.Now.Add(waitingFor)
+	}
+	entries := []store.Entry{entry}
+	link := func(kind, owner string) {
+		entries = append(entries, store.Entry{Kind: kind, Key: owner + "/" + entry.Key, ExpiresAt: entry.ExpiresAt, CreatedAt: entry.CreatedAt})
+	}
+	if p.CustomerID != "" {
+		link(PurchaseOfCustomerKind, call.Digest(p.CustomerID))
+	}
+	if p.Granted && !p.Erased {
+		link(PurchaseOfLicenseKind, p.LicenseID)
+	}
+	return p, tx.PutEntries(ctx, entries...)
+}

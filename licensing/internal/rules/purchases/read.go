@@ -1,0 +1,102 @@
+package purchases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// GetFulfillment returns what a purchase was last known to be. It returns
+// [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
+func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		p, ok, err := ReadPurchase(ctx, r, reference, s.Now())
+		if err == nil && (!ok || s.Caller.Products != nil && !s.Sees(p.ProductID())) {
+			err = api.ErrNotFound
+		}
+		if err == nil {
+			p.Reference = reference
+			f, err = s.ShowPurchase(ctx, r, p)
+		}
+		return err
+	})
+	if err != nil {
+		return api.Fulfillment{}, fmt.Errorf("fulfillment %s: %w", reference, err)
+	}
+	return f, nil
+}
+
+// ListFulfillments returns the purchases of a license, the governing one first, or
+// the purchases without a license that expire first; at most 1,000.
+func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		list = []api.Fulfillment{}
+		var all []Purchase
+		var err error
+		if p.LicenseID != "" {
+			all, err = purchasesOf(ctx, r, p.LicenseID)
+			Rank(all)
+		} else {
+			all, err = waitingPurchases(ctx, r, p.Waiting, s.Now())
+		}
+		for _, p := range all {
+			if err != nil {
+				return err
+			}
+			if s.Caller.Products != nil && !s.Sees(p.ProductID()) {
+				continue
+			}
+			var f api.Fulfillment
+			f, err = s.ShowPurchase(ctx, r, p)
+			list = append(list, f)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list fulfillments: %w", err)
+	}
+	return list, nil
+}
+
+// ShowPurchase returns the Fulfillment of a call that says nothing new.
+func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Fulfillment, error) {
+	d, err := s.settle(ctx, r, decision{before: p, after: p}, Said[string]{})
+	if err != nil {
+		return api.Fulfillment{}, err
+	}
+	if d.after = p; !p.Granted && d.result != api.FulfillDeleted && d.result != api.FulfillRevoked {
+		d.result = api.FulfillWaiting
+	}
+	var l api.License
+	if d.license != nil {
+		l, err = licenses.FromRecord(*d.license, s.Now())
+	}
+	return s.shownFulfillment(d, l), err
+}
+
+// HasPurchases reports whether a customer has a purchase, with or without a license.
+func (s Service) HasPurchases(ctx context.Context, customerID string) (bool, error) {
+	prefix := call.Digest(customerID) + "/"
+	links, err := s.Reader().Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("purchases of a customer: %w", err)
+	}
+	return len(links) > 0, nil
+}
+
+// WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
+// does not exist or that is one of another product.
+func (s Service) WaitingPurchases(ctx context.Context) (n int, err error) {
+	for _, waits := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct} {
+		all, err := waitingPurchases(ctx, s.Reader(), waits, s.Now())
+		if err != nil {
+			return 0, err
+		}
+		n += len(all)
+	}
+	return n, nil
+}

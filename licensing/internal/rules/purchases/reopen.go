@@ -1,0 +1,40 @@
+package purchases
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Reopen continues a purchase that was ended by mistake; see package license.
+func (s Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
+	broken := call.CheckTags(p)
+	if p.At.IsZero() {
+		p.At = s.Now()
+	}
+	if p.At = call.ToMillis(p.At); p.At.After(s.Now().Add(24 * time.Hour)) {
+		broken = append(broken, errAhead)
+	}
+	if len(broken) > 0 {
+		return api.Fulfillment{}, &api.InvalidError{Fields: broken}
+	}
+	return s.fulfill(ctx, "reopen "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
+		before, ok, err := ReadPurchase(ctx, r, p.Reference, s.Now())
+		switch {
+		case err != nil:
+			return decision{}, err
+		case !ok || before.Erased || s.Caller.Products != nil && !s.Sees(before.ProductID()):
+			return decision{}, api.ErrNotFound
+		case before.FirstEnded.IsZero():
+			return decision{}, api.Invalid("reference", api.FieldUnknown, "is that of a purchase that has not ended")
+		case before.LastEnded.After(p.At):
+			return decision{}, api.Invalid("at", api.FieldOutOfRange, fmt.Sprintf("must not be before %s, when the purchase was last reported as ended", before.LastEnded.Format(time.RFC3339Nano)))
+		}
+		d := decision{before: before, after: before.merge(Purchase{Reopened: p.At}), reason: p.Reason}
+		return s.settle(ctx, r, d, Said[string]{})
+	})
+}

@@ -1,0 +1,128 @@
+package purchases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// fulfilledTogether is how many purchases a call of FulfillWaiting fulfills at most.
+const fulfilledTogether = 50
+
+// paid reports whether the purchase is active, so that its customer expects a license.
+func (p Purchase) paid() bool { return !p.FirstActive.IsZero() && p.FirstEnded.IsZero() }
+
+// Paid reports whether a purchase is active, as [purchase.paid].
+func (Service) Paid(f api.Fulfillment) bool { return f.FirstActiveAt != nil && f.EndedAt == nil }
+
+// FulfillWaiting gives the purchases that wait for a plan their licenses, each by a
+// Fulfill that reports nothing new, so that Options.BeforeCreate runs outside of any
+// Update. A call fulfills up to 50 purchases, in the order in which they expire, and returns
+// how many have a license now. It continues after the cursor next; empty: there are
+// no more. A purchase that Fulfill refuses continues to wait. Any other error stops
+// the call; the same call then continues where it stopped, because a purchase that
+// has a license does not wait any more.
+func (s Service) FulfillWaiting(ctx context.Context, planID, after string) (next string, n int, err error) {
+	at := call.Cursor{Scope: call.ScopeOf("waiting purchases %q", planID), Pinned: s.Now()}
+	if after != "" {
+		var ok bool
+		if at, ok = call.ParseCursor(after, at.Scope, ""); !ok {
+			return "", 0, call.ErrCursor
+		}
+	}
+	if _, ok, err := plans.ReadPlan(ctx, s.Reader(), planID); err != nil || !ok {
+		return "", 0, err
+	}
+	for tried := 0; ; {
+		entries, err := WaitingEntries(ctx, s.Reader(), "", s.Now(), at.After)
+		if err != nil {
+			return "", n, fmt.Errorf("fulfill waiting purchases: %w", err)
+		}
+		for _, e := range entries {
+			if tried == fulfilledTogether {
+				return at.String(), n, nil
+			}
+			at.After = store.Position{Time: e.ExpiresAt, ID: e.Key}
+			var p Purchase
+			if err := call.Decode(e.Data, &p); err != nil {
+				return "", n, err
+			}
+			if p.Plan.Value != planID || p.CustomerID == "" || p.FirstActive.IsZero() {
+				continue
+			}
+			tried++
+			f, err := s.Fulfill(ctx, api.FulfillParams{Reference: p.Reference, At: p.State.At})
+			switch {
+			case errors.Is(err, api.ErrInvalid), errors.Is(err, api.ErrReferenceTaken):
+			case err != nil:
+				return "", n, err
+			case f.License != nil:
+				n++
+			}
+		}
+		if len(entries) < store.MaxLimit {
+			return "", n, nil
+		}
+	}
+}
+
+// CountWaiting returns how many purchases without a license are paid for, and how
+// many have not been reported as active; more: there may be more than these.
+func (s Service) CountWaiting(ctx context.Context) (paid, unpaid int, more bool, err error) {
+	all, err := waitingPurchases(ctx, s.Reader(), "", s.Now())
+	for _, p := range all {
+		switch {
+		case p.paid():
+			paid++
+		case p.FirstEnded.IsZero():
+			unpaid++
+		}
+	}
+	return paid, unpaid, len(all) == store.MaxLimit, err
+}
+
+// PaidPurchases returns the purchases of a customer that are paid for and have no
+// license, in the order in which they were paid.
+func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []api.Fulfillment, err error) {
+	r, prefix := s.Reader(), call.Digest(customerID)+"/"
+	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix)})
+	links = slices.DeleteFunc(links, func(e store.Entry) bool { return e.ExpiresAt.IsZero() || isOver(e, s.Now()) })
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	all, err := LinkedPurchases(ctx, r, links)
+	slices.SortFunc(all, func(a, b Purchase) int { return a.FirstActive.Compare(b.FirstActive) })
+	for _, p := range all {
+		if p.CustomerID == customerID && !p.Granted && p.paid() {
+			list = append(list, decision{after: p, result: api.FulfillWaiting}.fulfillment(nil))
+		}
+	}
+	return list, err
+}
+
+// Text returns what a search looks at, folded and one value a line.
+func (p Purchase) Text() string {
+	lines := []string{p.Reference, p.CustomerID, p.Name.Value, p.Plan.Value}
+	for _, name := range call.Names(p.Metadata) {
+		if v := p.Metadata[name].Value; v != nil {
+			lines = append(lines, *v)
+		}
+	}
+	return call.Fold(strings.Join(lines, "\n"))
+}
+
+// WaitingEntries returns the entries of purchases that wait for something, in the order
+// in which they expire, after a position; an empty waits: for anything.
+func WaitingEntries(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time, after store.Position) ([]store.Entry, error) {
+	return r.Entries(ctx, store.EntryQuery{
+		Kind: PurchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}, After: after,
+	})
+}

@@ -1,0 +1,159 @@
+package purchases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// decide returns a decision from what a Reader reads. It may run several times.
+type decide func(context.Context, store.Reader) (decision, error)
+
+// fulfill carries out a decision in one Update. Options.BeforeCreate runs before it,
+// but inside Atomically and Once.
+func (s Service) fulfill(ctx context.Context, verb string, decide decide) (f api.Fulfillment, err error) {
+	for {
+		var p *preparedCreate
+		if s.Opts.BeforeCreate != nil && s.Tx == nil {
+			p, err = s.prepareFulfill(ctx, decide)
+		}
+		if err == nil {
+			f, err = s.fulfillPrepared(ctx, decide, p)
+		}
+		if errors.Is(err, call.ErrUnprepared) {
+			continue
+		}
+		if err != nil {
+			return api.Fulfillment{}, fmt.Errorf("%s: %w", verb, err)
+		}
+		return f, nil
+	}
+}
+
+// A preparedCreate is what Options.BeforeCreate made of the license that a decision
+// creates.
+type preparedCreate struct {
+	asked  []byte // the license that it was given; nil: the decision creates none
+	params api.CreateLicenseParams
+}
+
+// prepareFulfill runs Options.BeforeCreate, if a decision creates a license now.
+func (s Service) prepareFulfill(ctx context.Context, decide decide) (*preparedCreate, error) {
+	var d decision
+	err := s.Read(ctx, func(r store.Reader) (err error) {
+		d, err = decide(ctx, r)
+		return err
+	})
+	p := &preparedCreate{}
+	if err == nil && d.params != nil {
+		p.asked, p.params = record.Encode(d.params), *d.params
+		err = licenses.Of(s.Call).BeforeCreate(ctx, &p.params)
+	}
+	return p, err
+}
+
+// fulfillPrepared carries out a decision in one Update. It returns errUnprepared if the
+// license to create is not the one of p. With a nil p, Options.BeforeCreate runs in the
+// Update.
+func (s Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f api.Fulfillment, err error) {
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		d, err := decide(ctx, tx)
+		switch {
+		case err != nil:
+			return err
+		case d.params == nil || s.Opts.BeforeCreate == nil:
+		case p == nil:
+			err = licenses.Of(s.Call).BeforeCreate(ctx, d.params)
+		case !bytes.Equal(p.asked, record.Encode(d.params)):
+			err = call.ErrUnprepared
+		default:
+			params := licenses.Clone(p.params)
+			d.params = &params
+		}
+		if err == nil {
+			f, err = s.carryOut(ctx, tx, d)
+		}
+		return err
+	})
+	return f, err
+}
+
+// carryOut writes the purchase and the license of a decision.
+func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.Fulfillment, err error) {
+	var l api.License
+	switch {
+	case d.params != nil:
+		l, err = s.createFor(ctx, tx, &d)
+	case d.result == api.FulfillUnchanged:
+		l, err = s.changeFor(ctx, tx, &d)
+	case d.license != nil:
+		l, err = licenses.FromRecord(*d.license, tx.Now)
+	}
+	if err != nil {
+		return api.Fulfillment{}, err
+	}
+	if d.result == api.FulfillRevoked || d.result == api.FulfillDeleted {
+		d.before.Reference = d.after.Reference
+		d.after = d.before
+	} else if d.after, err = PutPurchase(ctx, tx, d.before, d.after, d.waits); err != nil {
+		return api.Fulfillment{}, err
+	}
+	return s.shownFulfillment(d, l), nil
+}
+
+// shownFulfillment returns what the caller sees of a decision about l.
+func (s Service) shownFulfillment(d decision, l api.License) api.Fulfillment {
+	if d.hidden {
+		f := d.fulfillment(nil)
+		f.Result, f.CustomerID, f.Fields = api.FulfillTransferred, "", map[string]api.FulfilledField{}
+		return f
+	}
+	if l.ID == "" || !d.after.Granted {
+		return d.fulfillment(nil)
+	}
+	l = s.Shown(l)
+	return d.fulfillment(&l)
+}
+
+// createFor creates the license of a purchase.
+func (s Service) createFor(ctx context.Context, tx *call.Tx, d *decision) (api.License, error) {
+	p := *d.params
+	if err := licenses.Of(s.Call).CheckFields(&p); err != nil {
+		return api.License{}, err
+	}
+	rec := licenses.NewRecord(tx.Now)
+	if d.id != "" {
+		rec.ID = d.id
+	}
+	rec.Reference = d.after.Reference
+	d.is.suspend(&rec, tx.Now)
+	licenses.WriteFields(p, &rec)
+	d.after.LicenseID, d.after.Granted = rec.ID, true
+	l, err := licenses.Of(s.Call).Add(ctx, tx, rec, p, api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	if err != nil { // nothing is written if it is a rule error
+		return api.License{}, err
+	}
+	return l, PutTrial(ctx, tx, rec.ID, d.after.Subjects)
+}
+
+// changeFor changes the license of a purchase.
+func (s Service) changeFor(ctx context.Context, tx *call.Tx, d *decision) (api.License, error) {
+	before, err := licenses.FromRecord(*d.license, tx.Now)
+	if err != nil {
+		return api.License{}, err
+	}
+	next := *d.license
+	d.is.change(d.was, before, &next, tx.Now)
+	after, changed, err := licenses.Of(s.Call).Replace(ctx, tx, *d.license, before, next, eventOf(before, next), api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	if changed {
+		d.result = api.FulfillChanged
+	}
+	return after, err
+}

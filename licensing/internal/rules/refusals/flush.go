@@ -1,0 +1,173 @@
+package refusals
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	flushEvery = time.Minute
+	flushPause = time.Second // between two flushes under load
+	// flushBatch is how many licenses one Update stores refusals of.
+	flushBatch = 50
+	// flushTimeout limits a flush by a request.
+	flushTimeout = time.Second
+)
+
+// flushIfDue unlocks s.pending after a refusal. While Run runs in this process,
+// it wakes Run before the memory is full. Otherwise it stores a batch if one is
+// complete or if the last was stored a minute ago: one refused call in many
+// then waits for a write, and a call that is not refused never does.
+func (s Service) flushIfDue(ctx context.Context, now time.Time) {
+	p := s.Pending
+	if p.flushed.IsZero() || now.Before(p.flushed) {
+		p.flushed = now
+	}
+	var ring func()
+	due := false
+	if p.runs > 0 {
+		if len(p.licenses) >= maxPending/2 {
+			ring = p.ring
+		}
+	} else {
+		due = len(p.licenses) >= flushBatch && !p.failed || now.Sub(p.flushed) >= flushEvery
+	}
+	p.mu.Unlock()
+	if ring != nil {
+		ring()
+	}
+	if !due || !p.flushing.TryLock() {
+		return
+	}
+	defer p.flushing.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if _, err := s.flushBatch(ctx); err != nil {
+		s.Opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: usage not stored; retrying", slog.Any("error", err))
+	}
+}
+
+// FlushTask returns the task of Run that stores usage and refusals.
+func (s Service) FlushTask(r *feed.Run) feed.Task {
+	bell := r.NewBell()
+	s.Pending.mu.Lock()
+	s.Pending.runs++
+	s.Pending.ring = bell.Ring
+	s.Pending.mu.Unlock()
+	return feed.Task{Name: "usage", Bell: bell, Step: func(context.Context) (feed.Next, error) {
+		n, err := s.Flush(r.Work)
+		if n > flushBatch {
+			return feed.Next{After: flushPause, Deaf: true}, err
+		}
+		return feed.In(flushEvery), err
+	}}
+}
+
+// DrainUsage stores what is pending at the end of a Run.
+func (s Service) DrainUsage(ctx context.Context) {
+	s.Pending.mu.Lock()
+	s.Pending.runs--
+	s.Pending.mu.Unlock()
+	if _, err := s.Flush(ctx); err != nil {
+		s.Opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: usage not stored", slog.Any("error", err))
+	}
+}
+
+// Flush stores what is pending, batch by batch, and returns the number of
+// licenses.
+func (s Service) Flush(ctx context.Context) (total int, err error) {
+	s.Pending.flushing.Lock()
+	defer s.Pending.flushing.Unlock()
+	for range maxPending/flushBatch + 1 {
+		n, err := s.flushBatch(ctx)
+		total += n
+		if err != nil || n < flushBatch {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// flushBatch stores one batch and returns its number of licenses.
+func (s Service) flushBatch(ctx context.Context) (n int, err error) {
+	b := s.Pending.take(s.Clock(), flushBatch)
+	if b.empty() {
+		return 0, nil
+	}
+	err = s.Store.Update(ctx, func(tx store.Tx) error { return b.put(ctx, tx, s.Clock()) })
+	if err != nil {
+		s.Pending.restore(b)
+		return 0, err
+	}
+	return len(b.licenses), nil
+}
+
+// put adds the batch to the stored entries.
+func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
+	refusals, err := b.refusalEntries(ctx, tx, now)
+	if err != nil {
+		return err
+	}
+	usage, err := b.usageEntries(ctx, tx, now)
+	if err != nil {
+		return err
+	}
+	return tx.PutEntries(ctx, append(refusals, usage...)...)
+}
+
+// refusalEntries returns the entries of the licenses in the batch and of the
+// fingerprints that they refused, except for licenses that have been deleted and
+// refusals of former customers.
+func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (put []store.Entry, err error) {
+	present, err := presentRefusals(ctx, tx, b.licenses)
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Sorted(maps.Keys(present))
+	records, err := entries.Of(ctx, tx, RefusalKind, ids, call.ReadJSON[refusalRecord])
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		rec := records[id]
+		rec.merge(present[id])
+		if rec.trim(now); len(rec.Codes) == 0 {
+			continue
+		}
+		put = append(put, store.Entry{Kind: RefusalKind, Key: id, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
+		refused, err := putRefused(ctx, tx, id, present[id].Recent, now)
+		if err != nil {
+			return nil, err
+		}
+		put = append(put, refused...)
+	}
+	return put, nil
+}
+
+// usageEntries returns the entries of the days in the batch.
+func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.Time) (put []store.Entry, err error) {
+	days := slices.Sorted(maps.Keys(b.days))
+	keys := make([]string, len(days))
+	for i, day := range days {
+		keys[i] = dayText(day)
+	}
+	records, err := entries.Of(ctx, r, UsageKind, keys, call.ReadJSON[usageRecord])
+	if err != nil {
+		return nil, err
+	}
+	for i, day := range days {
+		rec := records[keys[i]]
+		rec.merge(*b.days[day])
+		put = append(put, store.Entry{Kind: UsageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
+	}
+	return put, nil
+}

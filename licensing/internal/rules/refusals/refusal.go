@@ -1,0 +1,169 @@
+package refusals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	// refusalDays is how long refusals of a license are kept.
+	refusalDays = 90
+	// recentRefusals is how many refusals of a license are kept one by one.
+	recentRefusals = 20
+)
+
+// RefusalKind is the kind of entries with the refusals of one license. Key is
+// the license ID; Data is a refusalRecord. Deleting the license deletes the
+// entry.
+const RefusalKind = "refusal"
+
+// A refusalRecord holds the refusals of one license. It is limited by the
+// number of codes, by refusalDays and by recentRefusals.
+type refusalRecord struct {
+	Codes  map[api.VerdictCode]*codeRecord `json:"codes"`
+	Recent []refusedCall                   `json:"recent"` // oldest first
+}
+
+type codeRecord struct {
+	Last time.Time     `json:"last"`
+	Days map[int]int64 `json:"days"` // by the number of the day; see dayOf
+}
+
+type refusedCall struct {
+	Code api.VerdictCode `json:"code"`
+	api.RefusedCall
+}
+
+// dayOf returns the number of a day in UTC.
+func dayOf(t time.Time) int { return int(t.Unix() / secondsPerDay) }
+
+// startOf returns when a day begins.
+func startOf(day int) time.Time { return time.Unix(int64(day)*secondsPerDay, 0).UTC() }
+
+// dayText returns the date of a day.
+func dayText(day int) string { return startOf(day).Format(time.DateOnly) }
+
+const secondsPerDay = 24 * 60 * 60
+
+// add counts one refusal.
+func (r *refusalRecord) add(c refusedCall) {
+	if r.Codes == nil {
+		r.Codes = map[api.VerdictCode]*codeRecord{}
+	}
+	count := r.Codes[c.Code]
+	if count == nil {
+		count = &codeRecord{Days: map[int]int64{}}
+		r.Codes[c.Code] = count
+	}
+	count.Last = c.At
+	count.Days[dayOf(c.At)]++
+	r.Recent = slices.Delete(append(r.Recent, c), 0, max(0, len(r.Recent)+1-recentRefusals))
+}
+
+// merge adds the refusals of another record, which it does not change.
+func (r *refusalRecord) merge(other refusalRecord) {
+	if r.Codes == nil {
+		r.Codes = make(map[api.VerdictCode]*codeRecord, len(other.Codes))
+	}
+	for code, from := range other.Codes {
+		to := r.Codes[code]
+		if to == nil {
+			to = &codeRecord{Days: make(map[int]int64, len(from.Days))}
+			r.Codes[code] = to
+		}
+		if from.Last.After(to.Last) {
+			to.Last = from.Last
+		}
+		for day, n := range from.Days {
+			to.Days[day] += n
+		}
+	}
+	r.Recent = append(r.Recent, other.Recent...)
+	slices.SortStableFunc(r.Recent, func(a, b refusedCall) int { return a.At.Compare(b.At) })
+	r.Recent = slices.Delete(r.Recent, 0, max(0, len(r.Recent)-recentRefusals))
+}
+
+// trim removes what is older than refusalDays.
+func (r *refusalRecord) trim(now time.Time) {
+	first := dayOf(now) - refusalDays + 1
+	for code, c := range r.Codes {
+		maps.DeleteFunc(c.Days, func(day int, _ int64) bool { return day < first })
+		if len(c.Days) == 0 {
+			delete(r.Codes, code)
+		}
+	}
+	r.Recent = slices.DeleteFunc(r.Recent, func(c refusedCall) bool { return dayOf(c.At) < first })
+}
+
+// expiry returns when everything in the record is older than refusalDays.
+func (r *refusalRecord) expiry() time.Time {
+	last := 0
+	for _, c := range r.Codes {
+		for day := range c.Days {
+			last = max(last, day)
+		}
+	}
+	return startOf(last + refusalDays)
+}
+
+// refusals returns the public form of the record, latest first.
+func (r *refusalRecord) refusals() []api.Refusal {
+	list := make([]api.Refusal, 0, len(r.Codes))
+	for code, c := range r.Codes {
+		out := api.Refusal{Object: "refusal", Code: code, LastAt: c.Last, Days: []api.RefusalDay{}, Recent: []api.RefusedCall{}}
+		for _, day := range slices.Backward(slices.Sorted(maps.Keys(c.Days))) {
+			out.Count += c.Days[day]
+			out.Days = append(out.Days, api.RefusalDay{Date: dayText(day), Count: c.Days[day]})
+		}
+		for _, call := range slices.Backward(r.Recent) {
+			if call.Code == code {
+				out.Recent = append(out.Recent, call.RefusedCall)
+			}
+		}
+		list = append(list, out)
+	}
+	slices.SortFunc(list, func(a, b api.Refusal) int {
+		return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Code, b.Code))
+	})
+	return list
+}
+
+// Refusals returns why Validate and Activate refused a license in the last 90 days; see
+// package license.
+func (s Service) Refusals(ctx context.Context, p api.ListRefusalsParams) (api.Page[api.Refusal], error) {
+	var record refusalRecord
+	var pending map[string]refusalRecord
+	err := s.Read(ctx, func(r store.Reader) (err error) {
+		record = refusalRecord{}
+		if _, err := licenses.Of(s.Call).Find(ctx, r, p.ID); err != nil {
+			return err
+		}
+		if pending, err = s.Pending.present(ctx, r, p.ID); err != nil {
+			return err
+		}
+		e, err := r.Entry(ctx, RefusalKind, p.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return call.Decode(e.Data, &record)
+	})
+	if err != nil {
+		return api.Page[api.Refusal]{}, fmt.Errorf("refusals: %w", err)
+	}
+	record.merge(pending[p.ID])
+	record.trim(s.Now())
+	return api.Page[api.Refusal]{Data: record.refusals()}, nil
+}

@@ -1,0 +1,147 @@
+package seats
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// activationStatusAt derives the status of a stored activation. The store's
+// LiveAt filter applies the same rule.
+func activationStatusAt(a record.Activation, at time.Time) api.ActivationStatus {
+	switch {
+	case !a.EndedAt.IsZero():
+		return api.ActivationStatus(a.EndReason)
+	case !a.LeaseEndsAt.IsZero() && !at.Before(a.LeaseEndsAt):
+		return api.ActivationLeaseEnded
+	}
+	return api.ActivationLive
+}
+
+// ActivationAt converts a stored activation to its state at an instant.
+func ActivationAt(a record.Activation, at time.Time) (api.Activation, error) {
+	out := api.Activation{
+		Object:      "activation",
+		ID:          a.ID,
+		LicenseID:   a.LicenseID,
+		Fingerprint: a.Fingerprint,
+		Name:        a.Name,
+		Status:      activationStatusAt(a, at),
+		LeaseEndsAt: record.OptionalTime(licenses.LeaseOf(a)),
+		HeldUntil:   record.OptionalTime(a.HeldUntil),
+		EndedAt:     record.OptionalTime(a.EndedAt),
+		Metadata:    map[string]string{},
+		CreatedAt:   a.CreatedAt,
+		LastSeenAt:  a.LastSeenAt,
+	}
+	if out.Status == api.ActivationLeaseEnded {
+		out.EndedAt = nil // a later activation that took the seat may have set it
+	}
+	if out.EndedAt != nil && a.HeldUntil.After(at) {
+		out.OfflineUntil = out.HeldUntil
+	}
+	if err := call.Decode(a.Metadata, &out.Metadata); err != nil {
+		return api.Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)
+	}
+	return out, nil
+}
+
+// ListActivations returns a page of a license's activations, oldest first.
+// Ended activations are kept for at least 30 days. It returns [api.ErrNotFound],
+// an [*api.InvalidError] or [api.ErrForbidden]. Cursors work as in Service.List.
+func (s Service) ListActivations(ctx context.Context, p api.ListActivationsParams) (api.Page[api.Activation], error) {
+	if err := call.Check(p); err != nil {
+		return api.Page[api.Activation]{}, err
+	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
+	var page api.Page[api.Activation]
+	err := s.Read(ctx, func(r store.Reader) error {
+		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
+		if err != nil {
+			return err
+		}
+		at := call.Cursor{Scope: call.ScopeOf("activations %q %t", rec.ID, p.Ended), Pinned: s.Now()}
+		if p.Cursor != "" {
+			var ok bool
+			if at, ok = call.ParseCursor(p.Cursor, at.Scope, "act"); !ok {
+				return call.ErrCursor
+			}
+		}
+		q := store.ActivationQuery{LicenseID: rec.ID, After: at.After.ID, Limit: p.Limit + 1}
+		if !p.Ended {
+			q.LiveAt = at.Pinned
+		}
+		rows, err := r.Activations(ctx, q)
+		if err != nil {
+			return err
+		}
+		page = api.Page[api.Activation]{Data: make([]api.Activation, 0, len(rows))}
+		if len(rows) > p.Limit {
+			rows = rows[:p.Limit]
+			at.After.ID = rows[p.Limit-1].ID
+			page.HasMore, page.NextCursor = true, at.String()
+		}
+		for _, row := range rows {
+			rec, err := record.ReadActivation(row)
+			if err != nil {
+				return err
+			}
+			a, err := ActivationAt(rec, at.Pinned)
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, a)
+		}
+		return nil
+	})
+	if err != nil {
+		return api.Page[api.Activation]{}, fmt.Errorf("list activations: %w", err)
+	}
+	return page, nil
+}
+
+// seatsOf returns the license whose activations the caller manages, by its
+// ID or, if Options.KeyHolderSeats is set, by its key.
+func (s Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
+	switch {
+	case (id == "") == (key == ""):
+		return record.License{}, api.Invalid("license_id", api.FieldRequired, "name the license by its id or its key")
+	case id != "":
+		return licenses.Of(s.Call).Find(ctx, r, id)
+	case !s.Opts.KeyHolderSeats:
+		return record.License{}, api.ErrForbidden
+	}
+	rec, ok, err := licenses.Of(s.Call).ByKey(ctx, r, key)
+	if err == nil && !ok {
+		err = fmt.Errorf("license: %w", api.ErrNotFound)
+	}
+	return rec, err
+}
+
+// seat returns the activation of a license with that id, or [api.ErrNotFound].
+func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Activation, error) {
+	missing := fmt.Errorf("activation: %w", api.ErrNotFound)
+	if !record.IsID("act", id) {
+		return record.Activation{}, missing
+	}
+	// The id without its last character sorts before it, and before at most
+	// 31 others.
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: licenseID, After: id[:len(id)-1], Limit: 32})
+	if err != nil {
+		return record.Activation{}, err
+	}
+	for _, row := range rows {
+		if row.ID == id {
+			return record.ReadActivation(row)
+		}
+	}
+	return record.Activation{}, missing
+}

@@ -1,0 +1,295 @@
+package seats
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A fileAsk is what a file is asked for.
+type fileAsk struct {
+	lifetime api.Duration // zero: the longest for a license key holder
+	nonce    string
+	holder   bool // a license key holder asks
+	issue    bool // from IssueFile: nothing but the file is asked for
+}
+
+// askFor returns what the members file and nonce of a request with a license
+// key ask for; nil: no file.
+func askFor(lifetime api.Duration, nonce string) (*fileAsk, error) {
+	switch {
+	case !call.InBounds(lifetime):
+		return nil, api.Invalid("file", api.FieldOutOfRange, "must not have a negative part or a part of more than eight digits")
+	case tooShort(lifetime):
+		return nil, api.Invalid("file", api.FieldOutOfRange, "must be at least a minute")
+	case !lifetime.IsZero():
+		return &fileAsk{lifetime: lifetime, nonce: nonce, holder: true}, nil
+	case nonce != "":
+		return nil, api.Invalid("nonce", api.FieldUnknown, "is only allowed with file; omit it")
+	}
+	return nil, nil
+}
+
+// lifetimeOf returns how long a lifetime is at an instant.
+func lifetimeOf(d api.Duration, now time.Time) time.Duration { return d.AddTo(now).Sub(now) }
+
+// tooShort reports whether a request asks for a file of less than
+// minFileLifetime.
+func tooShort(d api.Duration) bool {
+	return !d.IsZero() && lifetimeOf(d, time.Unix(0, 0)) < minFileLifetime
+}
+
+// longestFile returns the longest lifetime of a file for a license key holder.
+// Programs run from files online too, so a license without time offline gets files
+// that last from one check until after the next. Files hold their seats, so a
+// license with leases, such as one for containers, gets files that are not much
+// longer than those.
+func (s Service) longestFile(l record.License) time.Duration {
+	switch {
+	case l.OfflineSeconds > 0:
+		return time.Duration(l.OfflineSeconds) * time.Second
+	case l.OfflineSeconds == 0:
+		return 2 * s.Opts.RecheckAfter
+	case l.LeaseSeconds >= 0:
+		return min(s.Opts.MaxOffline, max(minFileLifetime, 2*time.Duration(l.LeaseSeconds)*time.Second))
+	}
+	return s.Opts.MaxOffline
+}
+
+// surelyFits is a size of entitlements, in bytes, below which every file fits
+// into licensefile.MaxSize: base64 makes four bytes of three, and the other
+// claims have less than 8 KiB.
+const surelyFits = 16 << 10
+
+// An offer is a file that may be signed once what it needs has been written.
+type offer struct {
+	claims  *licensefile.Claims   // nil: no file
+	refused *api.Reason           // why not
+	hold    time.Time             // until when to hold the seat; zero: it is held already
+	until   time.Time             // until when the license has files; zero: that is known already
+	files   licenses.LicenseFiles // what is stored about them, if until is set
+}
+
+// writes reports whether the offer needs something that is not stored.
+func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
+
+// offerFile returns the file for the valid verdict v on f. It writes nothing.
+func (s Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.Verdict, ask fileAsk) (o offer, err error) {
+	exp := s.fileEnd(f, ask)
+	if f.seated {
+		exp, o.hold = f.holdUntil(exp)
+	}
+	claims, refused, err := s.fileClaims(f, v, ask, exp)
+	if err != nil || refused != nil {
+		return offer{refused: refused}, err
+	}
+	if !o.hold.IsZero() {
+		if refused, err := overLimit(ctx, r, f); err != nil || refused != nil {
+			return offer{refused: refused}, err
+		}
+	}
+	if !o.hold.IsZero() || !f.seated {
+		known, until, err := licenses.FilesOf(ctx, r, f.license.ID)
+		if err != nil {
+			return offer{}, err
+		}
+		if end := holdFor(exp); until.Before(end) {
+			o.files, o.until = known, end.Add(exp.Sub(f.at)/10).Truncate(time.Millisecond)
+		}
+	}
+	o.claims = claims
+	return o, nil
+}
+
+// fileClaims returns the claims of a file that expires at exp for the valid
+// verdict v on f, or the reason why the license allows no file.
+func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *api.Reason, error) {
+	c := &licensefile.Claims{
+		ID: rand.Text(), Issuer: s.Opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: licenses.Generation(f.license),
+		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp,
+		LicenseExpiresAt: claimTime(f.license.ExpiresAt), UpdatesUntil: claimTime(f.license.UpdatesUntil),
+		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
+	}
+	if f.seated {
+		c.ActivationID = f.seat.ID
+		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
+	}
+	if !exp.After(c.IssuedAt) {
+		return nil, &api.Reason{Code: api.VerdictExpired, Detail: "The license ends now."}, nil
+	}
+	if len(f.license.Entitlements) < surelyFits {
+		return c, nil, nil
+	}
+	err := c.Validate()
+	if errors.Is(err, licensefile.ErrTooLarge) {
+		return nil, &api.Reason{Code: api.FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
+	}
+	return c, nil, err
+}
+
+// claimTime returns t for a claim, of whole seconds, of which 0 is none: the second in
+// which 1970 began becomes the next.
+func claimTime(t time.Time) time.Time {
+	if !t.IsZero() && t.Unix() < 1 {
+		return time.Unix(1, 0).UTC()
+	}
+	return t
+}
+
+// noFile returns why a valid license allows no file even if the fingerprint gets
+// a seat; nil: it allows one.
+func (s Service) noFile(f facts, fingerprint string, ask fileAsk) (*api.Reason, error) {
+	f.seated, f.seat = true, record.Activation{Activation: store.Activation{
+		LicenseID: f.license.ID, ID: store.NewID("act", f.at), Fingerprint: fingerprint,
+	}}
+	v, err := evaluate(question{fingerprint: fingerprint}, f)
+	if err != nil {
+		return nil, err
+	}
+	_, refused, err := s.fileClaims(f, v, ask, s.fileEnd(f, ask))
+	return refused, err
+}
+
+// fileEnd returns when a file that is issued now expires at the latest.
+func (s Service) fileEnd(f facts, ask fileAsk) time.Time {
+	longest := s.longestFile(f.license)
+	lifetime := longest
+	if !ask.lifetime.IsZero() {
+		lifetime = lifetimeOf(ask.lifetime, f.at)
+	}
+	if ask.holder {
+		lifetime = min(lifetime, longest)
+	}
+	end := f.at.Add(min(lifetime, lifetimeOf(maxFileLifetime, f.at)))
+	if !f.license.ExpiresAt.IsZero() && licenses.GraceEnd(f.license).Before(end) {
+		end = licenses.GraceEnd(f.license)
+	}
+	return end.Truncate(time.Second)
+}
+
+// holdUntil returns when a file of the seat that may last until end expires, and
+// until when to hold the seat for it; zero: it is held long enough. A hold only
+// grows. A hold of an earlier generation does not count: the license may have been
+// limited since.
+func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
+	if f.seat.HeldGeneration == licenses.Generation(f.license) {
+		held := f.seat.HeldUntil.Add(-licensefile.Leeway).Truncate(time.Second)
+		if !held.Before(end) {
+			return end, time.Time{}
+		}
+		if held.Sub(f.at) >= end.Sub(f.at)*9/10 {
+			return held, time.Time{}
+		}
+	}
+	if hold = holdFor(end); hold.Before(f.seat.HeldUntil) {
+		hold = f.seat.HeldUntil
+	}
+	return end, hold
+}
+
+// overLimit returns the reason not to hold another seat of a license that has
+// more taken seats than its limit, because that was lowered.
+func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error) {
+	if f.license.MaxActivations < 0 {
+		return nil, nil
+	}
+	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
+		return nil, err
+	}
+	return &api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
+}
+
+// A VerdictWithFile is a verdict with the license file that the call asked for.
+type VerdictWithFile struct {
+	api.Verdict
+	Claims *licensefile.Claims // nil: there is none
+}
+
+// take adds an offer to a verdict, once it needs nothing else.
+func (v *VerdictWithFile) take(o offer) { v.Claims, v.FileReason = o.claims, o.refused }
+
+// commit writes what an offer needs: the hold, until when the license has files,
+// and the event. The event is left out if the last file that was written says
+// the same but for its times, so that asking again and again adds none.
+func (s Service) commit(ctx context.Context, tx *call.Tx, f *facts, v *VerdictWithFile, o offer) error {
+	v.take(o)
+	if !o.writes() {
+		return nil
+	}
+	terms := termsOf(*o.claims)
+	last := &o.files.Terms
+	if f.seated {
+		last = &f.seat.HeldTerms
+	}
+	repeated := *last == terms
+	*last = terms
+	if !o.hold.IsZero() {
+		hold(&f.seat, o.hold, o.claims.Generation)
+		if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
+			return err
+		}
+		v.Activation.HeldUntil = &o.hold
+	}
+	if !o.until.IsZero() {
+		if err := licenses.PutFiles(ctx, tx, f.license.ID, o.files, o.until); err != nil {
+			return err
+		}
+	}
+	if repeated {
+		return nil
+	}
+	l, err := licenses.FromRecord(f.license, tx.Now)
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, tx, api.EventFileIssued, l, api.EventData{Activation: v.Activation, File: &api.EventFile{
+		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
+	}})
+}
+
+// termsOf returns a digest of what a file says, apart from its ID, its nonce and
+// its times.
+func termsOf(c licensefile.Claims) string {
+	c.ID, c.Nonce, c.RecheckAfter = "", "", 0
+	c.IssuedAt, c.NotBefore, c.ExpiresAt = time.Time{}, time.Time{}, time.Time{}
+	return call.Digest(string(record.Encode(c)))[:32]
+}
+
+// offerActive offers a file without writing. The verdict has no claims and no
+// reason if something must be written first. A license that allows no file is
+// refused here, so that no seat is taken or renewed for it.
+func (s Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *api.ActivateKeyParams, ask *fileAsk) (v VerdictWithFile, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		f, err := find(r, s.Now())
+		if err != nil {
+			return err
+		}
+		if a.Fingerprint != "" {
+			if err := f.findActivation(ctx, r, a.Fingerprint); err != nil {
+				return err
+			}
+			if !f.holdsSeat() {
+				v.FileReason, err = s.noFile(f, a.Fingerprint, *ask)
+				return err
+			}
+		}
+		if v.Verdict, err = evaluate(question{fingerprint: a.Fingerprint}, f); err != nil {
+			return err
+		}
+		o, err := s.offerFile(ctx, r, f, v.Verdict, *ask)
+		if err == nil && !o.writes() {
+			v.take(o)
+		}
+		return err
+	})
+	return v, err
+}

@@ -1,0 +1,166 @@
+package seats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// holdFor returns until when a file that expires at exp holds its seat. The
+// clocks of the processes that share a store may differ by the leeway.
+func holdFor(exp time.Time) time.Time { return exp.Add(licensefile.Leeway) }
+
+// hold holds the seat of an activation for a file of a generation.
+func hold(a *record.Activation, until time.Time, generation int64) {
+	licenses.SetLease(a, licenses.LeaseOf(*a), until)
+	a.HeldGeneration = generation
+}
+
+// SpentKind is the kind of the entries that name spent seats: those of activations
+// that were released, evicted or, with a transfer, deleted while they were held. Key is
+// a spentKey; Owner is the license ID, and ExpiresAt is HeldUntil. A license without a
+// limit has them too, because it may get one.
+const SpentKind = "spent_seat"
+
+// A spentSeat is the data of such an entry.
+type spentSeat struct {
+	Forced bool `json:"forced,omitempty"` // released or evicted, which needed force
+}
+
+// leastSpent is how many spent seats every license may have: with one seat, a
+// customer moves to another machine and back.
+const leastSpent = 3
+
+// spend records that a held activation ends. A license has at most as many spent
+// seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
+// [*api.SeatHeldError], unless it is forced. The seat that the fingerprint own spent
+// does not count: it takes a seat again. It reports whether the force was needed.
+func (s Service) spend(ctx context.Context, tx *call.Tx, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
+	if !a.HeldUntil.After(tx.Now) {
+		return false, nil
+	}
+	if l.MaxActivations >= 0 {
+		var most int64
+		if !s.Opts.HoldOffline {
+			most = max(l.MaxActivations, leastSpent)
+		}
+		n, err := spentSeats(ctx, tx, l.ID, tx.Now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })
+		if err != nil {
+			return false, err
+		}
+		if forced = n >= most; forced && !force {
+			return false, &api.SeatHeldError{OfflineUntil: a.HeldUntil}
+		}
+	}
+	return forced, putSpent(ctx, tx, a, forced)
+}
+
+func putSpent(ctx context.Context, tx *call.Tx, a record.Activation, forced bool) error {
+	return tx.PutEntries(ctx, store.Entry{
+		Kind: SpentKind, Key: spentKey(a.LicenseID, a.Fingerprint), Owner: a.LicenseID, ExpiresAt: a.HeldUntil, CreatedAt: tx.Now,
+		Data: record.Encode(spentSeat{Forced: forced}),
+	})
+}
+
+// SpendAll records that activations end with a transfer. The seats that license files
+// hold are spent.
+func SpendAll(ctx context.Context, tx *call.Tx, rows []store.Activation) error {
+	for _, row := range rows {
+		a, err := record.ReadActivation(row)
+		if err == nil && a.EndedAt.IsZero() && a.HeldUntil.After(tx.Now) {
+			err = putSpent(ctx, tx, a, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unspend removes the spent seat of a fingerprint, which takes a seat again, and returns
+// until when its program may run from an earlier file.
+func unspend(ctx context.Context, tx *call.Tx, licenseID, fingerprint string) (held time.Time, err error) {
+	key := spentKey(licenseID, fingerprint)
+	e, err := tx.Entry(ctx, SpentKind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err == nil {
+		err = tx.DeleteEntries(ctx, SpentKind, key)
+	}
+	return e.ExpiresAt, err
+}
+
+// RemoveSpent deletes the spent seats of a license.
+func RemoveSpent(ctx context.Context, tx *call.Tx, licenseID string) error {
+	q := store.EntryQuery{Kind: SpentKind, Order: store.ByExpiry, Owner: licenseID}
+	var keys []string
+	for e, err := range entries.All(ctx, tx, q) {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, e.Key)
+	}
+	for some := range slices.Chunk(keys, store.MaxLimit) {
+		if err := tx.DeleteEntries(ctx, SpentKind, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spentKey returns the license ID, a slash and the digest of the fingerprint, so that a
+// seat which outlives its activation is still known as that of the fingerprint.
+func spentKey(licenseID, fingerprint string) string {
+	return licenseID + "/" + licensefile.FingerprintHash(licenseID, fingerprint)
+}
+
+// spentSeats counts the spent seats of a license that counts accepts, up to most.
+func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, most int64, counts func(store.Entry) bool) (n int64, err error) {
+	if most == 0 {
+		return 0, nil
+	}
+	q := store.EntryQuery{
+		Kind: SpentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)},
+		Limit: int(min(most+1, store.MaxLimit)),
+	}
+	for row, err := range entries.All(ctx, r, q) {
+		if err != nil {
+			return 0, fmt.Errorf("spent seats: %w", err)
+		}
+		if counts(row) {
+			n++
+		}
+		if n == most {
+			break
+		}
+	}
+	return n, nil
+}
+
+// countSpent sets f.spent. Only with Options.HoldOffline does a spent seat keep
+// a program from taking a seat: no held seat can be released then, but those of
+// a time without a limit were. A forced release frees its seat nevertheless.
+func (f *facts) countSpent(ctx context.Context, r store.Reader, id string) error {
+	f.spent = 0
+	if !f.holdOffline || f.license.MaxActivations < 0 {
+		return nil
+	}
+	own := spentKey(id, f.fingerprint)
+	n, err := spentSeats(ctx, r, id, f.at, f.license.MaxActivations+1, func(e store.Entry) bool {
+		var seat spentSeat
+		return e.Key != own && call.Decode(e.Data, &seat) == nil && !seat.Forced
+	})
+	f.spent = int(n)
+	return err
+}

@@ -1,0 +1,29 @@
+package license
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+)
+
+// Atomically runs fn in one Update: all calls that fn makes on the Service
+// it receives take effect at one instant or, if fn returns an error, not at
+// all.
+//
+// fn may run more than once before Atomically returns, with earlier attempts
+// undone. It must have no side effects except overwriting variables, and
+// must not use another Service on the same store. Options.BeforeCreate runs
+// within each Create of fn, so it holds the write lock. An Atomically or Once
+// inside fn joins the outer one: if it fails, the whole Update fails.
+func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error {
+	if s.c.Tx != nil {
+		err := fn(s)
+		s.c.Tx.Fail(err)
+		return err
+	}
+	return s.c.Begin(ctx, func(tx *call.Tx) error {
+		in := *s
+		in.c.Tx = tx
+		return fn(&in)
+	})
+}

@@ -1,0 +1,82 @@
+package license
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// Create adds a license and appends a license.created event. It returns an
+// [*api.InvalidError], [api.ErrProductForbidden], [api.ErrKeyTaken], or the error of
+// Options.BeforeCreate.
+func (s *Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
+	return s.licenses().Create(ctx, p)
+}
+
+// Get returns the license with the given ID, or [api.ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (api.License, error) {
+	return s.licenses().Get(ctx, id)
+}
+
+// Update changes the fields that p sets and appends a license.updated event
+// with the changes. If nothing changes, it writes nothing and keeps the
+// revision. When LeaseSeconds is set or shortened, activations that are not
+// renewed end within a day plus the new lease; the leases of many activations are
+// shortened in batches after the change, and by Run if that is interrupted. Another
+// CustomerID is a correction: the same customer keeps everything, the purchases of the
+// license get the ID, and so does its trial, unless the ID has one. To give the license
+// to another customer, use [Service.Transfer]. It returns [api.ErrNotFound], an
+// [*api.AmbiguousError], a [*api.StaleError], an [*api.InvalidError] or, if the license would move
+// to a product outside the caller's limit, [api.ErrProductForbidden].
+func (s *Service) Update(ctx context.Context, p api.UpdateLicenseParams) (api.License, error) {
+	return s.licenses().Update(ctx, p)
+}
+
+// Renew moves ExpiresAt or UpdatesUntil to a later time, whether or not it has
+// passed. It returns a [*api.MoveError] if the license is revoked, and an [*api.InvalidError]
+// for "expires_at" or "updates_until" if the license has none or the new one is not
+// later. To shorten a license or to set a first expiry, use
+// [Service.Update]. Other errors are those of [Service.Suspend].
+func (s *Service) Renew(ctx context.Context, p api.RenewLicenseParams) (api.License, error) {
+	return s.licenses().Renew(ctx, p)
+}
+
+// Suspend makes a license invalid until it is reinstated. Its activations
+// stay, and their leases run out. Expired and scheduled licenses can be
+// suspended too. It returns a [*api.MoveError] if the license is already
+// suspended or revoked, [api.ErrNotFound], a [*api.StaleError] or an
+// [*api.InvalidError].
+func (s *Service) Suspend(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.licenses().Suspend(ctx, p)
+}
+
+// Reinstate ends a suspension. It returns a [*api.MoveError] if the license is
+// not suspended; other errors are those of [Service.Suspend].
+func (s *Service) Reinstate(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.licenses().Reinstate(ctx, p)
+}
+
+// Revoke makes a license permanently invalid and keeps its record. It
+// returns a [*api.MoveError] if the license is already revoked; other errors are
+// those of [Service.Suspend].
+func (s *Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.licenses().Revoke(ctx, p)
+}
+
+// Rekey replaces the key of a license, for instance after a leak. The old
+// key becomes unknown; activations stay. It returns a [*api.MoveError] if the
+// license is revoked, [api.ErrKeyTaken] if another license has the key, and an
+// [*api.InvalidError] for "key" if the key is the current one; other errors are
+// those of [Service.Suspend].
+func (s *Service) Rekey(ctx context.Context, p api.RekeyLicenseParams) (api.License, error) {
+	return s.licenses().Rekey(ctx, p)
+}
+
+// VoidFiles raises the generation of a license, so that all its files are
+// refused once programs see the next revocation list, and appends a
+// license_file.voided event with the reason. Seats stay held until the files
+// expire. Programs that reach the service get new files.
+// Errors are those of [Service.Suspend], except for [*api.MoveError].
+func (s *Service) VoidFiles(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+	return s.licenses().VoidFiles(ctx, p)
+}

@@ -1,0 +1,112 @@
+package license
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// GetPlan returns a plan, or [api.ErrNotFound].
+func (s *Service) GetPlan(ctx context.Context, id string) (api.Plan, error) {
+	return s.plans().GetPlan(ctx, id)
+}
+
+// ListPlans returns a page of plans in the order of their IDs. It returns an
+// [*api.InvalidError].
+func (s *Service) ListPlans(ctx context.Context, p api.ListPlansParams) (api.Page[api.Plan], error) {
+	return s.plans().ListPlans(ctx, p)
+}
+
+// DeletePlan removes a plan and appends a plan.deleted event. Licenses and
+// purchases keep what they have of it. It returns [api.ErrNotFound] or a
+// [*api.StaleError].
+func (s *Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
+	return s.plans().DeletePlan(ctx, p)
+}
+
+// ApplyPlan replaces the grace period, activation limit, lease, offline time
+// and entitlements of a license with those of a plan, and appends a
+// license.updated event. A license of a purchase gets as many activations as its
+// quantity buys. The key, dates, customer and metadata stay, and so does the plan
+// of the purchase: the next change of that replaces the terms again. It returns
+// an [*api.InvalidError] if the plan does not exist or is one of another product;
+// other errors are those of [Service.Suspend], except for [*api.MoveError].
+func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
+	return s.purchases().ApplyPlan(ctx, p)
+}
+
+// Fulfill records what an event says about a purchase, and creates or changes its
+// license accordingly. The same events lead to the same license in any order,
+// however often they arrive and however many calls run concurrently: of each
+// field, what the event with the latest At says counts. So the same call serves
+// webhooks, the page after a payment, and a nightly synchronization.
+//
+// The license is created once the plan, the customer and one active event are
+// known; before that, the purchase waits, for up to 90 days after its last event. An
+// unknown plan is no error. Later events change only the fields of the license for
+// which the purchase changed: seats and dates that were set by hand stay until its
+// quantity, plan or end changes, and only a suspension that a purchase made is
+// ended by one. Nothing changes a license that is revoked or deleted.
+//
+// After a correction of the customer ID, events may name the ID before. After a
+// transfer, an event that names the former customer, or none, still counts for plan,
+// quantity, end and state. What it says of a person is dropped, and the result is
+// FulfillTransferred, without a license. If a license is transferred while a purchase
+// waits for it, the purchase gets a license of its own once it can be fulfilled.
+//
+// If the license changed, Fulfill appends a license.created, license.renewed,
+// license.suspended, license.reinstated or license.updated event. It returns an
+// [*api.InvalidError], or [api.ErrReferenceTaken] if the purchase, or the license of
+// LicenseID, is one of another customer or if LicenseID is not the license of the
+// purchase. A caller limited to products must set PlanID in each call and gets
+// [api.ErrProductForbidden] for other plans. Options.BeforeCreate runs as for Create.
+func (s *Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
+	return s.purchases().Fulfill(ctx, p)
+}
+
+// GetFulfillment returns what a purchase was last known to be. It returns
+// [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
+func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
+	return s.purchases().GetFulfillment(ctx, reference)
+}
+
+// ListFulfillments returns the purchases of a license, the governing one first, or
+// the purchases without a license that expire first; at most 1,000.
+func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
+	return s.purchases().ListFulfillments(ctx, p)
+}
+
+// Reopen continues a purchase that was ended by mistake: events that say ended with
+// an At up to that of p do not count any more, also if they arrive again, and later
+// ones do. It changes the license as Fulfill does. It returns [api.ErrNotFound], or an
+// [*api.InvalidError] if the purchase has not ended, or if an event ended it after At.
+func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
+	return s.purchases().Reopen(ctx, p)
+}
+
+// StartTrial creates a license for the Duration of a plan, unless the customer or one
+// of the subjects has had a trial of the product. To a customer who has had one, it
+// returns the license of that, whatever the subjects, and binds none of them. It
+// returns [api.ErrTrialTaken] if another customer had a trial with one of the subjects, or
+// if the license of the trial has been revoked or deleted, and an [*api.InvalidError].
+//
+// To turn the trial into a purchase, name its license in FulfillParams.LicenseID.
+func (s *Service) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Trial, error) {
+	return s.purchases().StartTrial(ctx, p)
+}
+
+// AllowTrial allows the customer and the subjects of a trial another one, and appends
+// a trial.allowed event. The license of the trial does not change. It returns
+// [api.ErrNotFound] if no trial with that license is in the way of another.
+func (s *Service) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
+	return s.purchases().AllowTrial(ctx, p)
+}
+
+// PutPlan creates a plan or replaces all its terms: a field that is not set gets
+// its default. It appends a plan.created or plan.updated event. If nothing
+// changes, it writes nothing. It returns an [*api.InvalidError], a [*api.StaleError],
+// [api.ErrNotFound] if there is no plan and IfMatch is set, or [api.ErrProductForbidden].
+func (s *Service) PutPlan(ctx context.Context, p api.PutPlanParams) (api.Plan, error) {
+	plan, _, err := s.plans().PutPlan(ctx, p)
+	return plan, err
+}
