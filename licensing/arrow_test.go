@@ -57,26 +57,27 @@ var arrows = map[string][]string{
 	"licensing/internal/rules/leave":     {"internal/entries", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "licensing/internal/rules/purchases", "licensing/internal/rules/refusals", "licensing/internal/rules/seats", "store"},
 	"licensing/internal/rules/movein":    {"licensing/api", "licensing/internal/base/csvfile", "licensing/internal/base/input", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/find", "licensing/internal/rules/leave", "licensing/internal/rules/licenses", "licensing/internal/rules/purchases", "licensing/licensefile", "store"},
 	"licensing/license":                  {"licensing/api", "licensing/licensefile", "internal/entries", "store", "licensing/internal/base/feed", "internal/inner", "licensing/internal/rules/call", "licensing/internal/rules/plans", "licensing/internal/rules/licenses", "licensing/internal/rules/seats", "licensing/internal/rules/purchases", "licensing/internal/rules/notices", "licensing/internal/rules/find", "licensing/internal/rules/refusals", "licensing/internal/rules/leave", "licensing/internal/rules/movein"},
+	"licensing/selling":                  {"internal/inner", "licensing/api", "licensing/license"},
 	"licensing/webhook":                  {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/feed", "licensing/internal/base/outbox", "internal/inner", "licensing/internal/base/record"},
 	"licensing/internal/http/web":        {"internal/inner", "licensing/internal/base/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/base/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
-	"licensing/internal/http/endpoints":  {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/base/input", "auth", "licensing/internal/http/web", "internal/inner"},
-	"licensing/internal/http/dashboard":  {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
-	"licensing/internal/http/portal":     {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner"},
+	"licensing/internal/http/endpoints":  {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/base/input", "auth", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
+	"licensing/internal/http/dashboard":  {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
+	"licensing/internal/http/portal":     {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/http/qr":         {},
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
-	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner"},
+	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"licensing/api", "internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory"},
+	"example/internal/host":   {"licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":  {"licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
+	"example/internal/admin":  {"licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 	"example/admin":           {"example/internal/admin"},
 
-	"example/internal/selling":  {"licensing/api", "licensing/license"},
+	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/smtpsink": {}, // for tests only
 	"example/program":           {"licensing/program"},
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -132,6 +134,10 @@ func (h *Handler) Metadata() http.Handler { return h.metadata }
 // Service returns the licensing rules for Go code: the same checks, events and
 // idempotency as the API, without a token.
 func (h *Handler) Service() *license.Service { return h.service }
+
+// Selling returns what a shop sells: plans, purchases and trials. It acts as Service
+// does.
+func (h *Handler) Selling() *selling.Service { return selling.New(h.service) }
 
 // Webhooks returns the manager of webhooks and their deliveries.
 func (h *Handler) Webhooks() *webhook.Service { return h.webhooks }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -362,12 +364,12 @@ func TestPortalShowsThePlan(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
 	rules := host.Handler.Service()
-	_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Atlas yearly", ProductID: "atlas"})
+	_, err := selling.New(rules).PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Atlas yearly", ProductID: "atlas"})
 	is.NoErr(err)
 	l, err := rules.Create(t.Context(), api.CreateLicenseParams{Name: "Workshop", CustomerID: "cus_ada", PlanID: "price_1"})
 	is.NoErr(err)
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "<dt>Plan</dt><dd dir=\"auto\">Atlas yearly</dd>")
-	is.NoErr(rules.DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_1"}))
+	is.NoErr(selling.New(rules).DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_1"}))
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "price_1")
 	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "updates until")
 	_, err = rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, UpdatesUntil: api.To(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))})
@@ -413,7 +415,7 @@ func TestPortalWaitingPurchase(t *testing.T) {
 	tell := func(p api.FulfillParams) {
 		t.Helper()
 		p.At = host.Clock.Now()
-		_, err := host.Handler.Service().Fulfill(t.Context(), p)
+		_, err := host.Handler.Selling().Fulfill(t.Context(), p)
 		is.NoErr(err)
 	}
 	tell(api.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
@@ -425,7 +427,7 @@ func TestPortalWaitingPurchase(t *testing.T) {
 	host.user = "cus_bob"
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
 	host.user = "cus_ada"
-	_, err := host.Handler.Service().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", ProductID: "atlas"})
+	_, err := host.Handler.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", ProductID: "atlas"})
 	is.NoErr(err)
 	tell(api.FulfillParams{Reference: "shop:1"})
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")

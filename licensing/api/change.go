@@ -47,5 +47,5 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 type Erased struct {
 	Licenses  int `json:"licenses"`           // deleted
 	Events    int `json:"events"`             // blanked
-	Purchases int `json:"purchases,omitzero"` // blanked; see Service.Fulfill
+	Purchases int `json:"purchases,omitzero"` // blanked; see Service.Fulfill of package selling
 }

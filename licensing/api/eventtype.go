@@ -26,7 +26,7 @@ const (
 	EventPlanUpdated = "plan.updated"
 	EventPlanDeleted = "plan.deleted"
 
-	EventTrialAllowed = "trial.allowed" // see Service.AllowTrial of package license
+	EventTrialAllowed = "trial.allowed" // see Service.AllowTrial of package selling
 
 	EventCustomerErased = "customer.erased"
 

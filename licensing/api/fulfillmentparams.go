@@ -45,20 +45,20 @@ type StartTrialParams struct {
 	Subjects []string `json:"subjects" validate:"max=20,dive,text"`
 }
 
-// ListFulfillmentsParams are the parameters of Service.ListFulfillments.
+// ListFulfillmentsParams are the parameters of Service.ListFulfillments of package selling.
 type ListFulfillmentsParams struct {
 	LicenseID string  // the purchases of this license; empty: waiting purchases
 	Waiting   Waiting // without LicenseID: only purchases that wait for this
 }
 
-// ReopenParams are the parameters of Service.Reopen.
+// ReopenParams are the parameters of Service.Reopen of package selling.
 type ReopenParams struct {
 	Reference string    `json:"reference" validate:"identifier"`
 	At        time.Time `json:"at" validate:"omitempty,instant"`  // zero: now
 	Reason    string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 }
 
-// AllowTrialParams are the parameters of Service.AllowTrial.
+// AllowTrialParams are the parameters of Service.AllowTrial of package selling.
 type AllowTrialParams struct {
 	LicenseID string // of the trial; it may be deleted
 	Reason    string `json:"reason" validate:"omitempty,text"` // recorded in the event

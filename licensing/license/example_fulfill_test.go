@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -15,7 +17,7 @@ func ExampleService_Fulfill() {
 	ctx := context.Background()
 	licenses := license.New(memory.New(), license.Options{})
 	seats := int64(5)
-	if _, err := licenses.PutPlan(ctx, api.PutPlanParams{ID: "price_pro", ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
+	if _, err := selling.New(licenses).PutPlan(ctx, api.PutPlanParams{ID: "price_pro", ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 		fmt.Println(err)
 	}
 	paid, canceled := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
@@ -25,7 +27,7 @@ func ExampleService_Fulfill() {
 		{At: paid, State: api.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
 	} {
 		p.Reference = "stripe:si_1"
-		f, err := licenses.Fulfill(ctx, p)
+		f, err := selling.New(licenses).Fulfill(ctx, p)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -49,7 +51,7 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 		{ID: "other", ProductID: "prod_other", Terms: api.Terms{MaxActivations: ptr[int64](1)}},
 		{ID: "trial", ProductID: "prod_editor", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](1)}},
 	} {
-		if _, err := s.PutPlan(t.Context(), p); err != nil {
+		if _, err := selling.New(s.Service).PutPlan(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +62,7 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 func (s *seller) tell(t *testing.T, reference string, e event) api.Fulfillment {
 	t.Helper()
 	e.Reference = reference
-	f, err := s.Fulfill(t.Context(), e)
+	f, err := selling.New(s.Service).Fulfill(t.Context(), e)
 	if err != nil {
 		t.Fatalf("%+v: %v", e, err)
 	}
@@ -71,7 +73,7 @@ func (s *seller) tell(t *testing.T, reference string, e event) api.Fulfillment {
 // one purchase to another or counts changes.
 func (s *seller) outcome(t *testing.T, reference string) string {
 	t.Helper()
-	f, err := s.GetFulfillment(t.Context(), reference)
+	f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +330,7 @@ func TestHandEditsBetween(t *testing.T) {
 					s.edit(t, random, f.License.ID)
 				}
 			}
-			f, err := s.GetFulfillment(t.Context(), reference)
+			f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -369,7 +371,7 @@ func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
 			_, err = s.Reinstate(t.Context(), api.MoveLicenseParams{ID: id})
 		}
 	case 3:
-		_, err = s.ApplyPlan(t.Context(), api.ApplyPlanParams{ID: id, PlanID: "forever"})
+		_, err = selling.New(s.Service).ApplyPlan(t.Context(), api.ApplyPlanParams{ID: id, PlanID: "forever"})
 	case 4:
 		_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, UpdatesUntil: api.To(onDay(100))})
 	}
@@ -414,7 +416,7 @@ func TestSimulatedProvider(t *testing.T) {
 			})
 		}
 		last := changes[len(changes)-1]
-		f, err := s.GetFulfillment(t.Context(), reference)
+		f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
 		if err != nil {
 			t.Fatal(err)
 		}

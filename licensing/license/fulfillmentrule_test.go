@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
@@ -71,7 +73,7 @@ func TestFulfillRefuses(t *testing.T) {
 			e := paid()
 			e.Reference = "shop:1"
 			change(&e)
-			_, err := s.Fulfill(t.Context(), e)
+			_, err := selling.New(s.Service).Fulfill(t.Context(), e)
 			if strings.HasPrefix(field, "409") {
 				require.ErrorIs(t, err, api.ErrReferenceTaken)
 			} else {
@@ -85,7 +87,7 @@ func TestFulfillRefuses(t *testing.T) {
 	is := is.New(t)
 	is.Equal(s.tell(t, "shop:1", paid()).Result, api.FulfillUnchanged)
 	is.Equal(s.tell(t, "shop:1", event{LicenseID: ada.License.ID}).Result, api.FulfillUnchanged) // its own
-	_, err = s.GetFulfillment(t.Context(), "shop:3")
+	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:3")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -97,12 +99,12 @@ func TestFulfillWaits(t *testing.T) {
 	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.FulfillWaiting, api.WaitingCustomer, (*api.License)(nil)})
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, api.WaitingPlan)
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, api.WaitingUnknownPlan)
-	waiting, err := s.ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
+	waiting, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
 	is.NoErr(err)
 	is.Equal(len(waiting), 1)
 	is.Equal(waiting[0].Reference, "shop:1")
 
-	_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
+	_, err = selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
 	is.NoErr(err)
 	f = s.tell(t, "shop:1", event{At: onDay(3), Quantity: ptr[int64](2)})
 	is.Equal(f.Result, api.FulfillCreated)
@@ -114,7 +116,7 @@ func TestFulfillWaits(t *testing.T) {
 	f = s.tell(t, "shop:1", event{At: onDay(4), PlanID: "other", Until: api.To(onDay(60))}) // of another product
 	is.Equal([]any{f.Result, f.Waiting, f.ProductID}, []any{api.FulfillChanged, api.WaitingOtherProduct, "prod_editor"})
 	is.Equal([]any{f.License.PlanID, *f.License.ExpiresAt}, []any{"price_9", onDay(60)})
-	is.NoErr(s.DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_9"}))
+	is.NoErr(selling.New(s.Service).DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_9"}))
 	f = s.tell(t, "shop:1", event{At: onDay(5), PlanID: "price_9", Quantity: ptr[int64](1)})
 	is.Equal([]any{f.Waiting, *f.License.MaxActivations}, []any{api.Waiting(""), int64(700_000)})
 
@@ -122,7 +124,7 @@ func TestFulfillWaits(t *testing.T) {
 	s.now = s.now.Add(90*24*time.Hour - 1)
 	is.Equal(s.tell(t, "shop:2", event{State: "paused"}).Waiting, api.WaitingActive)
 	s.now = s.now.Add(90 * 24 * time.Hour)
-	_, err = s.GetFulfillment(t.Context(), "shop:2")
+	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:2")
 	require.ErrorIs(t, err, api.ErrNotFound)
 	is.Equal(s.tell(t, "shop:1", event{}).Result, api.FulfillUnchanged) // never expires
 }
@@ -167,22 +169,22 @@ func TestPlansAreCopied(t *testing.T) {
 	e := paid()
 	e.Quantity = ptr[int64](3)
 	was := *s.tell(t, "shop:1", e).License
-	plan, err := s.PutPlan(ctx, api.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: api.Duration{Days: 1}, Terms: api.Terms{MaxActivations: ptr[int64](7)}})
+	plan, err := selling.New(s.Service).PutPlan(ctx, api.PutPlanParams{ID: "basic", ProductID: "prod_editor", Duration: api.Duration{Days: 1}, Terms: api.Terms{MaxActivations: ptr[int64](7)}})
 	is.NoErr(err)
 	is.Equal(plan.Revision, int64(2))
 	s.tell(t, "shop:1", event{At: onDay(1), PlanID: "basic", State: "active"})
 	is.Equal(s.mustGet(t, was.ID), was)
-	l, err := s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "basic", IfMatch: []api.Version{was.Version()}})
+	l, err := selling.New(s.Service).ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "basic", IfMatch: []api.Version{was.Version()}})
 	is.NoErr(err)
 	is.Equal([]any{*l.MaxActivations, l.GraceSeconds, len(l.Entitlements), l.PlanID}, []any{int64(21), int64(0), 0, "basic"})
 	is.Equal([]any{l.ExpiresAt, l.Key, l.Name}, []any{was.ExpiresAt, was.Key, was.Name})
 	for id, field := range map[string]string{"other": "plan_id", "nothing": "plan_id", "": "plan_id"} {
-		_, err = s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: id})
+		_, err = selling.New(s.Service).ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: id})
 		invalid, _ := errors.AsType[*api.InvalidError](err)
 		is.True(invalid != nil)
 		is.Equal(invalid.Fields[0].Field, field)
 	}
-	_, err = s.ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "pro", IfMatch: []api.Version{was.Version()}})
+	_, err = selling.New(s.Service).ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "pro", IfMatch: []api.Version{was.Version()}})
 	require.ErrorIs(t, err, api.ErrStale)
 }
 
@@ -192,7 +194,7 @@ func TestEndedIsFinal(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	id := s.tell(t, "shop:1", paid()).LicenseID
-	_, err := s.Reopen(ctx, api.ReopenParams{Reference: "shop:1"})
+	_, err := selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1"})
 	require.ErrorIs(t, err, api.ErrInvalid)
 	l := *s.tell(t, "shop:1", event{At: onDay(10), State: "ended"}).License
 	is.Equal([]any{*l.ExpiresAt, l.GraceSeconds, l.Status}, []any{onDay(10), int64(0), api.LicenseExpired})
@@ -200,9 +202,9 @@ func TestEndedIsFinal(t *testing.T) {
 	l = *s.tell(t, "shop:1", event{At: onDay(20), State: "active", Until: api.To(onDay(99))}).License
 	is.Equal(*l.ExpiresAt, onDay(10))
 
-	_, err = s.Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(11)})
+	_, err = selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(11)})
 	require.ErrorIs(t, err, api.ErrInvalid)
-	f, err := s.Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(12)})
+	f, err := selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(12)})
 	is.NoErr(err)
 	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{api.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
 	for _, day := range []float64{10, 12} {
@@ -216,7 +218,7 @@ func TestEndedIsFinal(t *testing.T) {
 	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", api.LicenseActive})
 	f = s.tell(t, "shop:1", event{At: onDay(36), Quantity: ptr[int64](9)})
 	is.Equal([]any{f.Result, f.Governs}, []any{api.FulfillUnchanged, false})
-	list, err := s.ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
+	list, err := selling.New(s.Service).ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
 	is.Equal([]string{list[0].Reference, list[1].Reference}, []string{"shop:2", "shop:1"})
 	for _, search := range []string{"shop:1", "shop:2", "pro"} {
@@ -274,7 +276,7 @@ func TestNothingRevivesAGoneLicense(t *testing.T) {
 	for _, personal := range []string{"cus_bob", "Robert", "shop:3", "shop:4"} {
 		require.NotContains(t, archive.String(), personal)
 	}
-	f, err := s.GetFulfillment(ctx, "shop:3")
+	f, err := selling.New(s.Service).GetFulfillment(ctx, "shop:3")
 	is.NoErr(err)
 	is.Equal([]any{f.Result, f.CustomerID, len(f.Fields)}, []any{api.FulfillDeleted, "", 0})
 }
@@ -287,24 +289,24 @@ func TestFulfillOfALimitedCaller(t *testing.T) {
 	editor, other := s.As(license.Caller{Products: []string{"prod_editor"}}), s.As(license.Caller{Products: []string{"prod_other"}})
 	e := paid()
 	e.Reference = "shop:1"
-	f, err := editor.Fulfill(ctx, e)
+	f, err := selling.New(editor).Fulfill(ctx, e)
 	is.NoErr(err)
 	e.PlanID = ""
-	_, err = editor.Fulfill(ctx, e)
+	_, err = selling.New(editor).Fulfill(ctx, e)
 	require.ErrorIs(t, err, api.ErrInvalid)
 	for _, plan := range []string{"basic", "nothing"} {
 		e.PlanID = plan
-		_, err = other.Fulfill(ctx, e)
+		_, err = selling.New(other).Fulfill(ctx, e)
 		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 	e.PlanID = "other"
-	_, err = other.Fulfill(ctx, e)
+	_, err = selling.New(other).Fulfill(ctx, e)
 	require.ErrorIs(t, err, api.ErrReferenceTaken)
 	e.Reference, e.LicenseID = "shop:2", f.LicenseID
-	f, err = other.Fulfill(ctx, e)
+	f, err = selling.New(other).Fulfill(ctx, e)
 	is.NoErr(err)
 	is.Equal(f.Result, api.FulfillDeleted) // as if it did not exist
-	_, err = other.GetFulfillment(ctx, "shop:1")
+	_, err = selling.New(other).GetFulfillment(ctx, "shop:1")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -360,7 +362,7 @@ func TestFulfillInParallel(t *testing.T) {
 				for _, e := range append(history, history...) {
 					e.Reference = "shop:2"
 					wg.Go(func() {
-						if _, err := s.Fulfill(t.Context(), e); err != nil {
+						if _, err := selling.New(s.Service).Fulfill(t.Context(), e); err != nil {
 							t.Error(err)
 						}
 					})
@@ -385,7 +387,7 @@ func TestFulfillIsWhole(t *testing.T) {
 				for n := 0; ; n++ {
 					before := archiveOf(t, st.Store)
 					st.left = n
-					_, err := s.Fulfill(t.Context(), e)
+					_, err := selling.New(s.Service).Fulfill(t.Context(), e)
 					st.left = 1 << 30
 					if err == nil {
 						break
@@ -485,7 +487,7 @@ func TestPurchasesMove(t *testing.T) {
 	s := newTwice(t)
 	id := s.tell(t, "shop:1", paid()).LicenseID
 	s.tell(t, "shop:2", event{CustomerID: "cus_ada", PlanID: "basic"})
-	trial, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob", Subjects: []string{"device:1"}})
+	trial, err := selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob", Subjects: []string{"device:1"}})
 	is.NoErr(err)
 	var rows strings.Builder
 	is.NoErr(s.Export(ctx, &rows, api.ListLicensesParams{}))
@@ -503,12 +505,12 @@ func TestPurchasesMove(t *testing.T) {
 		e := paid()
 		e.At = onDay(5)
 		is.Equal(s.tell(t, "shop:1", e).LicenseID, id)
-		again, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob"})
+		again, err := selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_bob"})
 		is.NoErr(err)
 		is.Equal([]any{again.Started, again.License.ID}, []any{false, trial.License.ID})
 		if s != imported {
 			is.Equal(s.tell(t, "shop:2", event{At: onDay(1), State: "active"}).Result, api.FulfillCreated)
-			_, err = s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}})
+			_, err = selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}})
 			require.ErrorIs(t, err, api.ErrTrialTaken)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -19,26 +21,26 @@ func TestPlan(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	p := api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}}
-	plan, err := s.PutPlan(ctx, p)
+	plan, err := selling.New(s.Service).PutPlan(ctx, p)
 	is.NoErr(err)
 	is.Equal([]any{plan.Object, plan.Name, plan.Revision, plan.Version().String(), plan.Entitlements["users"]}, []any{"plan", "price_1", int64(1), "1", 5.0})
 	before := s.events(t)
-	same, err := s.PutPlan(ctx, p)
+	same, err := selling.New(s.Service).PutPlan(ctx, p)
 	is.NoErr(err)
 	is.Equal(same, plan)
 	is.Equal(s.events(t), before)
-	plan, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{plan.Version()}})
+	plan, err = selling.New(s.Service).PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{plan.Version()}})
 	is.NoErr(err)
 	is.Equal([]any{plan.Duration.IsZero(), plan.MaxActivations, len(plan.Entitlements), plan.Revision}, []any{true, (*int64)(nil), 0, int64(2)})
-	_, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
+	_, err = selling.New(s.Service).PutPlan(ctx, api.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
 	require.ErrorIs(t, err, api.ErrStale)
-	_, err = s.PutPlan(ctx, api.PutPlanParams{ID: "price_2", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
+	_, err = selling.New(s.Service).PutPlan(ctx, api.PutPlanParams{ID: "price_2", ProductID: "prod_editor", IfMatch: []api.Version{same.Version()}})
 	require.ErrorIs(t, err, api.ErrNotFound)
-	require.ErrorIs(t, s.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1", IfMatch: []api.Version{same.Version()}}), api.ErrStale)
+	require.ErrorIs(t, selling.New(s.Service).DeletePlan(ctx, api.DeletePlanParams{ID: "price_1", IfMatch: []api.Version{same.Version()}}), api.ErrStale)
 
 	var ids []string
 	for cursor, more := "", true; more; {
-		page, err := s.ListPlans(ctx, api.ListPlansParams{ProductID: "prod_editor", Limit: 2, Cursor: cursor})
+		page, err := selling.New(s.Service).ListPlans(ctx, api.ListPlansParams{ProductID: "prod_editor", Limit: 2, Cursor: cursor})
 		is.NoErr(err)
 		for _, p := range page.Data {
 			ids = append(ids, p.ID)
@@ -48,19 +50,19 @@ func TestPlan(t *testing.T) {
 	is.Equal(ids, []string{"basic", "forever", "maintained", "price_1", "pro", "trial"})
 
 	other := s.As(license.Caller{Products: []string{"prod_other"}})
-	page, err := other.ListPlans(ctx, api.ListPlansParams{})
+	page, err := selling.New(other).ListPlans(ctx, api.ListPlansParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
-	_, err = other.GetPlan(ctx, "price_1")
+	_, err = selling.New(other).GetPlan(ctx, "price_1")
 	require.ErrorIs(t, err, api.ErrNotFound)
-	require.ErrorIs(t, other.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}), api.ErrNotFound)
+	require.ErrorIs(t, selling.New(other).DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}), api.ErrNotFound)
 	for _, p := range []api.PutPlanParams{{ID: "price_1", ProductID: "prod_other"}, {ID: "new", ProductID: "prod_editor"}} {
-		_, err = other.PutPlan(ctx, p)
+		_, err = selling.New(other).PutPlan(ctx, p)
 		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 
-	is.NoErr(s.DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}))
-	_, err = s.GetPlan(ctx, "price_1")
+	is.NoErr(selling.New(s.Service).DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}))
+	_, err = selling.New(s.Service).GetPlan(ctx, "price_1")
 	require.ErrorIs(t, err, api.ErrNotFound)
 	events, err := s.Events(ctx, api.ListEventsParams{Subject: "price_1"})
 	is.NoErr(err)
@@ -78,7 +80,7 @@ func TestPlan(t *testing.T) {
 		"max_activations": {ID: "x", ProductID: "p", Terms: api.Terms{MaxActivations: ptr[int64](1_000_001)}},
 		"entitlements/a":  {ID: "x", ProductID: "p", Terms: api.Terms{Entitlements: map[string]any{"a": false}}},
 	} {
-		_, err := s.PutPlan(ctx, p)
+		_, err := selling.New(s.Service).PutPlan(ctx, p)
 		invalid, _ := errors.AsType[*api.InvalidError](err)
 		is.True(invalid != nil)
 		is.Equal(invalid.Fields[0].Field+map[bool]string{true: " "}[field == "duration "], field)

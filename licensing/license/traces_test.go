@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -132,7 +134,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		}
 	}
 	notify(40)
-	trial, err := s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod-typo", Subjects: []string{"mail:zaphod@example.com"}})
+	trial, err := selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod-typo", Subjects: []string{"mail:zaphod@example.com"}})
 	is.NoErr(err)
 	first := buy("shop:1", "zaphod-typo")
 	for _, id := range []string{trial.License.ID, first.ID} {
@@ -142,8 +144,8 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		}
 	}
 	use(first, "zaphod")
-	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
-	_, err = s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
+	is.NoErr(selling.New(s.Service).AllowTrial(ctx, api.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
+	_, err = selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
 	is.NoErr(err)
 	gone = buy("shop:2", "zaphod")
 	use(gone, "zaphod")

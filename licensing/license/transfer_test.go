@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -286,7 +288,7 @@ func TestDepartures(t *testing.T) {
 			f = s.tell(t, "shop:1", event{At: onDay(7), CustomerID: "cus_ada", Name: "Ada"})
 			is.Equal([]any{f.Result, f.License.ID, f.License.Name}, []any{api.FulfillChanged, back.ID, "Ada"})
 			is.Equal(s.tell(t, "shop:1", event{At: onDay(8), CustomerID: "cus_bob"}).Result, api.FulfillTransferred)
-			_, err := s.Fulfill(t.Context(), event{Reference: "shop:1", At: onDay(9), CustomerID: "cus_eve"})
+			_, err := selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:1", At: onDay(9), CustomerID: "cus_eve"})
 			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"the former customer does not get the license by its reference": func(t *testing.T, is *is.I, s *sale) {
@@ -335,7 +337,7 @@ func TestDepartures(t *testing.T) {
 		},
 		"a correction binds the trial to the right ID": func(t *testing.T, is *is.I, s *sale) {
 			trial := func(customer string) api.Trial {
-				got, err := s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: customer})
+				got, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: customer})
 				is.NoErr(err)
 				return got
 			}
@@ -343,12 +345,12 @@ func TestDepartures(t *testing.T) {
 			s.correct(t, "cus_right")
 			again := trial("cus_right")
 			is.Equal([]any{again.Started, again.License.ID}, []any{false, s.l.ID})
-			_, err := s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_typo"})
+			_, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_typo"})
 			require.ErrorIs(t, err, api.ErrTrialTaken)
 			own := trial("cus_own")
 			s.correct(t, "cus_own")
 			is.Equal(trial("cus_own").License.ID, own.License.ID)
-			is.NoErr(s.AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: s.l.ID}))
+			is.NoErr(selling.New(s.Service).AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: s.l.ID}))
 			is.Equal(trial("cus_own").License.ID, own.License.ID)
 			is.True(trial("cus_right").Started)
 		},
@@ -357,10 +359,10 @@ func TestDepartures(t *testing.T) {
 			is.Equal(s.tell(t, "shop:2", waits).Result, api.FulfillWaiting)
 			is.Equal(s.tell(t, "shop:3", event{At: onDay(1), PlanID: "other", State: "active", LicenseID: s.l.ID}).Result, api.FulfillWaiting)
 			s.transfer(t, "cus_bob")
-			f, err := s.GetFulfillment(t.Context(), "shop:2")
+			f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:2")
 			is.NoErr(err)
 			is.Equal([]any{f.Result, f.License == nil}, []any{api.FulfillWaiting, true})
-			_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: "later", ProductID: "prod_other"})
+			_, err = selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "later", ProductID: "prod_other"})
 			is.NoErr(err)
 			f = s.tell(t, "shop:2", waits)
 			is.Equal([]any{f.Result, f.License.CustomerID}, []any{api.FulfillCreated, "cus_ada"})
@@ -368,7 +370,7 @@ func TestDepartures(t *testing.T) {
 			is.Equal(s.tell(t, "shop:3", event{At: onDay(2), LicenseID: s.l.ID}).Waiting, api.WaitingCustomer)
 			is.Equal(s.tell(t, "shop:3", event{At: onDay(3), CustomerID: "cus_ada", LicenseID: s.l.ID}).Result, api.FulfillCreated)
 			is.Equal(s.mustGet(t, s.l.ID).CustomerID, "cus_bob")
-			_, err = s.Fulfill(t.Context(), event{Reference: "shop:4", At: onDay(1), CustomerID: "cus_ada", PlanID: "other", State: "active", LicenseID: s.l.ID})
+			_, err = selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:4", At: onDay(1), CustomerID: "cus_ada", PlanID: "other", State: "active", LicenseID: s.l.ID})
 			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"a reference that was used again is not erased with its first customer": func(t *testing.T, is *is.I, s *sale) {

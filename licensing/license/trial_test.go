@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
@@ -19,7 +21,7 @@ func TestTrial(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	start := func(customer string, subjects ...string) (api.Trial, error) {
-		return s.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
+		return selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
 	}
 	first, err := start("cus_ada", "device:1", "mail:ada@example.com")
 	is.NoErr(err)
@@ -43,8 +45,8 @@ func TestTrial(t *testing.T) {
 	is.NoErr(err)
 	_, err = start("cus_bob")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
-	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
-	require.ErrorIs(t, s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}), api.ErrNotFound)
+	is.NoErr(selling.New(s.Service).AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
+	require.ErrorIs(t, selling.New(s.Service).AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}), api.ErrNotFound)
 	bob, err = start("cus_bob", "device:3")
 	is.NoErr(err)
 	is.True(bob.Started)
@@ -52,7 +54,7 @@ func TestTrial(t *testing.T) {
 	is.NoErr(err)
 	_, err = start("cus_eve", "device:3")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
-	is.NoErr(s.AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}))
+	is.NoErr(selling.New(s.Service).AllowTrial(ctx, api.AllowTrialParams{LicenseID: bob.License.ID}))
 	_, err = start("cus_eve", "device:3")
 	is.NoErr(err)
 
@@ -61,11 +63,11 @@ func TestTrial(t *testing.T) {
 		"customer_id": {PlanID: "trial"},
 		"subjects/0":  {PlanID: "trial", CustomerID: "c", Subjects: []string{""}},
 	} {
-		_, err := s.StartTrial(ctx, p)
+		_, err := selling.New(s.Service).StartTrial(ctx, p)
 		require.ErrorIs(t, err, api.ErrInvalid)
 		require.Contains(t, err.Error(), field)
 	}
-	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "c"})
+	_, err = selling.New(s.As(license.Caller{Products: []string{"prod_other"}})).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "c"})
 	require.ErrorIs(t, err, api.ErrInvalid) // no plan of its products
 }
 
@@ -91,11 +93,13 @@ func TestTrialIsWhole(t *testing.T) {
 	}
 	var trial api.Trial
 	crash(func() (err error) {
-		trial, err = s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada", Subjects: []string{"device:1"}})
+		trial, err = selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada", Subjects: []string{"device:1"}})
 		return err
 	})
 	is.True(trial.Started)
-	crash(func() error { return s.AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: trial.License.ID}) })
+	crash(func() error {
+		return selling.New(s.Service).AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: trial.License.ID})
+	})
 }
 
 // TestTrialThatIsRefused uses up no trial, even if the function of Atomically continues.
@@ -112,12 +116,12 @@ func TestTrialThatIsRefused(t *testing.T) {
 	key = taken.License.Key
 	start := api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}}
 	is.NoErr(s.Atomically(t.Context(), func(in *license.Service) error {
-		_, err := in.StartTrial(t.Context(), start)
+		_, err := selling.New(in).StartTrial(t.Context(), start)
 		require.ErrorIs(t, err, api.ErrKeyTaken)
 		return nil
 	}))
 	key = ""
-	trial, err := s.StartTrial(t.Context(), start)
+	trial, err := selling.New(s.Service).StartTrial(t.Context(), start)
 	is.NoErr(err)
 	is.True(trial.Started)
 }
@@ -130,7 +134,7 @@ func TestTrialsInParallel(t *testing.T) {
 	trials, errs := make([]api.Trial, 100), make([]error, 100)
 	for i := range trials {
 		wg.Go(func() {
-			trials[i], errs[i] = s.StartTrial(t.Context(), api.StartTrialParams{
+			trials[i], errs[i] = selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{
 				PlanID: "trial", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{fmt.Sprint("device:", i), "mail:common"},
 			})
 		})

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -49,9 +51,9 @@ func TestUntilEndsUpdates(t *testing.T) {
 	l, err = s.Create(t.Context(), api.CreateLicenseParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "maintained", Explicit: []string{"updates_until"}})
 	is.NoErr(err)
 	is.Equal([]any{l.ExpiresAt, l.UpdatesUntil}, []any{never, never})
-	_, err = s.StartTrial(t.Context(), api.StartTrialParams{PlanID: "maintained", CustomerID: "cus_ada"})
+	_, err = selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "maintained", CustomerID: "cus_ada"})
 	require.ErrorIs(t, err, api.ErrInvalid)
-	_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "prod_editor", UntilEnds: "seats"})
+	_, err = selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "prod_editor", UntilEnds: "seats"})
 	require.ErrorIs(t, err, api.ErrInvalid)
 	require.Contains(t, err.Error(), "until_ends")
 }

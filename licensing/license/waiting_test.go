@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -31,7 +33,7 @@ func newWaiting(t *testing.T, n int, opts ...func(*license.Options)) *seller {
 
 func (s *seller) putNew(t *testing.T) {
 	t.Helper()
-	if _, err := s.PutPlan(t.Context(), api.PutPlanParams{ID: "new", ProductID: "prod_editor", Duration: api.Duration{Years: 1}}); err != nil {
+	if _, err := selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "new", ProductID: "prod_editor", Duration: api.Duration{Years: 1}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -62,7 +64,7 @@ func TestFulfillWaiting(t *testing.T) {
 	}
 	is.Equal(next, "")
 	is.Equal(s.licenses(t), 120)
-	f, err := s.GetFulfillment(t.Context(), "shop:7")
+	f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:7")
 	is.NoErr(err)
 	is.Equal(*f.License.ExpiresAt, onDay(1).AddDate(1, 0, 0)) // from when it was paid
 	next, n, err = fulfill(t.Context(), "new", "")
@@ -105,7 +107,7 @@ func TestFulfillWaitingStops(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(n, all-1-stop)
 		is.Equal(s.licenses(t), all-1)
-		f, err := s.GetFulfillment(t.Context(), "shop:1")
+		f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:1")
 		is.NoErr(err)
 		is.Equal([]any{f.Result, f.Waiting}, []any{api.FulfillWaiting, api.Waiting("")})
 	}

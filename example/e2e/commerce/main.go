@@ -21,7 +21,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/example/internal/selling"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/payment"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -64,31 +66,31 @@ var plans = map[string]int64{
 	"d8dd2de1-21b7-4a41-8bc3-ce909c0cfe23": 1, "0f1a2b3c-21b7-4a41-8bc3-ce909c0cfe24": 5,
 }
 
-// newRules returns the rules of a shop on an empty store.
-func newRules(ctx context.Context, st store.Store) (*license.Service, error) {
-	rules := license.New(st, license.Options{})
+// newSales returns the sales of a shop on an empty store.
+func newSales(ctx context.Context, st store.Store) (*selling.Service, error) {
+	sales := selling.New(license.New(st, license.Options{}))
 	for id, seats := range plans {
-		if _, err := rules.PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
+		if _, err := sales.PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
 			return nil, err
 		}
 	}
-	return rules, nil
+	return sales, nil
 }
 
 // deliver delivers one payload to the handler of the provider.
-func (p provider) deliver(ctx context.Context, rules *license.Service, n int) error {
+func (p provider) deliver(ctx context.Context, sales *selling.Service, n int) error {
 	body := p.payloads[n]
 	switch p.Name {
 	case "paddle":
-		return selling.FulfillPaddle(ctx, rules, body)
+		return payment.FulfillPaddle(ctx, sales, body)
 	case "lemonsqueezy":
-		return selling.FulfillLemonSqueezy(ctx, rules, body)
+		return payment.FulfillLemonSqueezy(ctx, sales, body)
 	case "polar":
-		return selling.FulfillPolar(ctx, rules, body)
+		return payment.FulfillPolar(ctx, sales, body)
 	}
 	r := signedByStripe(ctx, body)
 	w := httptest.NewRecorder()
-	serveStripe(rules, p.stripeAccount(), stripeSecret)(w, r)
+	serveStripe(sales, p.stripeAccount(), stripeSecret)(w, r)
 	if w.Code != http.StatusOK {
 		return fmt.Errorf("stripe: %d %s", w.Code, w.Body)
 	}
@@ -105,8 +107,8 @@ func (p provider) shuffled() []int {
 }
 
 // outcome describes the license of the subscription.
-func (p provider) outcome(ctx context.Context, rules *license.Service) (string, error) {
-	f, err := rules.GetFulfillment(ctx, p.reference)
+func (p provider) outcome(ctx context.Context, sales *selling.Service) (string, error) {
+	f, err := sales.GetFulfillment(ctx, p.reference)
 	if err != nil {
 		return "", err
 	}
@@ -119,16 +121,16 @@ func (p provider) outcome(ctx context.Context, rules *license.Service) (string, 
 
 // replay delivers payloads in an order, to a shop of their own.
 func (p provider) replay(ctx context.Context, st store.Store, order []int) (string, error) {
-	rules, err := newRules(ctx, st)
+	sales, err := newSales(ctx, st)
 	for _, n := range order {
 		if err == nil {
-			err = p.deliver(ctx, rules, n)
+			err = p.deliver(ctx, sales, n)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return p.outcome(ctx, rules)
+	return p.outcome(ctx, sales)
 }
 
 var page = template.Must(template.New("").Parse(`<!doctype html>

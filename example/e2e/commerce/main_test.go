@@ -66,7 +66,7 @@ func TestStripe(t *testing.T) {
 		is.True(sub.Customer.ID != "" && stripeStates[sub.Status] != "" || sub.Status == stripe.SubscriptionStatusIncomplete)
 		is.True(item.ID != "" && item.Price.ID != "" && item.Quantity > 0 && item.CurrentPeriodEnd > 0)
 	}
-	rules, err := newRules(t.Context(), memory.New())
+	sales, err := newSales(t.Context(), memory.New())
 	is.NoErr(err)
 	payload := p.payloads[1]
 	for name, forge := range map[string]func(*http.Request){
@@ -83,17 +83,17 @@ func TestStripe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, w := signedByStripe(t.Context(), payload), httptest.NewRecorder()
 			forge(r)
-			serveStripe(rules, p.stripeAccount(), stripeSecret)(w, r)
+			serveStripe(sales, p.stripeAccount(), stripeSecret)(w, r)
 			is := is.New(t)
 			is.Equal(w.Code, http.StatusBadRequest)
-			_, err := rules.GetFulfillment(t.Context(), p.reference)
+			_, err := sales.GetFulfillment(t.Context(), p.reference)
 			require.ErrorIs(t, err, api.ErrNotFound)
 		})
 	}
 	w := httptest.NewRecorder()
-	serveStripe(rules, p.stripeAccount(), stripeSecret)(w, signedByStripe(t.Context(), payload))
+	serveStripe(sales, p.stripeAccount(), stripeSecret)(w, signedByStripe(t.Context(), payload))
 	is.Equal(w.Code, http.StatusOK)
-	f, err := rules.GetFulfillment(t.Context(), p.reference)
+	f, err := sales.GetFulfillment(t.Context(), p.reference)
 	is.NoErr(err)
 	is.True(f.License != nil)
 }

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	stripe "github.com/stripe/stripe-go/v85"
 	"github.com/stripe/stripe-go/v85/webhook"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 var stripeStates = map[stripe.SubscriptionStatus]api.PurchaseState{
@@ -21,14 +22,14 @@ var stripeStates = map[stripe.SubscriptionStatus]api.PurchaseState{
 
 // fulfillStripe brings the licenses of a Stripe subscription up to date. Call it for
 // customer.subscription.* events, on the page after a payment, and every night.
-func fulfillStripe(ctx context.Context, rules *license.Service, sc *stripe.Client, id string) error {
+func fulfillStripe(ctx context.Context, sales *selling.Service, sc *stripe.Client, id string) error {
 	at := time.Now() // before the subscription is read
 	sub, err := sc.V1Subscriptions.Retrieve(ctx, id, nil)
 	if err != nil {
 		return err
 	}
 	for _, item := range sub.Items.Data {
-		if _, err := rules.Fulfill(ctx, api.FulfillParams{
+		if _, err := sales.Fulfill(ctx, api.FulfillParams{
 			Reference: "stripe:" + item.ID, At: at, CustomerID: sub.Customer.ID, PlanID: item.Price.ID,
 			Quantity: &item.Quantity, Until: api.To(time.Unix(item.CurrentPeriodEnd, 0)), State: stripeStates[sub.Status],
 		}); err != nil {
@@ -39,13 +40,13 @@ func fulfillStripe(ctx context.Context, rules *license.Service, sc *stripe.Clien
 }
 
 // serveStripe serves the webhook of Stripe, for customer.subscription.* events.
-func serveStripe(rules *license.Service, sc *stripe.Client, secret string) http.HandlerFunc {
+func serveStripe(sales *selling.Service, sc *stripe.Client, secret string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // a part of one has no signature
 		event, err := webhook.ConstructEvent(body, r.Header.Get("Stripe-Signature"), secret)
 		if err != nil {
 			http.Error(w, "wrong signature", http.StatusBadRequest)
-		} else if err := fulfillStripe(r.Context(), rules, sc, event.GetObjectValue("id")); err != nil {
+		} else if err := fulfillStripe(r.Context(), sales, sc, event.GetObjectValue("id")); err != nil {
 			slog.Error("webhook failed", "error", err)
 			http.Error(w, "try again", http.StatusInternalServerError)
 		}

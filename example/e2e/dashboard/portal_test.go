@@ -59,7 +59,7 @@ func newCustomerPages(t *testing.T, script bool) (b *pages) {
 	is := is.New(t)
 	address, h := runExample(t)
 	ctx, seats := t.Context(), int64(3)
-	_, err := h.Service().PutPlan(ctx, api.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: &seats}})
+	_, err := h.Selling().PutPlan(ctx, api.PutPlanParams{ID: "price_team", Name: "Atlas for teams", ProductID: "atlas", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: &seats}})
 	is.NoErr(err)
 	b = &pages{files: t.TempDir()}
 	b.license, err = h.Service().Create(ctx, api.CreateLicenseParams{Name: "Atlas at the harbour", CustomerID: "blue-harbour", PlanID: "price_team"})

@@ -15,7 +15,7 @@ func (h *host) seedSales(t *testing.T) (trialPath string) {
 	t.Helper()
 	is := is.New(t)
 	ctx, seats := t.Context(), int64(3)
-	_, err := h.Service().PutPlan(ctx, api.PutPlanParams{
+	_, err := h.Selling().PutPlan(ctx, api.PutPlanParams{
 		ID: "price_atlas_1", Name: "Atlas, a year", ProductID: "atlas", Duration: api.Duration{Years: 1},
 		Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, Entitlements: map[string]any{"export": true}},
 	})
@@ -26,10 +26,10 @@ func (h *host) seedSales(t *testing.T) (trialPath string) {
 		{Reference: "shop:sub_1", State: api.PurchaseEnded, At: time.Now()},
 		{Reference: "shop:sub_2", CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org", PlanID: "price_of_another_shop", State: api.PurchaseActive},
 	} {
-		_, err := h.Service().Fulfill(ctx, p)
+		_, err := h.Selling().Fulfill(ctx, p)
 		is.NoErr(err)
 	}
-	trial, err := h.Service().StartTrial(ctx, api.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
+	trial, err := h.Selling().StartTrial(ctx, api.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
 	is.NoErr(err)
 	return "purchase/trial:" + trial.License.ID
 }
@@ -104,7 +104,7 @@ func TestSalePages(t *testing.T) {
 	cookie := h.cookie(t, adminEmail, adminPassword)
 	inspect.views(t, h, cookie, views(map[string]string{"plans-empty": "plans", "purchases-empty": "purchases?reference=shop:7"}))
 	trial := h.seedSales(t)
-	bought, err := h.Service().GetFulfillment(t.Context(), "shop:sub_1")
+	bought, err := h.Selling().GetFulfillment(t.Context(), "shop:sub_1")
 	is.New(t).NoErr(err)
 	inspect.views(t, h, cookie, views(map[string]string{
 		"plans": "plans", "plan": "plan/price_atlas_1", "plan-edit": "plan/price_atlas_1/edit", "plan-delete": "plan/price_atlas_1/delete",

@@ -117,7 +117,7 @@ func newToken(t *testing.T, st store.Store) string {
 	h := licensing.NewHandler(st, options(0))
 	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Scopes: auth.Scopes()})
 	is.NoErr(err)
-	_, err = h.Service().PutPlan(t.Context(), api.PutPlanParams{ID: soldPlan, ProductID: "p", Duration: api.Duration{Years: 10}})
+	_, err = h.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: soldPlan, ProductID: "p", Duration: api.Duration{Years: 10}})
 	is.NoErr(err)
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -98,11 +98,11 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		is.NoErr(err)
 	}
 	for _, id := range []string{"price_pro", "trial"} {
-		_, err = h.Service().PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Duration: api.Duration{Days: 14}})
+		_, err = h.Selling().PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
 	if strings.HasPrefix(path, "/fulfillment") {
-		_, err = h.Service().Fulfill(ctx, api.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
+		_, err = h.Selling().Fulfill(ctx, api.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
 		is.NoErr(err)
 	}
 	hook, _, err := h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://host.example/hook"})

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -21,10 +23,10 @@ func TestPurchasesConverge(t *testing.T) {
 	st := newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))
 	rules := license.New(storetest.Twice(st), license.Options{})
 	for id, seats := range map[string]int64{"basic": 1, "pro": 5} {
-		_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}, Duration: api.Duration{Months: 1}})
+		_, err := selling.New(rules).PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}, Duration: api.Duration{Months: 1}})
 		is.NoErr(err)
 	}
-	_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: api.UntilEndsUpdates})
+	_, err := selling.New(rules).PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: api.UntilEndsUpdates})
 	is.NoErr(err)
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
 	history := []api.FulfillParams{
@@ -44,7 +46,7 @@ func TestPurchasesConverge(t *testing.T) {
 				e := history[i]
 				e.Reference = fmt.Sprint("shop:", n)
 				deliver := func() {
-					if _, err := rules.Fulfill(t.Context(), e); err != nil {
+					if _, err := selling.New(rules).Fulfill(t.Context(), e); err != nil {
 						t.Error(err)
 					}
 				}
@@ -60,12 +62,12 @@ func TestPurchasesConverge(t *testing.T) {
 	trials := make([]api.Trial, 20)
 	for i := range trials {
 		wg.Go(func() {
-			trials[i], _ = rules.StartTrial(t.Context(), api.StartTrialParams{PlanID: "basic", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{"mail:common"}})
+			trials[i], _ = selling.New(rules).StartTrial(t.Context(), api.StartTrialParams{PlanID: "basic", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{"mail:common"}})
 		})
 	}
 	wg.Wait()
 	for n := range 20 {
-		f, err := rules.GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
+		f, err := selling.New(rules).GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
 		is.NoErr(err)
 		l := f.License
 		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.UpdatesUntil, l.Status}, []any{"pro", int64(10), day(4), (*time.Time)(nil), api.LicenseExpired})

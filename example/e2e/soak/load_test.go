@@ -58,7 +58,7 @@ func newLoad(t *testing.T, h *licensing.Handler, base string) *load {
 	var err error
 	l.client, l.secret, err = h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "soak", Scopes: auth.Scopes()})
 	is.NoErr(err)
-	_, err = h.Service().PutPlan(t.Context(), api.PutPlanParams{ID: "sold", ProductID: "atlas", Duration: api.Duration{Years: 1}})
+	_, err = h.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "sold", ProductID: "atlas", Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	l.renew(t.Context())
 	for _, path := range []string{"/well", "/flapping", "/ill"} {

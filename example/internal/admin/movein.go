@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -103,12 +105,12 @@ func readMove(path string) (*move, error) {
 // into writes the plans, and the licenses by the rules of an import.
 func (m *move) into(ctx context.Context, s *license.Service) (counts map[string]int, refused []string, err error) {
 	for _, p := range m.plans {
-		if _, err := s.GetPlan(ctx, p.ID); err == nil {
+		if _, err := selling.New(s).GetPlan(ctx, p.ID); err == nil {
 			continue // already stored, and perhaps corrected here
 		} else if !errors.Is(err, api.ErrNotFound) {
 			return nil, nil, err
 		}
-		if _, err := s.PutPlan(ctx, p); err != nil {
+		if _, err := selling.New(s).PutPlan(ctx, p); err != nil {
 			return nil, nil, fmt.Errorf("plan %q: %w", p.ID, err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
@@ -32,7 +34,7 @@ left out  policies with metadata: 1
 	is.NoErr(err)
 	is.Equal(out, "plans     1\nlicenses  2 new, 0 already here, 0 refused\n"+report+"Nothing was stored. Run it with write instead of check.\n")
 	is.Equal(licensesIn(t, path), 0)
-	_, err = s.GetPlan(t.Context(), "pol-uuid-1")
+	_, err = selling.New(s).GetPlan(t.Context(), "pol-uuid-1")
 	is.True(err != nil)
 
 	for _, counts := range []string{"2 new, 0 already here", "0 new, 2 already here"} {
@@ -40,7 +42,7 @@ left out  policies with metadata: 1
 		is.NoErr(err)
 		is.Equal(out, "plans     1\nlicenses  "+counts+", 0 refused\n"+report)
 	}
-	plan, err := s.GetPlan(t.Context(), "pol-uuid-1")
+	plan, err := selling.New(s).GetPlan(t.Context(), "pol-uuid-1")
 	is.NoErr(err)
 	is.Equal(plan.ProductID, "atlas")
 	is.Equal(plan.Name, "Team")
@@ -64,11 +66,11 @@ left out  policies with metadata: 1
 	is.NoErr(err)
 	is.Equal(v.Code, api.VerdictSuspended)
 
-	_, err = s.PutPlan(t.Context(), api.PutPlanParams{ID: plan.ID, Name: "Team, corrected", ProductID: plan.ProductID})
+	_, err = selling.New(s).PutPlan(t.Context(), api.PutPlanParams{ID: plan.ID, Name: "Team, corrected", ProductID: plan.ProductID})
 	is.NoErr(err)
 	_, err = run(t, "move-in", path, "testdata/keygen", "write")
 	is.NoErr(err)
-	plan, err = s.GetPlan(t.Context(), plan.ID)
+	plan, err = selling.New(s).GetPlan(t.Context(), plan.ID)
 	is.NoErr(err)
 	is.Equal(plan.Name, "Team, corrected")
 }
@@ -124,7 +126,7 @@ left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no dur
 		is.NoErr(err)
 		plan := api.Plan{}
 		if want[2] != "" {
-			plan, err = s.GetPlan(t.Context(), "policy-"+id)
+			plan, err = selling.New(s).GetPlan(t.Context(), "policy-"+id)
 			is.NoErr(err)
 		}
 		is.Equal([3]string{at(v.License.ExpiresAt), at(v.License.UpdatesUntil), string(plan.UntilEnds)}, want)

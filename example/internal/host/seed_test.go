@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
@@ -67,12 +69,12 @@ func TestSeedSales(t *testing.T) {
 	st := memory.New()
 	is.NoErr(Seed(t.Context(), st))
 	svc := licensing.NewHandler(st, licensing.Options{}).Service()
-	plans, err := svc.ListPlans(t.Context(), api.ListPlansParams{})
+	plans, err := selling.New(svc).ListPlans(t.Context(), api.ListPlansParams{})
 	is.NoErr(err)
 	is.Equal(len(plans.Data), 3)
 	states, results := map[any]int{}, map[api.FulfillResult]int{}
 	for i := range seedPurchases {
-		f, err := svc.GetFulfillment(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
+		f, err := selling.New(svc).GetFulfillment(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
 		is.NoErr(err)
 		results[f.Result]++
 		if states[f.Fields["state"].Value]++; f.EndedAt != nil {

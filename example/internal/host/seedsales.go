@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -44,7 +46,7 @@ func (s *seeding) plans() error {
 		{ID: yearlyPlan, ProductID: "atlas-pro", Name: "Atlas Pro yearly", Duration: api.Duration{Years: 1}, Terms: api.Terms{GraceSeconds: 14 * 86400, MaxActivations: new(int64(5)), Entitlements: map[string]any{"export": true}}},
 		{ID: trialPlan, ProductID: "atlas", Name: "Atlas trial", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(1))}},
 	} {
-		if _, err := s.rules.PutPlan(s.ctx, p); err != nil {
+		if _, err := selling.New(s.rules).PutPlan(s.ctx, p); err != nil {
 			return err
 		}
 	}
@@ -123,7 +125,7 @@ func (s *seeding) report(i, age int, e api.FulfillParams) error {
 		e.CustomerID = s.trials[j].CustomerID
 		e.Name = ""
 	}
-	f, err := s.rules.Fulfill(s.ctx, e)
+	f, err := selling.New(s.rules).Fulfill(s.ctx, e)
 	if err != nil || f.License == nil || age > 0 {
 		return err
 	}
@@ -133,7 +135,7 @@ func (s *seeding) report(i, age int, e api.FulfillParams) error {
 // try starts a trial.
 func (s *seeding) try(j int) error {
 	id, name := seedBuyer(seedPurchases + j)
-	t, err := s.rules.StartTrial(s.ctx, api.StartTrialParams{PlanID: trialPlan, CustomerID: id, Name: name, Subjects: []string{"device:" + id}})
+	t, err := selling.New(s.rules).StartTrial(s.ctx, api.StartTrialParams{PlanID: trialPlan, CustomerID: id, Name: name, Subjects: []string{"device:" + id}})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -38,7 +40,7 @@ const offeredPlans = 200
 // addPlans adds the choice of a plan to the form for a new license, if there are
 // plans. What is left blank is then what the plan has.
 func (v *visit) addPlans(f *form) error {
-	plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{Limit: offeredPlans})
+	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: offeredPlans})
 	if err != nil || len(plans.Data) == 0 {
 		return err
 	}

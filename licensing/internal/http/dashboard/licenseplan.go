@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // applyPlanForm gives a license the terms of a plan.
@@ -14,14 +15,14 @@ func applyPlanForm(v *visit, l api.License) (*formPage, error) {
 	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "The license has the terms of the plan."
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) error {
-		plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
+		plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
 		for _, t := range plans.Data {
 			plan.Known = append(plan.Known, t.ID)
 		}
 		return err
 	}
 	p.do = func(tx *visit) (string, error) {
-		after, err := tx.licenses.ApplyPlan(tx.r.Context(), api.ApplyPlanParams{
+		after, err := selling.New(tx.licenses).ApplyPlan(tx.r.Context(), api.ApplyPlanParams{
 			ID: l.ID, PlanID: p.Form.Field("plan_id").Value, Reason: p.Form.Field("reason").Value,
 		})
 		if err == nil && after.Revision == l.Revision {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -123,7 +125,7 @@ func (d directory) mentioned(v *visit, id string) (bool, error) {
 	if d.one == "customer" {
 		return inner.Of(v.licenses).Purchases().HasPurchases(v.r.Context(), id)
 	}
-	plans, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{ProductID: id, Limit: 1})
+	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: id, Limit: 1})
 	if err != nil || len(plans.Data) > 0 {
 		return err == nil, err
 	}

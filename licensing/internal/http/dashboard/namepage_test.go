@@ -62,9 +62,9 @@ func TestNamePageOfNothing(t *testing.T) {
 	}
 	former := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former", ProductID: "sold out"})
 	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: former.ID}))
-	_, err = s.Service().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Compass", ProductID: "compass"})
+	_, err = s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Compass", ProductID: "compass"})
 	is.NoErr(err)
-	_, err = s.Service().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: api.PurchaseActive})
+	_, err = s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: api.PurchaseActive})
 	is.NoErr(err)
 	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Beacon shop", Products: []string{"beacon"}})
 	is.NoErr(err)

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -79,7 +81,7 @@ func newPlanForm(v *visit) (*formPage, error) {
 
 // planFormPage returns a page with a form about the plan of the path.
 func (v *visit) planFormPage(title, heading, action string) (*formPage, api.Plan, error) {
-	t, err := v.licenses.GetPlan(v.r.Context(), v.r.PathValue("id"))
+	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), v.r.PathValue("id"))
 	return &formPage{
 		Title: title + " " + t.Name, Section: "plans", Heading: heading, Form: newForm(), Action: action, Back: planPath(t.ID), Subject: t.Name,
 		Version: t.Version().String(),
@@ -99,7 +101,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 		if err != nil {
 			return "", err
 		}
-		after, err := tx.licenses.PutPlan(tx.r.Context(), params)
+		after, err := selling.New(tx.licenses).PutPlan(tx.r.Context(), params)
 		if after.Revision == t.Revision {
 			p.done = noticeUnchanged
 		}
@@ -125,7 +127,7 @@ func deletePlanForm(v *visit) (*formPage, error) {
 	}
 	p.Danger, p.done = true, "The plan has been deleted."
 	p.do = func(tx *visit) (string, error) {
-		return "plans", tx.licenses.DeletePlan(tx.r.Context(), api.DeletePlanParams{ID: t.ID})
+		return "plans", selling.New(tx.licenses).DeletePlan(tx.r.Context(), api.DeletePlanParams{ID: t.ID})
 	}
 	return p, nil
 }

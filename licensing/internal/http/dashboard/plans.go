@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -57,7 +59,7 @@ func (v *visit) planUses() (func(id string) planUse, error) {
 
 func showPlans(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	list, err := v.licenses.ListPlans(v.r.Context(), api.ListPlansParams{Cursor: after})
+	list, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Cursor: after})
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func showPlans(v *visit) error {
 }
 
 func showPlan(v *visit) error {
-	t, err := v.licenses.GetPlan(v.r.Context(), v.r.PathValue("id"))
+	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (s *site) plan(p api.PutPlanParams) api.Plan {
 	if p.ProductID == "" {
 		p.ProductID = "atlas"
 	}
-	t, err := s.Service().PutPlan(s.t.Context(), p)
+	t, err := s.Selling().PutPlan(s.t.Context(), p)
 	is.New(s.t).NoErr(err)
 	return t
 }
@@ -34,7 +34,7 @@ func TestPlans(t *testing.T) {
 		"until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3", "lease_seconds", "1d 12h", "offline_seconds", "7", "offline_seconds_unit", "d",
 		"entitlements_name", "export", "entitlements_value", "", "once", v.get("plans/new").hidden("once"))
 	is.Equal(a.to(), "../plan/price_1")
-	plan, err := s.Service().GetPlan(t.Context(), "price_1")
+	plan, err := s.Selling().GetPlan(t.Context(), "price_1")
 	is.NoErr(err)
 	is.Equal(plan.Duration, api.Duration{Years: 1})
 	is.Equal(plan.UntilEnds, api.UntilEndsUpdates)

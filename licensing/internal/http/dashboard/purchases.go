@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -68,7 +70,7 @@ func showPurchases(v *visit) error {
 		Full            bool // there may be more
 	}
 	if body.Search = strings.TrimSpace(v.r.URL.Query().Get("reference")); body.Search != "" {
-		switch _, err := v.licenses.GetFulfillment(v.r.Context(), body.Search); {
+		switch _, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), body.Search); {
 		case err == nil:
 			v.redirect(purchasePath(body.Search))
 			return nil
@@ -77,7 +79,7 @@ func showPurchases(v *visit) error {
 		}
 		body.Problem = "No purchase has this reference."
 	}
-	list, err := v.licenses.ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
+	list, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ type storedField struct {
 }
 
 func showPurchase(v *visit) error {
-	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func storedFieldName(name string) string {
 // fulfillForm creates the license of a purchase that waited for something that is
 // there now, such as its plan.
 func fulfillForm(v *visit) (*formPage, error) {
-	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +164,7 @@ func fulfillForm(v *visit) (*formPage, error) {
 		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
 	p.Form, p.done = newForm(), "The license has been created."
 	p.do = func(tx *visit) (string, error) {
-		f, err := tx.licenses.Fulfill(tx.r.Context(), api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
+		f, err := selling.New(tx.licenses).Fulfill(tx.r.Context(), api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
 		switch {
 		case errors.Is(err, api.ErrReferenceTaken):
 			return "", conflictError("The license that this purchase is for belongs to another customer.")
@@ -180,7 +182,7 @@ func fulfillForm(v *visit) (*formPage, error) {
 
 // reopenForm continues a purchase that was ended by mistake.
 func reopenForm(v *visit) (*formPage, error) {
-	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +201,7 @@ func reopenForm(v *visit) (*formPage, error) {
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		_, err := tx.licenses.Reopen(tx.r.Context(), params)
+		_, err := selling.New(tx.licenses).Reopen(tx.r.Context(), params)
 		return "", err
 	}
 	return p, nil
@@ -207,7 +209,7 @@ func reopenForm(v *visit) (*formPage, error) {
 
 // allowTrialForm allows the customer and the devices of a trial another one.
 func allowTrialForm(v *visit) (*formPage, error) {
-	f, err := v.licenses.GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +221,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
-		err := tx.licenses.AllowTrial(tx.r.Context(), api.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
+		err := selling.New(tx.licenses).AllowTrial(tx.r.Context(), api.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
 		if errors.Is(err, api.ErrNotFound) {
 			err = conflictError("This trial prevents no other one.")
 		}
@@ -234,7 +236,7 @@ func (v *visit) purchaseFormPage(reference, title, action string, text ...string
 
 // purchasesOf returns the purchases of a license, the one that governs it first.
 func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
-	list, err := v.licenses.ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{LicenseID: licenseID})
+	list, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{LicenseID: licenseID})
 	for _, f := range list {
 		rows = append(rows, newPurchaseRow(f))
 	}
@@ -246,7 +248,7 @@ func (v *visit) planName(id string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
-	t, err := v.licenses.GetPlan(v.r.Context(), id)
+	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), id)
 	if errors.Is(err, api.ErrNotFound) {
 		err = nil
 	}

@@ -26,7 +26,7 @@ func TestPurchase(t *testing.T) {
 	tell := func(p api.FulfillParams) api.Fulfillment {
 		t.Helper()
 		p.At = s.clock()
-		f, err := s.Service().Fulfill(t.Context(), p)
+		f, err := s.Selling().Fulfill(t.Context(), p)
 		is.NoErr(err)
 		return f
 	}
@@ -78,7 +78,7 @@ func TestAllowAnotherTrial(t *testing.T) {
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "try", Duration: api.Duration{Days: 14}})
 	start := api.StartTrialParams{PlanID: "try", CustomerID: "cus_ada", Subjects: []string{"device:1"}}
-	trial, err := s.Service().StartTrial(t.Context(), start)
+	trial, err := s.Selling().StartTrial(t.Context(), start)
 	is.NoErr(err)
 	path := "purchase/trial:" + trial.License.ID
 	require.Contains(t, v.get("licenses/"+trial.License.ID).body, path)
@@ -86,7 +86,7 @@ func TestAllowAnotherTrial(t *testing.T) {
 	is.Equal(v.follow(v.post(path+"/allow-trial", "reason", "New laptop")).notice(), "Another trial is allowed.")
 	is.Equal(v.post(path+"/allow-trial").StatusCode, http.StatusConflict)
 	require.Contains(t, v.get("audit").body, "New laptop")
-	trial, err = s.Service().StartTrial(t.Context(), start)
+	trial, err = s.Selling().StartTrial(t.Context(), start)
 	is.NoErr(err)
 	is.True(trial.Started)
 }
@@ -98,7 +98,7 @@ func waitingSite(t *testing.T, n int, opts licensing.Options) (*site, *visitor) 
 	s := newSiteOn(t, memory.New(), opts)
 	tell := func(p api.FulfillParams) {
 		p.At = s.clock()
-		_, err := s.Service().Fulfill(t.Context(), p)
+		_, err := s.Selling().Fulfill(t.Context(), p)
 		is.New(t).NoErr(err)
 	}
 	for i := range n {
@@ -132,7 +132,7 @@ func TestWaitingPurchase(t *testing.T) {
 	created := v.post("plans/new?id=price_1", "once", form.hidden("once"), "id", "price_1", "product_id", "atlas", "until_ends", "license")
 	is.Equal(created.StatusCode, http.StatusSeeOther)
 	is.Equal(v.follow(created).notice(), "The plan has been created. 3 waiting purchases have their licenses now.")
-	f, err := s.Service().GetFulfillment(t.Context(), "shop:2")
+	f, err := s.Selling().GetFulfillment(t.Context(), "shop:2")
 	is.NoErr(err)
 	is.True(f.License != nil)
 	require.NotContains(t, v.get("").body, "paid, no key")
@@ -153,7 +153,7 @@ func TestCreateLicenseOfPurchase(t *testing.T) {
 	s.advance(time.Hour)
 	require.Contains(t, v.get("purchase/shop:0").body, `purchase/shop:0/fulfill">Create license</a>`)
 	a := v.post("purchase/shop:0/fulfill")
-	f, err := s.Service().GetFulfillment(t.Context(), "shop:0")
+	f, err := s.Selling().GetFulfillment(t.Context(), "shop:0")
 	is.NoErr(err)
 	is.Equal(*f.License.ExpiresAt, paidAt.AddDate(1, 0, 0))
 	require.Contains(t, a.to(), "licenses/"+f.License.ID)

@@ -251,7 +251,7 @@ func (s *site) paths() func(string) string {
 	keys, err := s.Files().Keys(s.t.Context())
 	is.New(s.t).NoErr(err)
 	s.plan(api.PutPlanParams{ID: "price_1", Duration: api.Duration{Days: 14}})
-	trial, err := s.Service().StartTrial(s.t.Context(), api.StartTrialParams{PlanID: "price_1", CustomerID: "cus_trial"})
+	trial, err := s.Selling().StartTrial(s.t.Context(), api.StartTrialParams{PlanID: "price_1", CustomerID: "cus_trial"})
 	is.New(s.t).NoErr(err)
 	return func(path string) string {
 		path = strings.Replace(path, "plan/{id}", "plan/price_1", 1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -69,15 +71,15 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/file", Scope: write, Do: web.Do((*rules).IssueFile), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
 
-		{Method: "POST", Path: "/license/{licenseID}/plan", Scope: write, Do: web.Do((*rules).ApplyPlan)},
-		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.DoInParts((*rules).StartTrial, startTrialInParts), Created: newTrial},
+		{Method: "POST", Path: "/license/{licenseID}/plan", Scope: write, Do: web.Do(sell((*selling.Service).ApplyPlan))},
+		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.DoInParts(sell((*selling.Service).StartTrial), startTrialInParts), Created: newTrial},
 
-		{Method: "GET", Path: "/plan", Scope: read, Do: web.List((*rules).ListPlans)},
-		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(byID[byPlan]((*rules).GetPlan))},
+		{Method: "GET", Path: "/plan", Scope: read, Do: web.List(sell((*selling.Service).ListPlans))},
+		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(byID[byPlan](sell((*selling.Service).GetPlan)))},
 		{Method: "PUT", Path: "/plan/{planID}", Scope: write, Do: web.Do(putPlan), Created: newPlan},
 		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
-		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(byID[byReference]((*rules).GetFulfillment))},
-		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do((*rules).Fulfill), Created: fulfilled},
+		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetFulfillment)))},
+		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).Fulfill)), Created: fulfilled},
 
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Do: web.Do((*rules).Validate)},

@@ -3,10 +3,19 @@ package endpoints
 import (
 	"context"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
+
+// sell returns a function of package selling as one of the rules.
+func sell[P, R any](fn func(*selling.Service, context.Context, P) (R, error)) func(*license.Service, context.Context, P) (R, error) {
+	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
+		return fn(selling.New(rules), ctx, p)
+	}
+}
 
 // A plan is the response to a request that may have created it.
 type plan struct {
@@ -27,7 +36,7 @@ func putPlan(rules *license.Service, ctx context.Context, p api.PutPlanParams) (
 }
 
 func deletePlan(rules *license.Service, ctx context.Context, p api.DeletePlanParams) (deleted, error) {
-	err := rules.DeletePlan(ctx, p)
+	err := selling.New(rules).DeletePlan(ctx, p)
 	return deleted{"plan", p.ID, true}, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -113,7 +115,7 @@ func (v *visit) plan(l api.License) (string, error) {
 	if l.PlanID == "" {
 		return "", nil
 	}
-	plan, err := v.h.opts.Licenses.GetPlan(v.r.Context(), l.PlanID)
+	plan, err := selling.New(v.h.opts.Licenses).GetPlan(v.r.Context(), l.PlanID)
 	if errors.Is(err, api.ErrNotFound) {
 		return l.PlanID, nil
 	}

@@ -1,39 +1,11 @@
-package license
+package selling
 
 import (
 	"context"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
-
-// GetPlan returns a plan, or [api.ErrNotFound].
-func (s *Service) GetPlan(ctx context.Context, id string) (api.Plan, error) {
-	return s.plans().GetPlan(ctx, id)
-}
-
-// ListPlans returns a page of plans in the order of their IDs. It returns an
-// [*api.InvalidError].
-func (s *Service) ListPlans(ctx context.Context, p api.ListPlansParams) (api.Page[api.Plan], error) {
-	return s.plans().ListPlans(ctx, p)
-}
-
-// DeletePlan removes a plan and appends a plan.deleted event. Licenses and
-// purchases keep what they have of it. It returns [api.ErrNotFound] or a
-// [*api.StaleError].
-func (s *Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
-	return s.plans().DeletePlan(ctx, p)
-}
-
-// ApplyPlan replaces the grace period, activation limit, lease, offline time
-// and entitlements of a license with those of a plan, and appends a
-// license.updated event. A license of a purchase gets as many activations as its
-// quantity buys. The key, dates, customer and metadata stay, and so does the plan
-// of the purchase: the next change of that replaces the terms again. It returns
-// an [*api.InvalidError] if the plan does not exist or is one of another product;
-// other errors are those of [Service.Suspend], except for [*api.MoveError].
-func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
-	return s.purchases().ApplyPlan(ctx, p)
-}
 
 // Fulfill records what an event says about a purchase, and creates or changes its
 // license accordingly. The same events lead to the same license in any order,
@@ -61,19 +33,19 @@ func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lic
 // purchase. A caller limited to products must set PlanID in each call and gets
 // [api.ErrProductForbidden] for other plans. Options.BeforeCreate runs as for Create.
 func (s *Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
-	return s.purchases().Fulfill(ctx, p)
+	return inner.Of(s.rules).Purchases().Fulfill(ctx, p)
 }
 
 // GetFulfillment returns what a purchase was last known to be. It returns
 // [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
 func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
-	return s.purchases().GetFulfillment(ctx, reference)
+	return inner.Of(s.rules).Purchases().GetFulfillment(ctx, reference)
 }
 
 // ListFulfillments returns the purchases of a license, the governing one first, or
 // the purchases without a license that expire first; at most 1,000.
 func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
-	return s.purchases().ListFulfillments(ctx, p)
+	return inner.Of(s.rules).Purchases().ListFulfillments(ctx, p)
 }
 
 // Reopen continues a purchase that was ended by mistake: events that say ended with
@@ -81,7 +53,7 @@ func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPa
 // ones do. It changes the license as Fulfill does. It returns [api.ErrNotFound], or an
 // [*api.InvalidError] if the purchase has not ended, or if an event ended it after At.
 func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
-	return s.purchases().Reopen(ctx, p)
+	return inner.Of(s.rules).Purchases().Reopen(ctx, p)
 }
 
 // StartTrial creates a license for the Duration of a plan, unless the customer or one
@@ -92,21 +64,12 @@ func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillme
 //
 // To turn the trial into a purchase, name its license in FulfillParams.LicenseID.
 func (s *Service) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Trial, error) {
-	return s.purchases().StartTrial(ctx, p)
+	return inner.Of(s.rules).Purchases().StartTrial(ctx, p)
 }
 
 // AllowTrial allows the customer and the subjects of a trial another one, and appends
 // a trial.allowed event. The license of the trial does not change. It returns
 // [api.ErrNotFound] if no trial with that license is in the way of another.
 func (s *Service) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
-	return s.purchases().AllowTrial(ctx, p)
-}
-
-// PutPlan creates a plan or replaces all its terms: a field that is not set gets
-// its default. It appends a plan.created or plan.updated event. If nothing
-// changes, it writes nothing. It returns an [*api.InvalidError], a [*api.StaleError],
-// [api.ErrNotFound] if there is no plan and IfMatch is set, or [api.ErrProductForbidden].
-func (s *Service) PutPlan(ctx context.Context, p api.PutPlanParams) (api.Plan, error) {
-	plan, _, err := s.plans().PutPlan(ctx, p)
-	return plan, err
+	return inner.Of(s.rules).Purchases().AllowTrial(ctx, p)
 }

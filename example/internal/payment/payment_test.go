@@ -1,4 +1,4 @@
-package selling
+package payment
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/matryer/is"
 
@@ -24,8 +26,9 @@ import (
 func TestSelling(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
+	sales := selling.New(rules)
 	for _, id := range []string{"price_1", "pri_1", "9", "prod-1", "trial"} {
-		_, err := rules.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: api.Duration{Days: 14}})
+		_, err := sales.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
 	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()
@@ -35,20 +38,20 @@ func TestSelling(t *testing.T) {
 	end := until.Format(time.RFC3339)
 	for reference, send := range map[string]func(hour int, status string) error{
 		"paddle:sub_1:pro_1": func(hour int, status string) error {
-			return FulfillPaddle(t.Context(), rules, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
+			return FulfillPaddle(t.Context(), sales, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
 		},
 		"lemonsqueezy:7": func(hour int, status string) error {
 			status = strings.NewReplacer("trialing", "on_trial", "canceled", "expired").Replace(status)
-			return FulfillLemonSqueezy(t.Context(), rules, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
+			return FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
 		},
 		"polar:7b0c": func(hour int, status string) error {
-			return FulfillPolar(t.Context(), rules, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
+			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
 		},
 	} {
 		t.Run(reference, func(t *testing.T) {
 			is := is.New(t)
 			is.NoErr(send(1, "trialing"))
-			f, err := rules.GetFulfillment(t.Context(), reference)
+			f, err := sales.GetFulfillment(t.Context(), reference)
 			is.NoErr(err)
 			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{api.LicenseActive, until})
 			if reference != "lemonsqueezy:7" { // which sells one unit
@@ -59,16 +62,16 @@ func TestSelling(t *testing.T) {
 			is.NoErr(send(2, "paused"))
 			is.NoErr(send(3, "canceled"))
 			is.NoErr(send(2, "active")) // late
-			f, err = rules.GetFulfillment(t.Context(), reference)
+			f, err = sales.GetFulfillment(t.Context(), reference)
 			is.NoErr(err)
 			is.True(f.EndedAt != nil)
 			is.True(f.License.ExpiresAt.Before(until))
 		})
 	}
-	trial, err := StartTrial(t.Context(), rules, "cus_9", "Ada+2@Example.com", "pc-1")
+	trial, err := StartTrial(t.Context(), sales, "cus_9", "Ada+2@Example.com", "pc-1")
 	is.NoErr(err)
 	is.True(trial.Started)
-	_, err = StartTrial(t.Context(), rules, "cus_8", "ada@example.com", "pc-2")
+	_, err = StartTrial(t.Context(), sales, "cus_8", "ada@example.com", "pc-2")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
 
 	for want, failure := range map[int][2]error{200: {}, 400: {io.EOF, nil}, 500: {nil, io.EOF}} {
@@ -84,23 +87,24 @@ func TestSelling(t *testing.T) {
 func TestEnsureLicense(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
+	sales := selling.New(rules)
 	joined := time.Now().Add(-400 * 24 * time.Hour)
-	none, err := EnsureLicense(t.Context(), rules, "42", joined)
+	none, err := EnsureLicense(t.Context(), sales, "42", joined)
 	is.NoErr(err)
 	is.Equal(none, nil) // waits for the plan
-	_, err = rules.PutPlan(t.Context(), api.PutPlanParams{ID: "free", ProductID: "atlas"})
+	_, err = sales.PutPlan(t.Context(), api.PutPlanParams{ID: "free", ProductID: "atlas"})
 	is.NoErr(err)
-	first, err := EnsureLicense(t.Context(), rules, "42", joined)
+	first, err := EnsureLicense(t.Context(), sales, "42", joined)
 	is.NoErr(err)
 	is.Equal(first.Status, api.LicenseActive)
-	again, err := EnsureLicense(t.Context(), rules, "42", joined)
+	again, err := EnsureLicense(t.Context(), sales, "42", joined)
 	is.NoErr(err)
 	is.Equal(again, first) // unchanged, with its revision
 	page, err := rules.List(t.Context(), api.ListLicensesParams{CustomerID: "42"})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 	is.NoErr(rules.Delete(t.Context(), api.DeleteLicenseParams{ID: first.ID}))
-	none, err = EnsureLicense(t.Context(), rules, "42", joined)
+	none, err = EnsureLicense(t.Context(), sales, "42", joined)
 	is.NoErr(err)
 	is.Equal(none, nil) // deleted, and not created again
 }

@@ -1,5 +1,5 @@
-// Package selling has the code of the guide on selling.
-package selling
+// Package payment has the code of the guide on selling.
+package payment
 
 import (
 	"cmp"
@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // ServeWebhook serves the webhook of a provider. verified returns the body of a
@@ -35,7 +36,7 @@ var paddleStates = map[string]api.PurchaseState{
 
 // FulfillPaddle brings the licenses of a Paddle subscription up to date. The body is
 // that of a subscription.* event.
-func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) error {
+func FulfillPaddle(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		At   time.Time `json:"occurred_at"`
 		Data struct {
@@ -59,7 +60,7 @@ func FulfillPaddle(ctx context.Context, rules *license.Service, body []byte) err
 	p := api.FulfillParams{At: event.At, CustomerID: event.Data.Customer, Until: api.ToOptional(event.Data.Period.End), State: paddleStates[event.Data.Status]}
 	for _, item := range event.Data.Items {
 		p.Reference, p.PlanID, p.Quantity = "paddle:"+event.Data.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
-		if _, err := rules.Fulfill(ctx, p); err != nil {
+		if _, err := sales.Fulfill(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -73,7 +74,7 @@ var lemonSqueezyStates = map[string]api.PurchaseState{
 
 // FulfillLemonSqueezy brings the license of a Lemon Squeezy subscription up to date.
 // The body is that of a subscription_* event whose data has the type subscriptions.
-func FulfillLemonSqueezy(ctx context.Context, rules *license.Service, body []byte) error {
+func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		Data struct {
 			ID   string
@@ -92,7 +93,7 @@ func FulfillLemonSqueezy(ctx context.Context, rules *license.Service, body []byt
 		return err
 	}
 	sub := event.Data.Subs
-	_, err := rules.Fulfill(ctx, api.FulfillParams{
+	_, err := sales.Fulfill(ctx, api.FulfillParams{
 		Reference: "lemonsqueezy:" + event.Data.ID, At: sub.Updated, CustomerID: fmt.Sprint(sub.Customer), Name: sub.Name,
 		PlanID: fmt.Sprint(sub.Variant), Until: api.ToOptional(cmp.Or(sub.Ends, sub.Renews)), State: lemonSqueezyStates[sub.Status],
 	})
@@ -106,7 +107,7 @@ var polarStates = map[string]api.PurchaseState{
 
 // FulfillPolar brings the license of a Polar subscription up to date. The body is
 // that of a subscription.* event.
-func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) error {
+func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		At   time.Time `json:"timestamp"`
 		Data struct {
@@ -121,7 +122,7 @@ func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) erro
 		return err
 	}
 	sub := event.Data
-	_, err := rules.Fulfill(ctx, api.FulfillParams{
+	_, err := sales.Fulfill(ctx, api.FulfillParams{
 		Reference: "polar:" + sub.ID, At: event.At, CustomerID: sub.Customer, PlanID: sub.Product, Quantity: sub.Seats,
 		Until: api.ToOptional(sub.End), State: polarStates[sub.Status],
 	})
@@ -129,8 +130,8 @@ func FulfillPolar(ctx context.Context, rules *license.Service, body []byte) erro
 }
 
 // StartTrial starts the trial of a customer on a device, once.
-func StartTrial(ctx context.Context, rules *license.Service, customer, mail, device string) (api.Trial, error) {
-	return rules.StartTrial(ctx, api.StartTrialParams{
+func StartTrial(ctx context.Context, sales *selling.Service, customer, mail, device string) (api.Trial, error) {
+	return sales.StartTrial(ctx, api.StartTrialParams{
 		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + foldMail(mail)},
 	})
 }
@@ -145,8 +146,8 @@ func foldMail(address string) string {
 
 // EnsureLicense returns the license of a user of the host, and creates it when there
 // is none. Call it at each sign-in: the reference makes the license the only one.
-func EnsureLicense(ctx context.Context, rules *license.Service, userID string, joined time.Time) (*api.License, error) {
-	f, err := rules.Fulfill(ctx, api.FulfillParams{
+func EnsureLicense(ctx context.Context, sales *selling.Service, userID string, joined time.Time) (*api.License, error) {
+	f, err := sales.Fulfill(ctx, api.FulfillParams{
 		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: api.PurchaseActive,
 	})
 	return f.License, err

@@ -1,0 +1,19 @@
+package selling
+
+import "github.com/seed-d8a106b4/licensekit/licensing/license"
+
+// A Service sells licenses. It is safe for concurrent use, but one from [Service.In] must
+// be used only by the function whose Service it was given.
+type Service struct{ rules *license.Service }
+
+// New returns a Service that acts as rules: for its Caller and, inside
+// [license.Service.Atomically] and [license.Service.Once], in its Update.
+func New(rules *license.Service) *Service { return &Service{rules} }
+
+// In returns a Service that acts as in, so that its calls are part of the same Update:
+//
+//	err := h.Service().Atomically(ctx, func(in *license.Service) error {
+//		_, err := h.Selling().In(in).Fulfill(ctx, purchase)
+//		return err
+//	})
+func (s *Service) In(in *license.Service) *Service { return New(in) }
