@@ -17,11 +17,11 @@ type failedRequests struct {
 	failed atomic.Pointer[failure] // nil: none has failed
 }
 
-// record records the error of a request to a route, which may be nil. It ignores errors
+// add notes the error of a request to a route, which may be nil. It ignores errors
 // that mean that the store is busy or unavailable, and canceled requests. The OAuth
-// endpoints and the check of a token answer 503 to an unexpected error; it is recorded
+// endpoints and the check of a token answer 503 to an unexpected error; it is noted
 // too.
-func (f *failedRequests) record(route string, err error) {
+func (f *failedRequests) add(route string, err error) {
 	if err == nil || feed.StoreErrorKind(err) != "" || errors.Is(err, context.Canceled) {
 		return
 	}

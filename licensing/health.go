@@ -107,7 +107,7 @@ func (h *Handler) Health(ctx context.Context) Health {
 	if feed.StoreErrorKind(err) != "" || ctx.Err() != nil {
 		out.Problems = []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}
 	} else { // a record that cannot be decoded
-		h.requests.record("Health", err)
+		h.requests.add("Health", err)
 		if h.store.damage.Load() == nil {
 			out.Status = "ready"
 		}

@@ -73,7 +73,7 @@ const (
 // is reported separately, if the store caused it.
 func (h *Handler) observe(ctx context.Context, seen feed.Report) {
 	if seen.Kind == feed.ObservedRequest && seen.Status >= 500 {
-		h.requests.record(seen.Method+" "+seen.Route, seen.Err)
+		h.requests.add(seen.Method+" "+seen.Route, seen.Err)
 	}
 	if h.opts.Observe == nil {
 		return

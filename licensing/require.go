@@ -72,7 +72,7 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r)
 			default:
 				if web.ProblemOf(err).Status == http.StatusInternalServerError {
-					h.requests.record("Require", err)
+					h.requests.add("Require", err)
 				}
 				h.WriteError(w, r, err)
 			}

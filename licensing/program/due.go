@@ -10,9 +10,9 @@ const (
 	// counts: a command that ends immediately would otherwise never get the answer.
 	overdueWait = time.Second
 
-	// settleTime is after how long a program checks that was not overdue when it
+	// startDelay is after how long a program checks that was not overdue when it
 	// started. A command that ends before that asks nothing.
-	settleTime = 10 * time.Second
+	startDelay = 10 * time.Second
 
 	// latestDue is the latest time until the next check; see [License.recheck].
 	latestDue = 24 * time.Hour
@@ -53,7 +53,7 @@ func (l *License) startTime() time.Duration {
 	case l.overdue():
 		return overdueWait
 	}
-	l.next = time.Now().Add(settleTime)
+	l.next = time.Now().Add(startDelay)
 	return 0
 }
 

@@ -95,7 +95,7 @@ func TestCommandsAskOnceAnHour(t *testing.T) {
 				}
 				s.Equal(len(s.requests()), 0)
 				b.open()
-				time.Sleep(settleTime + time.Second)
+				time.Sleep(startDelay + time.Second)
 				s.Equal(paths(s.requests()), []string{"/license/validate", "/file/revocations"})
 			})
 		})

@@ -46,6 +46,9 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/oauth/introspect", Handle: serve(c.Auth.ServeIntrospect), OAuth: true},
 		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(c.Metadata.ServeHTTP)},
 
+		// With an Idempotency-Key, Options.BeforeCreate runs before the Update: it may take
+		// long, and an Update holds the write lock. So a creation comes in parts.
+		//
 		// GET /license/{licenseID} returns one license, or all licenses of a
 		// customer. License IDs begin with "lic_"; customer IDs never do.
 		{Method: "POST", Path: "/license", Scope: write, Do: web.DoInParts((*rules).Create, createInParts), Status: created, Created: newLicense},

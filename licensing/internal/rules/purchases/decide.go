@@ -53,7 +53,7 @@ func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams
 	if len(d.after.Metadata) > call.MaxMetadata {
 		return decision{}, api.Invalid("metadata", api.FieldTooMany, "a purchase must have at most 50 names of metadata, including removed names")
 	}
-	return s.settle(ctx, r, d, purchaseOf(p).Plan)
+	return s.decideChange(ctx, r, d, purchaseOf(p).Plan)
 }
 
 // hear changes what an event says as far as the customer or the license of a purchase
@@ -80,8 +80,8 @@ func (p Purchase) hear(event *api.FulfillParams) (hidden bool) {
 // differ reports whether two texts that are known are not the same.
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// settle decides how to change the license, after an event that may name a plan.
-func (s Service) settle(ctx context.Context, r store.Reader, d decision, plan Said[string]) (decision, error) {
+// decideChange decides how to change the license, after an event that may name a plan.
+func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, plan Said[string]) (decision, error) {
 	p := &d.after
 	if p.Erased {
 		d.result = api.FulfillDeleted

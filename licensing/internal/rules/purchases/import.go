@@ -58,7 +58,7 @@ func (s Service) ImportPurchase(ctx context.Context, tx *call.Tx, row api.Licens
 	if err != nil || waits.Reference == "" {
 		return err
 	}
-	d, err := s.settle(ctx, tx, decision{before: p, after: p.merge(waits)}, waits.Plan)
+	d, err := s.decideChange(ctx, tx, decision{before: p, after: p.merge(waits)}, waits.Plan)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 
 // ShowPurchase returns the Fulfillment of a call that says nothing new.
 func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Fulfillment, error) {
-	d, err := s.settle(ctx, r, decision{before: p, after: p}, Said[string]{})
+	d, err := s.decideChange(ctx, r, decision{before: p, after: p}, Said[string]{})
 	if err != nil {
 		return api.Fulfillment{}, err
 	}

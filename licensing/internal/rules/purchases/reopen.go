@@ -35,6 +35,6 @@ func (s Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillmen
 			return decision{}, api.Invalid("at", api.FieldOutOfRange, fmt.Sprintf("must not be before %s, when the purchase was last reported as ended", before.LastEnded.Format(time.RFC3339Nano)))
 		}
 		d := decision{before: before, after: before.merge(Purchase{Reopened: p.At}), reason: p.Reason}
-		return s.settle(ctx, r, d, Said[string]{})
+		return s.decideChange(ctx, r, d, Said[string]{})
 	})
 }

@@ -109,7 +109,7 @@ func (s Service) decideTrial(p newTrial) decide {
 		event := purchaseOf(api.FulfillParams{Reference: TrialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: api.PurchaseActive})
 		d := decision{after: event, id: p.id}
 		d.after.Subjects = keys
-		return s.settle(ctx, r, d, event.Plan)
+		return s.decideChange(ctx, r, d, event.Plan)
 	}
 }
 

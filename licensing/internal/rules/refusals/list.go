@@ -17,9 +17,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A refusedLicense is a license that was refused, with what an operator needs to
+// A RefusedLicense is a license that was refused, with what an operator needs to
 // see to resolve it.
-type refusedLicense struct {
+type RefusedLicense struct {
 	License  api.License
 	Seats    seats.SeatNumber
 	Refusals []api.Refusal // as from [Service.Refusals]
@@ -27,7 +27,7 @@ type refusedLicense struct {
 
 // Applies reports whether the next request with a code would be refused for the
 // same reason, as far as the license decides.
-func (l refusedLicense) Applies(code api.VerdictCode) bool {
+func (l RefusedLicense) Applies(code api.VerdictCode) bool {
 	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats.N) >= *l.License.MaxActivations)
 }
 
@@ -47,8 +47,8 @@ func (Service) RefusalApplies(code api.VerdictCode, l api.License, full bool) bo
 	return refusalApplies(code, l, full)
 }
 
-// refusedParams select refused licenses.
-type refusedParams struct {
+// RefusedParams select refused licenses.
+type RefusedParams struct {
 	Code   api.VerdictCode // empty: any
 	Days   int             // the last days; 0: all that are kept
 	Open   bool            // only licenses to which the code still applies
@@ -57,8 +57,8 @@ type refusedParams struct {
 }
 
 // RefusedParams are the parameters of RefusedLicenses.
-func (Service) RefusedParams(code api.VerdictCode, days int, open bool, cursor string, limit int) refusedParams {
-	return refusedParams{code, days, open, cursor, limit}
+func (Service) RefusedParams(code api.VerdictCode, days int, open bool, cursor string, limit int) RefusedParams {
+	return RefusedParams{code, days, open, cursor, limit}
 }
 
 const (
@@ -74,7 +74,7 @@ const (
 // most 1,000 licenses, so a page may have fewer than the limit and still have more
 // pages. Refusals of the last minute come first. It has the limits of
 // [Service.Refusals].
-func (s Service) RefusedLicenses(ctx context.Context, p refusedParams) (page api.Page[refusedLicense], err error) {
+func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api.Page[RefusedLicense], err error) {
 	from, key, ok := strings.Cut(p.Cursor, ".")
 	day, err := strconv.Atoi(cmp.Or(from, "0"))
 	if p.Cursor != "" && (!ok || err != nil || !record.IsID("lic", key)) {
@@ -82,13 +82,13 @@ func (s Service) RefusedLicenses(ctx context.Context, p refusedParams) (page api
 	}
 	day = min(day, dayOf(s.Now()))
 	first := dayOf(s.Now()) - cmp.Or(p.Days, refusalDays) + 1
-	match := func(l refusedLicense) bool {
+	match := func(l RefusedLicense) bool {
 		return slices.ContainsFunc(l.Refusals, func(r api.Refusal) bool {
 			return (p.Code == "" || p.Code == r.Code) && dayOf(r.LastAt) >= first && (!p.Open || l.Applies(r.Code))
 		})
 	}
 	err = s.Read(ctx, func(r store.Reader) error {
-		page = api.Page[refusedLicense]{}
+		page = api.Page[RefusedLicense]{}
 		pending := s.Pending.ids(maxPending)
 		slices.Sort(pending)
 		if p.Cursor == "" {
@@ -99,7 +99,7 @@ func (s Service) RefusedLicenses(ctx context.Context, p refusedParams) (page api
 			if page.Data, err = s.refused(ctx, r, pending, records); err != nil {
 				return err
 			}
-			page.Data = slices.DeleteFunc(page.Data, func(l refusedLicense) bool { return !match(l) })
+			page.Data = slices.DeleteFunc(page.Data, func(l RefusedLicense) bool { return !match(l) })
 			day = dayOf(s.Now())
 		}
 		scanned := 0
@@ -158,7 +158,7 @@ func (s Service) RefusedLicenses(ctx context.Context, p refusedParams) (page api
 
 // refused returns the licenses with some IDs that exist for the caller and were
 // refused, in order of their IDs.
-func (s Service) refused(ctx context.Context, r store.Reader, ids []string, records map[string]refusalRecord) (list []refusedLicense, err error) {
+func (s Service) refused(ctx context.Context, r store.Reader, ids []string, records map[string]refusalRecord) (list []RefusedLicense, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -179,14 +179,14 @@ func (s Service) refused(ctx context.Context, r store.Reader, ids []string, reco
 		record := records[id]
 		record.merge(pending[id])
 		if record.trim(now); len(record.Codes) > 0 && licenses[id].ID != "" {
-			list = append(list, refusedLicense{licenses[id], seats[id], record.refusals()})
+			list = append(list, RefusedLicense{licenses[id], seats[id], record.refusals()})
 		}
 	}
 	return list, nil
 }
 
-// A refusalGroup counts the refusals with one code.
-type refusalGroup struct {
+// A RefusalGroup counts the refusals with one code.
+type RefusalGroup struct {
 	Code     api.VerdictCode
 	Calls    int64
 	Licenses int
@@ -196,13 +196,13 @@ type refusalGroup struct {
 // RefusalGroups counts the refusals of the last days by code, the group with the
 // most licenses to which it still applies first. The counts are minimums if more
 // is true.
-func (s Service) RefusalGroups(ctx context.Context, days int) (groups []refusalGroup, more bool, err error) {
-	page, err := s.RefusedLicenses(ctx, refusedParams{Days: days})
+func (s Service) RefusalGroups(ctx context.Context, days int) (groups []RefusalGroup, more bool, err error) {
+	page, err := s.RefusedLicenses(ctx, RefusedParams{Days: days})
 	if err != nil {
 		return nil, false, err
 	}
 	first := dayText(dayOf(s.Now()) - days + 1)
-	byCode := map[api.VerdictCode]*refusalGroup{}
+	byCode := map[api.VerdictCode]*RefusalGroup{}
 	for _, l := range page.Data {
 		for _, r := range l.Refusals {
 			var calls int64
@@ -216,7 +216,7 @@ func (s Service) RefusalGroups(ctx context.Context, days int) (groups []refusalG
 			}
 			g := byCode[r.Code]
 			if g == nil {
-				g = &refusalGroup{Code: r.Code}
+				g = &RefusalGroup{Code: r.Code}
 				byCode[r.Code] = g
 			}
 			g.Calls += calls
@@ -229,7 +229,7 @@ func (s Service) RefusalGroups(ctx context.Context, days int) (groups []refusalG
 	for _, g := range byCode {
 		groups = append(groups, *g)
 	}
-	slices.SortFunc(groups, func(a, b refusalGroup) int {
+	slices.SortFunc(groups, func(a, b RefusalGroup) int {
 		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Licenses, a.Licenses), cmp.Compare(a.Code, b.Code))
 	})
 	return groups, page.HasMore, nil

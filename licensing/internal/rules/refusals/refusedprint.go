@@ -25,8 +25,8 @@ import (
 // an entry of refusalKind.
 const RefusedKind = "refused"
 
-// A refusedFingerprint is the last refusal of a fingerprint by a license.
-type refusedFingerprint struct {
+// A RefusedFingerprint is the last refusal of a fingerprint by a license.
+type RefusedFingerprint struct {
 	api.RefusedCall
 	Code    api.VerdictCode
 	License api.License
@@ -112,7 +112,7 @@ func DeleteRefusals(ctx context.Context, tx *call.Tx, licenseID string) error {
 // caller. It returns up to the limit and reports whether there are more; it has no
 // cursor. Of each license, the last 20 fingerprints of the last 90 days are kept. It
 // has the limits of [Service.Refusals].
-func (s Service) FindRefused(ctx context.Context, prefix string, limit int) (list []refusedFingerprint, more bool, err error) {
+func (s Service) FindRefused(ctx context.Context, prefix string, limit int) (list []RefusedFingerprint, more bool, err error) {
 	p := find.FingerprintParams{Prefix: prefix, Limit: limit}
 	if err := call.Check(p); err != nil {
 		return nil, false, err
@@ -157,7 +157,7 @@ func (s Service) FindRefused(ctx context.Context, prefix string, limit int) (lis
 					more = true
 					return nil
 				}
-				list = append(list, refusedFingerprint{last[key].RefusedCall, last[key].Code, l})
+				list = append(list, RefusedFingerprint{last[key].RefusedCall, last[key].Code, l})
 			}
 		}
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A usageDay counts the validations and refusals of one day in UTC.
-type usageDay struct {
+// A UsageDay counts the validations and refusals of one day in UTC.
+type UsageDay struct {
 	From        time.Time // start of the day
 	Validations int64     // calls of Validate, whatever the verdict
 	// Refused counts refusals of Validate and Activate by code. Calls with
@@ -48,7 +48,7 @@ func (u *usageRecord) merge(other usageRecord) {
 // overviewDays days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
 // missing. A caller limited to some products gets [api.ErrProductForbidden].
-func (s Service) Usage(ctx context.Context) ([]usageDay, error) {
+func (s Service) Usage(ctx context.Context) ([]UsageDay, error) {
 	if s.Caller.Products != nil {
 		return nil, fmt.Errorf("usage: %w", api.ErrProductForbidden)
 	}
@@ -70,10 +70,10 @@ func (s Service) Usage(ctx context.Context) ([]usageDay, error) {
 		stored.merge(records[dayOf(day)])
 		records[dayOf(day)] = stored
 	}
-	list := make([]usageDay, find.OverviewDays)
+	list := make([]UsageDay, find.OverviewDays)
 	for i := range list {
 		u := records[first+i]
-		list[i] = usageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
+		list[i] = UsageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
 	}
 	return list, nil
 }
