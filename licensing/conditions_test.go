@@ -211,7 +211,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		h := o.handler()
 		happen(o.t, h, 1)
 		err := o.store.Update(o.t.Context(), func(tx store.Tx) error {
-			return tx.PutEntries(o.t.Context(), store.Entry{Kind: "cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":9}`), CreatedAt: time.Now()})
+			return tx.PutEntries(o.t.Context(), store.Entry{Kind: "subscriber_cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":9}`), CreatedAt: time.Now()})
 		})
 		if err != nil {
 			o.t.Fatal(err)

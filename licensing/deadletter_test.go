@@ -41,7 +41,7 @@ func TestDeadLettersAreListedBySubscriber(t *testing.T) {
 	for name, n := range want {
 		putLetters(t, st, name, n, time.Now())
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			return tx.PutEntries(t.Context(), store.Entry{Kind: "cursor", Key: "subscriber:" + name, Data: []byte(`{"seq":0}`), CreatedAt: time.Now()})
+			return tx.PutEntries(t.Context(), store.Entry{Kind: "subscriber_cursor", Key: "subscriber:" + name, Data: []byte(`{"seq":0}`), CreatedAt: time.Now()})
 		}))
 	}
 	all := map[string]int{}

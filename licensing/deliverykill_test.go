@@ -203,7 +203,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				happen(t, h, 10)
 				if restart {
 					is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-						e, err := tx.Entry(t.Context(), "cursor", "subscriber:ledger")
+						e, err := tx.Entry(t.Context(), "subscriber_cursor", "subscriber:ledger")
 						if err != nil {
 							return err
 						}

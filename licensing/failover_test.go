@@ -218,7 +218,7 @@ func TestHealthNamesAPositionAboveTheNewestEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		is.True(!hasProblem(t, h, licensing.HealthPositionAhead))
-		for _, position := range [][2]string{{"cursor", "subscriber:ledger"}, {"webhook_lane", w.ID}} {
+		for _, position := range [][2]string{{"subscriber_cursor", "subscriber:ledger"}, {"webhook_cursor", w.ID}} {
 			e, err := st.Entry(t.Context(), position[0], position[1])
 			is.NoErr(err)
 			is.NoErr(st.backup.Update(t.Context(), func(tx store.Tx) error { return tx.PutEntries(t.Context(), e) }))

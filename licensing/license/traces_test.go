@@ -213,7 +213,7 @@ func TestErasureStopped(t *testing.T) {
 // none, extend impersonal.
 func TestTraces(t *testing.T) {
 	impersonal := []string{
-		"cursor", "dead_letter", "lease", "license_deleted", "long_leases", "plan", "purged", "revocation_list", "signing_key", "usage", "watermark", "webhook", "webhook_lane", "webhook_left",
+		"dead_letter", "lease", "license_deleted", "long_leases", "plan", "purged", "revocation_list", "signing_key", "subscriber_cursor", "usage", "watermark", "webhook", "webhook_cursor", "webhook_left",
 		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
 
 		api.EventPlanCreated, api.EventPlanUpdated, api.EventPlanDeleted, api.EventCustomerErased, api.EventLicensesExported,

@@ -15,7 +15,7 @@ import (
 // cursorKind is the kind of the entries that hold the cursors of webhooks. The Key is
 // the ID of the webhook. An entry expires at the time of the next stored delivery, so
 // that one list finds all due work.
-const cursorKind = "webhook_lane"
+const cursorKind = "webhook_cursor"
 
 // A hookCursor is the cursor of one webhook in the feed, and its breaker. Every event
 // up to Position has a stored delivery, or the webhook does not select it. Position

@@ -155,7 +155,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	purge := func() int { return f.purgeAll(t) }
 	subscriber := func(seq int64, ran time.Time) {
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-			return tx.PutEntries(t.Context(), store.Entry{Kind: "cursor", Key: "subscriber:slow", Data: fmt.Appendf(nil, `{"seq":%d}`, seq), CreatedAt: ran})
+			return tx.PutEntries(t.Context(), store.Entry{Kind: "subscriber_cursor", Key: "subscriber:slow", Data: fmt.Appendf(nil, `{"seq":%d}`, seq), CreatedAt: ran})
 		}))
 	}
 	is.Equal(purge(), 4) // too young

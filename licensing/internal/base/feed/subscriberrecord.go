@@ -14,7 +14,7 @@ import (
 // The entry of a subscriber has this kind. Its Key is subscriberCursor and the name, and
 // its Data a [subscriberRecord].
 const (
-	cursorKind       = "cursor"
+	cursorKind       = "subscriber_cursor"
 	subscriberCursor = "subscriber:"
 )
 

@@ -75,7 +75,7 @@ func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	s := newSite(t)
 	_, err := s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err) // an empty store has a different overview
-	s.put(store.Entry{Kind: "cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":0,"event":"evt_1","failures":7}`), CreatedAt: s.now})
+	s.put(store.Entry{Kind: "subscriber_cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":0,"event":"evt_1","failures":7}`), CreatedAt: s.now})
 	admin := s.admin()
 	require.Contains(t, admin.get("settings/about").body, "mailer")
 	require.Contains(t, admin.get("").body, "mailer")
