@@ -155,7 +155,6 @@ func (g *golden) licenses() string {
 	g.call("GET", "/license?status=active&product_id=atlas", "")
 	g.call("GET", "/license?status=wrong&limit=0", "")
 	g.call("GET", "/license?limit=1&limit=2", "")
-
 	g.call("PATCH", "/license", `{"name":"Atlas Team of Ten","product_id":"atlas","customer_id":"cus_1"}`)
 	g.call("PATCH", "/license", `{"name":"n","product_id":"harbor","customer_id":"cus_1"}`) // ambiguous
 	g.call("PATCH", "/license", `{"name":"n","product_id":"none","customer_id":"cus_1"}`)
@@ -169,6 +168,16 @@ func (g *golden) licenses() string {
 	g.call("DELETE", "/license/"+second, "")
 	g.call("DELETE", "/license/"+second, "")
 	return id
+}
+
+// marks stores characters that JSON encoders may escape.
+func (g *golden) marks() {
+	id := g.call("POST", "/license", `{"name":"<b>&","product_id":"marks","customer_id":"cus_<>","entitlements":{"<b>":"R&D","line":"a\u2028b\u2029c"},"metadata":{"&":"<i>\u2028</i>"}}`).json["id"].(string)
+	g.call("GET", "/license/"+id, "")
+	g.call("GET", "/license?product_id=marks", "")
+	g.call("PATCH", "/license/"+id, `{"metadata":{"<":">"}}`)
+	g.call("GET", "/event?subject="+id, "")
+	g.call("DELETE", "/license/"+id, "")
 }
 
 // keys does what licensed programs do with a key.

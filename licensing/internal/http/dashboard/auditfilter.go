@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // An auditFilter selects events of the audit log.
@@ -116,9 +117,14 @@ func (f *auditFilter) found(e api.Event) bool {
 			return true
 		}
 	}
-	// Decoding is slow, and the texts occur in the data in their JSON form.
-	part, _ := json.Marshal(text) // strings always encode
-	if !strings.Contains(strings.ToLower(string(e.Data)), strings.Trim(string(part), `"`)) {
+	// Decoding is slow, and the texts occur in the data in their JSON form, of some
+	// packages with HTML escaping.
+	plain, _ := web.Marshal(text) // strings always encode
+	escaped, _ := json.Marshal(text)
+	occurs := func(form []byte) bool {
+		return strings.Contains(strings.ToLower(string(e.Data)), strings.Trim(string(form), "\"\n"))
+	}
+	if !occurs(plain) && !occurs(escaped) {
 		return false
 	}
 	var data eventData

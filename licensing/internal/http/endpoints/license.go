@@ -23,9 +23,13 @@ func transferInParts(rules *license.Service, ctx context.Context, p api.Transfer
 
 func newLicense(result any) []string { return []string{"license", result.(*api.License).ID} }
 
-func listLicenses(rules *license.Service, ctx context.Context, p api.ListLicensesParams) (api.Page[api.License], error) {
-	page, err := rules.List(ctx, p)
-	return page.Page, err
+func getLicense(rules *license.Service, ctx context.Context, p byLicense) (web.Encoded, error) {
+	text, version, err := inner.Of(rules).Licenses().GetEncoded(ctx, p.ID)
+	return web.Encoded{JSON: text, At: version}, err
+}
+
+func listLicenses(rules *license.Service, ctx context.Context, p api.ListLicensesParams) (api.Page[web.Appender], error) {
+	return inner.Of(rules).Find().ListEncoded(ctx, p)
 }
 
 type customerParams struct {
@@ -36,12 +40,12 @@ type customerParams struct {
 
 // listOfCustomer lists the licenses of a customer. A customer without licenses
 // is a 404, because the path may be a mistyped license ID.
-func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (api.Page[api.License], error) {
-	page, err := rules.List(ctx, api.ListLicensesParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
+func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (api.Page[web.Appender], error) {
+	page, err := listLicenses(rules, ctx, api.ListLicensesParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
 	if isAbout(err, "customer_id") || err == nil && len(page.Data) == 0 && p.Cursor == "" {
 		err = api.ErrNotFound
 	}
-	return page.Page, err
+	return page, err
 }
 
 // isAbout reports whether err says that a field is invalid.

@@ -52,10 +52,10 @@ func Routes(c Config) []web.Route {
 		// GET /license/{licenseID} returns one license, or all licenses of a
 		// customer. License IDs begin with "lic_"; customer IDs never do.
 		{Method: "POST", Path: "/license", Scope: write, Do: web.DoInParts((*rules).Create, createInParts), Status: created, Created: newLicense},
-		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
+		{Method: "GET", Path: "/license", Scope: read, Do: web.As[api.License](web.List(listLicenses))},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
-		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.Do(byID[byLicense]((*rules).Get))},
-		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
+		{Method: "GET", Path: "/license/{licenseID}", Prefix: "lic_", Scope: read, Do: web.As[api.License](web.Do(getLicense))},
+		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.As[api.License](web.List(listOfCustomer))},
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense, checkUpdate)},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
 

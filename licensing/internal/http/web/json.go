@@ -10,12 +10,34 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 )
+
+// An Appender appends a result that the rules encode, in a page of a list.
+type Appender = func(b []byte) ([]byte, error)
+
+// An Encoded is a result that the rules have encoded.
+type Encoded struct {
+	JSON []byte
+	At   api.Version // of the resource, for its entity tag
+}
+
+// Version returns At.
+func (e Encoded) Version() api.Version { return e.At }
+
+// As states that the results of an endpoint whose rules encode them are of type T.
+func As[T any](e *Endpoint) *Endpoint {
+	e.Result = reflect.TypeFor[T]()
+	return e
+}
 
 // Marshal returns v as JSON with a newline at the end and without HTML
 // escaping: "<" stays "<". It encodes licenses and pages of them as encoding/json
 // does, which takes several times as long.
 func Marshal(v any) ([]byte, error) {
+	if e, ok := v.(*Encoded); ok {
+		return append(e.JSON, '\n'), nil
+	}
 	text, err := appendValue(make([]byte, 0, 768), reflect.ValueOf(v))
 	return append(text, '\n'), err
 }
@@ -26,6 +48,8 @@ var objects = map[reflect.Type][]member{
 	reflect.TypeFor[api.License](): membersOf(reflect.TypeFor[api.License]()),
 	reflect.TypeFor[list]():        membersOf(reflect.TypeFor[list]()),
 }
+
+var appender = reflect.TypeFor[Appender]()
 
 type member struct {
 	label    string // with a comma before it
@@ -56,7 +80,7 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 			return appendObject(b, v, members)
 		}
 	case reflect.Slice:
-		if objects[v.Type().Elem()] != nil && v.Len() > 0 {
+		if element := v.Type().Elem(); (objects[element] != nil || element == appender) && v.Len() > 0 {
 			first := len(b)
 			for i := range v.Len() {
 				if i == 1 { // the others are about as long as the first
@@ -69,6 +93,8 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 			b[first] = '['
 			return append(b, ']'), nil
 		}
+	case reflect.Func:
+		return v.Interface().(Appender)(b)
 	case reflect.Map:
 		if v.Len() == 0 && !v.IsNil() {
 			return append(b, "{}"...), nil
@@ -76,9 +102,7 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 	case reflect.Int64:
 		return strconv.AppendInt(b, v.Int(), 10), nil
 	case reflect.String:
-		if isPlain(v.String()) {
-			return append(append(append(b, '"'), v.String()...), '"'), nil
-		}
+		return record.AppendText(b, v.String()), nil
 	}
 	if v.CanAddr() { // without a copy
 		v = v.Addr()
@@ -108,14 +132,4 @@ func appendObject(b []byte, v reflect.Value, members []member) (_ []byte, err er
 	}
 	b[first] = '{'
 	return append(b, '}'), nil
-}
-
-// isPlain reports whether a string needs no escapes.
-func isPlain(s string) bool {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }

@@ -124,10 +124,16 @@ const maskedEnd = 4
 
 // Shown returns l as the caller may see it.
 func (s *Call) Shown(l api.License) api.License {
-	if s.Caller.MaskKeys {
-		l.Key = maskKey(l.Key)
-	}
+	l.Key = s.ShownKey(l.Key)
 	return l
+}
+
+// ShownKey returns a key as the caller may see it.
+func (s *Call) ShownKey(key string) string {
+	if s.Caller.MaskKeys {
+		return maskKey(key)
+	}
+	return key
 }
 
 // maskKey returns the last characters of a key after an ellipsis.

@@ -10,36 +10,82 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // List returns a page of licenses, oldest first; see package license.
-func (s Service) List(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, err error) {
-	if err := call.Check(p); err != nil {
+func (s Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
+	found, err := s.listRows(ctx, p)
+	if err != nil {
 		return api.ListPage{}, err
+	}
+	page := found.page
+	page.Data = make([]api.License, 0, len(found.rows))
+	for _, row := range found.rows {
+		l, err := licenses.FromRow(row, found.at)
+		if err != nil {
+			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+		}
+		page.Data = append(page.Data, s.Shown(l))
+	}
+	return page, nil
+}
+
+// ListEncoded is List with functions that append each license as JSON.
+func (s Service) ListEncoded(ctx context.Context, p api.ListLicensesParams) (api.Page[func([]byte) ([]byte, error)], error) {
+	found, err := s.listRows(ctx, p)
+	page := api.Page[func([]byte) ([]byte, error)]{HasMore: found.page.HasMore, NextCursor: found.page.NextCursor}
+	page.Data = make([]func([]byte) ([]byte, error), 0, len(found.rows))
+	for _, row := range found.rows {
+		page.Data = append(page.Data, func(b []byte) ([]byte, error) {
+			rec, err := record.ReadLicense(row)
+			if err == nil {
+				b, err = licenses.Of(s.Call).AppendWire(b, rec, found.at)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("list licenses: %w", err)
+			}
+			return b, nil
+		})
+	}
+	return page, err
+}
+
+// A rowPage is a page of a list with its licenses as they are stored.
+type rowPage struct {
+	page api.ListPage // without licenses
+	rows []store.License
+	at   time.Time // the instant whose status each license has
+}
+
+// listRows is List without the conversion of the licenses.
+func (s Service) listRows(ctx context.Context, p api.ListLicensesParams) (found rowPage, err error) {
+	if err := call.Check(p); err != nil {
+		return rowPage{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	if p.IDs != nil {
 		p.Search, p.KeyPart = "", ""
 	}
 	for _, p.KeyPart = range call.KeyParts(p.KeyPart) {
-		page, err = s.list(ctx, p)
-		if none := err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore; !none && err != call.ErrCursor {
+		found, err = s.list(ctx, p)
+		if none := err == nil && p.Cursor == "" && len(found.rows) == 0 && !found.page.HasMore; !none && err != call.ErrCursor {
 			break
 		}
 	}
-	return page, err
+	return found, err
 }
 
-// list is List after the checks, with KeyPart as stores compare it.
-func (s Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
+// list is listRows after the checks, with KeyPart as stores compare it.
+func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, error) {
 	start := call.Cursor{Scope: s.scope(p), Pinned: s.Now()}
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = call.ParseCursor(p.Cursor, start.Scope, "lic"); !ok {
-			return api.ListPage{}, call.ErrCursor
+			return rowPage{}, call.ErrCursor
 		}
 	}
 	q := queryOf(p, start.Pinned)
@@ -49,9 +95,9 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPa
 	}
 	if p.Search != "" && p.Cursor == "" {
 		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
-			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+			return rowPage{}, fmt.Errorf("list licenses: %w", err)
 		} else if len(recs) > 0 {
-			return s.page(p, recs, start.Pinned)
+			return s.page(p, recs, start.Pinned), nil
 		}
 	}
 	recs, end, err := s.readPage(ctx, p, q)
@@ -61,7 +107,7 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPa
 		recs, end, err = s.readPage(ctx, p, q)
 	}
 	if err != nil {
-		return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
+		return rowPage{}, fmt.Errorf("list licenses: %w", err)
 	}
 
 	// In the direction of reading, near is where the list continues backward, and
@@ -82,20 +128,17 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (api.ListPa
 		slices.Reverse(recs)
 		near, far, more, prev = far, near, prev, more
 	}
-	page, err := s.page(p, recs, start.Pinned)
-	if err != nil {
-		return api.ListPage{}, err
-	}
+	found := s.page(p, recs, start.Pinned)
 	if more && !far.IsZero() {
-		page.HasMore, page.NextCursor = true, call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: far}.String()
+		found.page.HasMore, found.page.NextCursor = true, call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: far}.String()
 	}
 	if prev {
-		page.PrevCursor = call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: near, Back: true}.String()
+		found.page.PrevCursor = call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: near, Back: true}.String()
 	}
 	if end != "" {
-		page.SearchedTo = licenses.IdTime(end)
+		found.page.SearchedTo = licenses.IdTime(end)
 	}
-	return page, nil
+	return found, nil
 }
 
 // readPage reads one license more than the page of q has. If it stops before it has
@@ -116,21 +159,12 @@ func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store
 	return recs, "", err
 }
 
-// page converts the licenses of one page of p.
-func (s Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) (api.ListPage, error) {
-	page := api.ListPage{Page: api.Page[api.License]{Data: make([]api.License, 0, len(recs))}}
-	at := s.Now()
+// page returns the licenses of one page of p, without its cursors.
+func (s Service) page(p api.ListLicensesParams, recs []store.License, pinned time.Time) rowPage {
 	if p.Status != "" {
-		at = pinned // show the status that the filter saw
+		return rowPage{rows: recs, at: pinned} // show the status that the filter saw
 	}
-	for _, rec := range recs {
-		l, err := licenses.FromRow(rec, at)
-		if err != nil {
-			return api.ListPage{}, fmt.Errorf("list licenses: %w", err)
-		}
-		page.Data = append(page.Data, s.Shown(l))
-	}
-	return page, nil
+	return rowPage{rows: recs, at: s.Now()}
 }
 
 // queryOf translates p into the stored states and times that stores filter by.
