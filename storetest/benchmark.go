@@ -14,8 +14,8 @@ import (
 const benchLicenses = 10_000
 
 // Benchmark measures a backend: writes by one caller and by many, gets and lists,
-// on a store with 10,000 licenses, 20 activations of one license, and 10,000
-// events. It calls open once. To close the store, open registers a b.Cleanup.
+// on a store with 10,000 licenses that have entitlements and metadata, 20 activations
+// of one license, and 10,000 events. It calls open once. To close the store, open registers a b.Cleanup.
 //
 //	func BenchmarkStore(b *testing.B) {
 //		storetest.Benchmark(b, func(b *testing.B) store.Store { return mystore.New() })
@@ -108,6 +108,8 @@ func benchCreate(ctx context.Context, tx store.Tx, n int) error {
 	l, e := license(n), event(n)
 	l.CustomerID, l.ProductID, l.State = word("customer", n%(benchLicenses/10)), word("product", n%10), store.StateActive
 	l.ExpiresAt = day(n % 1000)
+	l.Document = fmt.Appendf(nil, `{"name":"License %d","entitlements":{"api":true,"export":true,"region":"eu","seats":25,"tier":"pro"},`+
+		`"metadata":{"order":"A-%d","po":"4711","sales":"Ann"},"revision":1,"created":1767225600000,"updated":1767225600000}`, n, n)
 	e.Subject, e.CustomerID, e.ProductID = l.ID, l.CustomerID, l.ProductID
 	if err := tx.CreateLicenses(ctx, l); err != nil {
 		return err
