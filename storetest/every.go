@@ -210,9 +210,14 @@ func everyEdit(b *bench) {
 	}
 }
 
-// everyLimit lists one record more than any list may return, with various Limits.
+// everyLimit lists one record more than any list may return, with various Limits, or
+// with three of them with -short.
 func everyLimit(b *bench) {
 	const n = store.MaxLimit + 1
+	limits := []int{0, 101, n, -1, 1, store.MaxLimit - 1, store.MaxLimit}
+	if testing.Short() {
+		limits = limits[:3]
+	}
 	s := newBatch(n)
 	b.addBatch(s)
 	full := func(names bool) {
@@ -220,7 +225,7 @@ func everyLimit(b *bench) {
 			if named := q.shape == "LicenseNames: ByCustomer" || q.shape == "LicenseNames: ByProduct"; !q.limited || named != names {
 				continue
 			}
-			for _, limit := range []int{-1, 0, 1, 101, store.MaxLimit - 1, store.MaxLimit, n} {
+			for _, limit := range limits {
 				_, got, err := q.ask(b.ctx, b.Store, limit)
 				b.under(q.rule).equal(err, nil, "%s", q.shape)
 				b.under(q.rule).equal(got, store.Limit(limit), "records of %s with a Limit of %d, of %d", q.shape, limit, n)

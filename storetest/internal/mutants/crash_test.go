@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -23,7 +24,8 @@ type fileStore struct {
 	dir  string
 	file *os.File
 	faults
-	late []journaled
+	late     []journaled
+	appended int64 // events since it was opened
 }
 
 // faults are the faults of a fileStore mutant.
@@ -31,6 +33,9 @@ type faults struct {
 	late    bool // writes when it is closed
 	ignores bool // commits although a call failed
 	keeps   bool // commits before it writes large documents
+	forgets bool // loses the oldest Updates of a long journal when it is opened
+	shifts  bool // adds one to each Seq when it is opened
+	counts  bool // reports Seqs counted since it was opened
 }
 
 // A journaled row is an entry or an event.
@@ -47,29 +52,38 @@ func openFile(dir string, f faults) (*fileStore, error) {
 		return nil, err
 	}
 	j := &fileStore{Store: memory.New(), dir: dir, file: file, faults: f}
+	var updates [][]journaled
 	for {
 		whole, err := file.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return nil, err
 		}
 		var rows []journaled
-		if err := gob.NewDecoder(byteReader{file}).Decode(&rows); err != nil {
-			return j, file.Truncate(whole) // the end, or an incomplete write
+		if err := gob.NewDecoder(byteReader{file}).Decode(&rows); err != nil { // the end, or an incomplete write
+			return j, errors.Join(file.Truncate(whole), j.replay(updates))
 		}
-		err = j.Store.Update(context.Background(), func(tx store.Tx) error {
-			for _, row := range rows {
-				if row.Entry != nil {
-					_ = tx.PutEntries(context.Background(), *row.Entry)
-				} else {
-					_, _ = tx.AppendEvents(context.Background(), *row.Event)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		updates = append(updates, rows)
 	}
+}
+
+// replay makes the Updates of the journal again.
+func (j *fileStore) replay(updates [][]journaled) error {
+	if j.forgets && len(updates) > 500 {
+		updates = updates[50:]
+	}
+	return j.Store.Update(context.Background(), func(tx store.Tx) error {
+		for _, row := range slices.Concat(updates...) {
+			if row.Entry != nil {
+				_ = tx.PutEntries(context.Background(), *row.Entry)
+				continue
+			}
+			if j.shifts {
+				row.Event.Seq++
+			}
+			_, _ = tx.AppendEvents(context.Background(), *row.Event)
+		}
+		return nil
+	})
 }
 
 // byteReader keeps gob from reading ahead.
@@ -172,12 +186,17 @@ func (w *fileWriter) putEntry(ctx context.Context, e store.Entry) error {
 func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
 	events = copies(events)
 	seqs, err := w.Writer.AppendEvents(ctx, events...)
-	if err == nil {
-		for _, e := range events {
-			w.rows = append(w.rows, journaled{Event: &e})
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range events {
+		e.Seq = seqs[i]
+		w.rows = append(w.rows, journaled{Event: &e})
+		if w.appended++; w.counts {
+			seqs[i] = w.appended
 		}
 	}
-	return seqs, err
+	return seqs, nil
 }
 
 // crashMutants break the rules about crashes and full disks.
@@ -187,6 +206,9 @@ var crashMutants = []struct {
 	faults
 }{
 	{1, "writes when it is closed", faults{late: true}},
+	{1, "loses the oldest Updates of a long journal", faults{forgets: true}},
+	{20, "adds one to each Seq when it is opened", faults{shifts: true}},
+	{20, "reports Seqs counted since it was opened", faults{counts: true}},
 	{28, "commits although a call failed", faults{ignores: true}},
 	{29, "keeps what a failed commit wrote", faults{keeps: true}},
 }

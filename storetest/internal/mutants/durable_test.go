@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -87,6 +88,32 @@ func (s *diskStore) Close() error {
 		s.calls = s.lose(s.calls)
 	}
 	return s.Store.Close()
+}
+
+// A closesEarly saves what it has committed when Close is called, and acknowledges
+// Updates until they end.
+type closesEarly struct{ *diskStore }
+
+func (s closesEarly) Close() error {
+	saved := s.committed()
+	for range 30 {
+		if s.committed() > saved { // an Update that comes during Close
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	err := s.diskStore.Close()
+	s.calls = s.calls[:saved]
+	return err
+}
+
+// committed returns the number of calls of committed Updates.
+func (s *diskStore) committed() (n int) {
+	_ = s.Store.Update(context.Background(), func(store.Tx) error {
+		n = len(s.calls)
+		return nil
+	})
+	return n
 }
 
 // A staysOpen is read after it was closed.

@@ -34,6 +34,7 @@ var everyMutants = []mutant{
 	})},
 	{7, "compares the first 1,000 bytes of an owner", reading(func(r store.Reader) store.Reader { return shortOwners{r} })},
 	{7, "takes wildcards in prefixes of fingerprints", reading(func(r store.Reader) store.Reader { return wildPrefixes{r} })},
+	{7, "folds kinds", reading(func(r store.Reader) store.Reader { return foldsKinds{r} })},
 	{8, "compares leases by whole seconds", reading(func(r store.Reader) store.Reader { return leasesBySecond{r} })},
 	{11, "lists 500 licenses of IDs at most", reading(func(r store.Reader) store.Reader { return fewIDs{r} })},
 	{12, "continues after the entry instead of its position", reading(func(r store.Reader) store.Reader { return followsEntry{r} })},
@@ -136,6 +137,20 @@ func (r wildPrefixes) Activations(ctx context.Context, q store.ActivationQuery) 
 		q.FingerprintPrefix = before
 	}
 	return r.Reader.Activations(ctx, q)
+}
+
+// foldsKinds lists the entries of a kind in lower case with those of the kind.
+type foldsKinds struct{ store.Reader }
+
+func (r foldsKinds) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	rows, err := r.Reader.Entries(ctx, q)
+	folded := strings.ToLower(q.Kind)
+	if err != nil || folded == q.Kind {
+		return rows, err
+	}
+	q.Kind = folded
+	more, err := r.Reader.Entries(ctx, q)
+	return append(rows, more...), err
 }
 
 type leasesBySecond struct{ store.Reader }

@@ -30,17 +30,31 @@ var isolationMutants = []mutant{
 		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"FindLicenses": true, "CountLicenses": true, "LicenseNames": true}}
 	}},
 
+	{5, "loses edits of licenses", losesEdits("License", "UpdateLicense")},
+	{5, "loses edits of activations", losesEdits("Activation", "PutActivations")},
+	{5, "loses edits of entries", losesEdits("Entry", "PutEntries")},
+	{5, "loses edits of events", losesEdits("Events", "ReplaceEvent")},
+
 	{6, "reads the latest commit in a View", func() store.Store { return liveViews{memory.New()} }},
 	{6, "reads lists in halves", func() store.Store { return &halves{Store: memory.New()} }},
 }
 
 // onSnapshot runs an Update on a snapshot, concurrently with others, and commits
 // its writes on top of what the others have committed. It does so if the Update
-// reads before it writes and reads only by trusted methods; otherwise it runs
-// the Update again correctly.
+// reads before it writes, reads only by trusted methods, and writes only by the method
+// writes; otherwise it runs the Update again correctly.
 type onSnapshot struct {
 	store.Store
 	trusted map[string]bool // nil: all
+	writes  string          // empty: any but AppendEvents and DeleteEvents
+}
+
+// losesEdits opens stores that lose a change of a record if another Update has changed
+// the record since this one read it.
+func losesEdits(read, write string) func() store.Store {
+	return func() store.Store {
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{read: true}, writes: write}
+	}
 }
 
 var errHonest = errors.New("must be run in an honest way")
@@ -68,7 +82,7 @@ func (s *onSnapshot) Update(ctx context.Context, fn func(store.Tx) error) error 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if honest = honest || method == "AppendEvents" || method == "DeleteEvents"; honest {
+			if honest = honest || method == "AppendEvents" || method == "DeleteEvents" || s.writes != "" && method != s.writes; honest {
 				return errHonest
 			}
 			log = append(log, call)

@@ -55,6 +55,10 @@ func trials() (list []trial) {
 	for _, m := range durableMutants {
 		add(m.rule, m.does, others, func(t *testing.T) { storetest.RunDurable(t, onDisk(m.lose)) })
 	}
+	add(1, "acknowledges Updates during Close and loses them", others, func(t *testing.T) {
+		open := onDisk(nil)
+		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store { return closesEarly{open(t, dir).(*diskStore)} })
+	})
 	add(32, "is read after it was closed", others, func(t *testing.T) {
 		open := onDisk(nil)
 		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
@@ -103,10 +107,11 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// process runs the trial in another process.
+// process runs the trial in another process, which collects less garbage: its stores are
+// small, and live for one case.
 func (m trial) process(flags ...string) (out []byte, err error) {
 	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestTrial$", m.cases, "-test.parallel=8"}, flags...)...)
-	cmd.Env = append(os.Environ(), variable+"="+m.title())
+	cmd.Env = append(os.Environ(), variable+"="+m.title(), "GOGC=400")
 	return cmd.Output()
 }
 
