@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -25,7 +24,7 @@ func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 			return err
 		}
 		// Purging the tokens does not count them then.
-		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil {
 			return err
 		}
 		return a.appendEvent(ctx, tx, "client.deleted", c, nil)

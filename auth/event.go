@@ -58,7 +58,7 @@ func (a *Auth) appendEvent(ctx context.Context, tx store.Tx, eventType string, c
 	if actor == "" {
 		actor = "go"
 	}
-	_, err = tx.AppendEvents(ctx, store.Event{
+	err = tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", c.UpdatedAt), Type: eventType, Time: c.UpdatedAt,
 		Actor: actor, RequestID: a.caller.RequestID, Subject: c.ID, Data: data,
 	})

@@ -79,6 +79,9 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 			runtime.Gosched()
 		}
 		a.groups.close(g)
+		if err := tx.Want(ctx, store.Wanted{Entries: [][2]string{{kindClient, g.clientID}, {kindTokenCount, g.clientID}}}); err != nil {
+			return err
+		}
 		entries, issued, err := g.entries(ctx, tx, a.opts.Tokens.TTL)
 		if err != nil {
 			return err

@@ -257,7 +257,7 @@ func (tx watchedTx) DeleteEntries(ctx context.Context, kind string, keys ...stri
 	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
-func (tx watchedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (tx watchedTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	for _, e := range events {
 		tx.s.note("tx.AppendEvents %s", e.Type)
 		tx.s.wrote(e, e.Data)

@@ -63,7 +63,7 @@ type refusingTx struct {
 	refused bool
 }
 
-func (tx *refusingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (tx *refusingTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	tx.refused = true
 	return tx.Tx.AppendEvents(ctx, events...)
 }

@@ -82,8 +82,7 @@ func TestOldDeadLettersArePurged(t *testing.T) {
 		putLetters(t, st, "old", 1050, now.Add(-31*24*time.Hour))
 		putLetters(t, st, "retried", 1, now.Add(-31*24*time.Hour))
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Type: api.EventLicenseCreated, Time: now})
-			return err
+			return tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Type: api.EventLicenseCreated, Time: now})
 		}))
 		putLetters(t, st, "young", 1050, now.Add(-29*24*time.Hour))
 		is.NoErr(h.RetryDeadLetter(t.Context(), licensing.DeadLetter{Subscriber: "retried", Seq: 1}))

@@ -158,7 +158,7 @@ type trackedTx struct {
 
 // AppendEvents implements [store.Writer]. Every change of the rules appends an event
 // or puts an entry.
-func (tx *trackedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (tx *trackedTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	tx.wakes, tx.wrote = true, true
 	return tx.Tx.AppendEvents(ctx, events...)
 }

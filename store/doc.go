@@ -59,8 +59,9 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
     pages.
  13. Ownership: the caller owns what it passes and what it gets, and may write
     to both; that changes nothing in the store.
- 14. Sentinels: a missing record is ErrNotFound, a taken id, key or fingerprint
-    is ErrExists, under errors.Is, and the call did nothing else.
+ 14. Sentinels: a missing record is ErrNotFound, but for DeleteEntries, to which
+    it is none; a taken id, key or fingerprint is ErrExists, under errors.Is, and
+    the call did nothing else.
  15. Usable: after a call in an Update returned a sentinel, the Update
     continues and may commit its other writes.
  16. Over: once the function has returned, every method of its Tx or Reader
@@ -105,7 +106,8 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
     one at a time.
  27. Waiting: a call may wait for the Updates, Views and reads that began
     before it, and for nothing else: when these have returned, it continues.
-    An Update may also wait for Updates of other processes on the same data.
+    An Update may also run again, a bounded number of times, for Updates that
+    began after it, and wait for Updates of other processes on the same data.
  28. Failures: after a call in an Update failed with an error other than a
     sentinel, the error of its context or that of rule 22 or 24, the Update
     returns an error and changes nothing, also when its function returns nil.

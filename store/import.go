@@ -117,15 +117,29 @@ func importLines(ctx context.Context, st Store, batch []archiveLine) error {
 		if err := tx.PutActivations(ctx, activations...); err != nil {
 			return err
 		}
-		seqs, err := tx.AppendEvents(ctx, events...)
-		if err != nil {
+		if err := tx.PutEntries(ctx, entries...); err != nil {
 			return err
 		}
-		for i, e := range events {
-			if seqs[i] != e.Seq {
-				return fmt.Errorf("event %d would become event %d, since the store has held events before: %w", e.Seq, seqs[i], ErrExists)
-			}
-		}
-		return tx.PutEntries(ctx, entries...)
+		return importEvents(ctx, tx, events)
 	})
+}
+
+// importEvents appends events, all of which must keep their Seqs.
+func importEvents(ctx context.Context, tx Tx, events []Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := tx.AppendEvents(ctx, events...); err != nil {
+		return err
+	}
+	stored, err := tx.Events(ctx, EventQuery{After: events[0].Seq - 1, Limit: len(events)})
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		if i == len(stored) || stored[i].Seq != e.Seq {
+			return fmt.Errorf("event %d cannot keep its number, since the store has held events before: %w", e.Seq, ErrExists)
+		}
+	}
+	return nil
 }

@@ -27,9 +27,14 @@ type Store interface {
 	// serializable: the outcome is that of running them one after another.
 	//
 	// fn may run more than once before Update returns, each time on a fresh
-	// Tx with the earlier attempt undone, so it must have no effect beyond
-	// the Tx but for overwriting variables. fn must not call Update or View
-	// on the same Store.
+	// Tx with the earlier run undone, so it must have no effect beyond
+	// the Tx but for overwriting variables. A run may take place before the
+	// Update has its place among the others. Its reads may then not fit each
+	// other, as those of no single state would, and fn runs again: its result,
+	// an error or a panic included, leaves Update only if all that it read
+	// holds at one place in the order. A fn that reads and writes nothing need
+	// not reach the database. fn must not call Update or View on the same
+	// Store.
 	Update(ctx context.Context, fn func(Tx) error) error
 }
 
@@ -42,6 +47,21 @@ type Store interface {
 type Tx interface {
 	Reader
 	Writer
+
+	// Want is a hint: fn will read these records next, unless an error ends
+	// it. A backend to which each read is a round trip may read all of them
+	// in one. It changes no answer, and what is not read after it counts as
+	// not read. Other backends return nil.
+	Want(ctx context.Context, w Wanted) error
+}
+
+// Wanted names the records of a [Tx.Want]. A field that is not set names none.
+type Wanted struct {
+	LicenseID   string      // the license, by its ID
+	LicenseKey  string      // the license, by its Key
+	Fingerprint string      // with LicenseID: the activation of that license
+	Activations bool        // with LicenseID: the list of its activations, which is most probably empty
+	Entries     [][2]string // entries, by Kind and Key
 }
 
 // A Reader reads records. Lists come in the order that their query type
@@ -131,12 +151,12 @@ type Writer interface {
 
 	// Events.
 
-	// AppendEvents adds events at the end of the feed and returns the Seqs
-	// that they were given: an event's Seq if that is above every Seq that was
-	// given before, as in an [Import], and otherwise a new one, which is the
-	// next number if the event before it in the call brought its own. The Seqs
-	// count only if the Update commits. It never returns [ErrExists].
-	AppendEvents(ctx context.Context, events ...Event) (seqs []int64, err error)
+	// AppendEvents adds events at the end of the feed. Each is given its own
+	// Seq if that is above every Seq that was given before, as in an [Import],
+	// and otherwise a new one, which is the next number if the event before it
+	// in the call brought its own. It never returns [ErrExists]. Lists in the
+	// Update show the Seqs, which count only if it commits.
+	AppendEvents(ctx context.Context, events ...Event) error
 	// ReplaceEvent overwrites CustomerID and Data of the event with e's Seq
 	// and leaves its other fields and its place in the feed, or returns
 	// [ErrNotFound].
@@ -151,8 +171,8 @@ type Writer interface {
 	// PutEntries adds entries or replaces those of the same Kind and Key, in
 	// the order in which they are given.
 	PutEntries(ctx context.Context, entries ...Entry) error
-	// DeleteEntries removes the entries of a kind with these keys, all
-	// different, or returns [ErrNotFound] if one of them is missing.
+	// DeleteEntries removes the entries of a kind with these keys, if they
+	// exist.
 	DeleteEntries(ctx context.Context, kind string, keys ...string) error
 }
 

@@ -114,8 +114,7 @@ func benchCreate(ctx context.Context, tx store.Tx, n int) error {
 	if err := tx.CreateLicenses(ctx, l); err != nil {
 		return err
 	}
-	_, err := tx.AppendEvents(ctx, e)
-	return err
+	return tx.AppendEvents(ctx, e)
 }
 
 // fillBenchmark writes the records that the measurements read.

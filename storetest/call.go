@@ -86,8 +86,7 @@ var writeCalls = []writeCall{
 		return w.DeleteActivations(ctx, license(1).ID, activation("", 1).ID)
 	}},
 	{"AppendEvents", func(ctx context.Context, w store.Writer) error {
-		_, err := w.AppendEvents(ctx, event(7))
-		return err
+		return w.AppendEvents(ctx, event(7))
 	}},
 	{"DeleteEvents", func(ctx context.Context, w store.Writer) error {
 		_, err := w.DeleteEvents(ctx, math.MaxInt64, many)

@@ -89,7 +89,7 @@ func work(st store.Store, job string) {
 				for _, e := range rows {
 					failed = errors.Join(failed, tx.PutEntries(ctx, e))
 				}
-				_, err := tx.AppendEvents(ctx, crashEvent(rows[0].Key))
+				err := tx.AppendEvents(ctx, crashEvent(rows[0].Key))
 				failed = errors.Join(failed, err)
 				return nil
 			})
@@ -108,7 +108,7 @@ func work(st store.Store, job string) {
 					if err := tx.PutEntries(ctx, e); err != nil {
 						return err
 					}
-					seqs, err = tx.AppendEvents(ctx, crashEvent(e.Key))
+					seqs, err = appended(ctx, tx, crashEvent(e.Key))
 					return err
 				})
 				report(e.Key, seqs, err, nil)

@@ -31,7 +31,7 @@ func longListCases() []testCase {
 func (b *bench) fill(rows []any) {
 	for chunk := range slices.Chunk(rows, 500) {
 		b.update(func(tx store.Tx) error {
-			_, err := tx.AppendEvents(b.ctx, only[store.Event](chunk)...)
+			err := tx.AppendEvents(b.ctx, only[store.Event](chunk)...)
 			return errors.Join(tx.CreateLicenses(b.ctx, only[store.License](chunk)...),
 				tx.PutActivations(b.ctx, only[store.Activation](chunk)...), tx.PutEntries(b.ctx, only[store.Entry](chunk)...), err)
 		})

@@ -134,7 +134,7 @@ func argumentsStay(b *bench) {
 		stays(b, "UpdateLicense", licenses[:1], func(rows []store.License) { note(tx.UpdateLicense(b.ctx, rows[0])) })
 		stays(b, "PutActivations", seats, func(rows []store.Activation) { note(tx.PutActivations(b.ctx, rows...)) })
 		stays(b, "AppendEvents", events, func(rows []store.Event) {
-			_, err := tx.AppendEvents(b.ctx, rows...)
+			err := tx.AppendEvents(b.ctx, rows...)
 			note(err)
 		})
 		stays(b, "PutEntries", append(entries, entries[0]), func(rows []store.Entry) { note(tx.PutEntries(b.ctx, rows...)) })

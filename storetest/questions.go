@@ -34,7 +34,7 @@ func newBatch(n int) (s batch) {
 
 // add writes the batch, with one call for each type.
 func (s batch) add(ctx context.Context, w store.Writer) error {
-	_, err := w.AppendEvents(ctx, s.events...)
+	err := w.AppendEvents(ctx, s.events...)
 	return errors.Join(err, w.CreateLicenses(ctx, s.licenses...), w.PutActivations(ctx, s.seats...), w.PutEntries(ctx, s.entries...))
 }
 

@@ -91,8 +91,7 @@ func put(ctx context.Context, w store.Writer, row any) error {
 	case store.License:
 		return w.CreateLicenses(ctx, row)
 	case store.Event:
-		_, err := w.AppendEvents(ctx, row)
-		return err
+		return w.AppendEvents(ctx, row)
 	}
 	return replace(ctx, w, row)
 }

@@ -75,10 +75,10 @@ func refusals() []refusal {
 			e.Seq = 1 << 40
 			return tx.ReplaceEvent(ctx, e)
 		}},
-		{"DeleteEntries of a missing entry", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+		{"DeleteEntries of a missing entry", nil, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteEntries(ctx, "call", missing)
 		}},
-		{"DeleteEntries of another kind", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+		{"DeleteEntries of another kind", nil, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteEntries(ctx, missing, entry("call", 1).Key)
 		}},
 	}
@@ -86,6 +86,23 @@ func refusals() []refusal {
 		list = append(list, refusal{m.method, store.ErrNotFound, func(ctx context.Context, tx store.Tx) error { return m.call(ctx, tx) }})
 	}
 	return list
+}
+
+// deletesWhatIsThere deletes entries in one call, some of which are missing.
+func deletesWhatIsThere(b *bench) {
+	b.add(entry("kind", 1), entry("kind", 2), entry("kind", 3))
+	key := func(n int) string { return entry("kind", n).Key }
+	var err error
+	b.update(func(tx store.Tx) error {
+		err = tx.DeleteEntries(b.ctx, "kind", "missing", key(1), key(7), key(3), key(1))
+		return nil
+	})
+	b.ok(err, "DeleteEntries with missing entries")
+	left, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind"})
+	b.ok(err, "Entries")
+	if len(left) != 1 || left[0].Key != key(2) {
+		b.fail(left, "entry 2 only", "entries after DeleteEntries with missing ones")
+	}
 }
 
 // misses are the gets that find nothing in the fixture.

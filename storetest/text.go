@@ -139,8 +139,7 @@ func textWrites(b *bench) {
 				return tx.PutEntries(b.ctx, others(e, func(n int) store.Entry { return entry("call", 1000+20*i+n) })...)
 			},
 			func(tx store.Tx) error {
-				_, err := tx.AppendEvents(b.ctx, others(ev, func(n int) store.Event { return event(1000 + 20*i + n) })...)
-				return err
+				return tx.AppendEvents(b.ctx, others(ev, func(n int) store.Event { return event(1000 + 20*i + n) })...)
 			},
 		} {
 			control := entry("control", 1)

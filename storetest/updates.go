@@ -16,6 +16,7 @@ func updateCases() []testCase {
 		{"Updates", "NotSeenBeforeItsEnd", 4, notSeenBeforeItsEnd},
 		{"Updates", "Sentinels", 14, sentinels},
 		{"Updates", "SentinelsDoNothing", 14, sentinelsDoNothing},
+		{"Updates", "DeletesWhatIsThere", 14, deletesWhatIsThere},
 		{"Updates", "UsableAfterSentinels", 15, usableAfterSentinels},
 		{"Updates", "Over", 16, overAfterTheEnd},
 		{"Updates", "OverInTheNextAttempt", 16, overInTheNextAttempt},

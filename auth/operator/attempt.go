@@ -123,12 +123,7 @@ func (s *Service) begin(ctx context.Context, at attempt) error {
 
 // reset removes the counters after an attempt that succeeded.
 func (at attempt) reset(ctx context.Context, tx store.Tx) error {
-	for _, key := range []string{at.account, at.place} {
-		if err := tx.DeleteEntries(ctx, kindSignIn, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
+	return tx.DeleteEntries(ctx, kindSignIn, at.account, at.place)
 }
 
 // rewrite writes a counter unchanged, so that an attempt without an event takes

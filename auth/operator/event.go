@@ -76,7 +76,7 @@ func (s *Service) appendEvent(ctx context.Context, tx store.Tx, typ, subject str
 	if actor == "" {
 		actor = "go"
 	}
-	_, err := tx.AppendEvents(ctx, store.Event{
+	err := tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", now), Type: typ, Time: now,
 		Actor: actor, RequestID: s.caller.RequestID, Subject: subject, Data: data,
 	})

@@ -141,11 +141,14 @@ func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 // is no such invitation.
 func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeleteEntries(ctx, kindInvitation, id)
+		_, err := tx.Entry(ctx, kindInvitation, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("operator: invitation: %w", api.ErrNotFound)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.DeleteEntries(ctx, kindInvitation, id)
 	})
 }
 

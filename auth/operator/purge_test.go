@@ -103,7 +103,7 @@ func (tx recordingTx) DeleteEntries(ctx context.Context, kind string, keys ...st
 	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
-func (tx recordingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (tx recordingTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	for _, e := range events {
 		tx.s.calls = append(tx.s.calls, "tx.AppendEvents "+e.Type)
 	}

@@ -42,11 +42,7 @@ func (st sessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 
 func (st sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return st.service.st.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeleteEntries(ctx, kindSession, token)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		return err
+		return tx.DeleteEntries(ctx, kindSession, token)
 	})
 }
 

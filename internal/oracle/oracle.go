@@ -93,7 +93,7 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a) }),
 		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a, a2) }),
 		plain(func(tx store.Tx) error { return tx.DeleteActivations(ctx, a.LicenseID, ids...) }),
-		func(tx store.Tx) (any, error) { return tx.AppendEvents(ctx, v, v2) },
+		plain(func(tx store.Tx) error { return tx.AppendEvents(ctx, v, v2) }),
 		plain(func(tx store.Tx) error { return tx.ReplaceEvent(ctx, v) }),
 		func(tx store.Tx) (any, error) { return tx.DeleteEvents(ctx, through, limit) },
 		plain(func(tx store.Tx) error { return tx.PutEntries(ctx, e) }),

@@ -33,7 +33,7 @@ func (e *edit) event(ctx context.Context, eventType string, rec record, previous
 	if err != nil {
 		return err
 	}
-	_, err = e.tx.AppendEvents(ctx, store.Event{
+	err = e.tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", e.now), Type: eventType, Time: e.now,
 		Actor: cmp.Or(e.s.caller.Actor, "go"), RequestID: e.s.caller.RequestID, Subject: rec.ID, Data: data,
 	})

@@ -36,7 +36,7 @@ func (t countingTx) CreateLicenses(ctx context.Context, licenses ...store.Licens
 	return t.Tx.CreateLicenses(ctx, licenses...)
 }
 
-func (t countingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (t countingTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	t.c.calls = append(t.c.calls, "AppendEvents")
 	return t.Tx.AppendEvents(ctx, events...)
 }

@@ -130,7 +130,7 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 			if i == 100 || i == 4900 {
 				e.Type, e.ProductID = "license.deleted", "q"
 			}
-			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func TestAPageOfOneProductReadsNoMore(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		for i := range 300 {
 			e := store.Event{ID: fmt.Sprint(i), Type: "license.created", Subject: fmt.Sprint(i), ProductID: []string{"p", "q"}[i%2]}
-			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}
@@ -210,7 +210,7 @@ func TestTheFeedOfSeveralProducts(t *testing.T) {
 			if e.ProductID != "other" {
 				want = append(want, e.Subject)
 			}
-			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}

@@ -464,9 +464,8 @@ func (tx crashingTx) UpdateLicense(ctx context.Context, l store.License) error {
 	return errors.Join(tx.Tx.UpdateLicense(ctx, l), tx.crash())
 }
 
-func (tx crashingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	seqs, err := tx.Tx.AppendEvents(ctx, events...)
-	return seqs, errors.Join(err, tx.crash())
+func (tx crashingTx) AppendEvents(ctx context.Context, events ...store.Event) error {
+	return errors.Join(tx.Tx.AppendEvents(ctx, events...), tx.crash())
 }
 
 func archiveOf(t *testing.T, st store.Store) string {

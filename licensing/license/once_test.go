@@ -206,6 +206,4 @@ func (m mute) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 type muteTx struct{ store.Tx }
 
-func (muteTx) AppendEvents(context.Context, ...store.Event) ([]int64, error) {
-	return nil, store.ErrUnavailable
-}
+func (muteTx) AppendEvents(context.Context, ...store.Event) error { return store.ErrUnavailable }

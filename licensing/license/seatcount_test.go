@@ -29,8 +29,12 @@ type rowReader struct {
 }
 
 type rowTx struct {
-	rowReader
-	store.Writer
+	store.Tx
+	rowReader rowReader
+}
+
+func (t rowTx) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	return t.rowReader.Activations(ctx, q)
 }
 
 func (s *rowStore) View(ctx context.Context, fn func(store.Reader) error) error {
@@ -38,7 +42,7 @@ func (s *rowStore) View(ctx context.Context, fn func(store.Reader) error) error 
 }
 
 func (s *rowStore) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(rowTx{rowReader{tx, s}, tx}) })
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(rowTx{tx, rowReader{tx, s}}) })
 }
 
 func (r rowReader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {

@@ -213,7 +213,10 @@ func (s *Service) Test(ctx context.Context, id string) (d api.Delivery, err erro
 		if err != nil {
 			return err
 		}
-		e, err := s.appendWebhook(ctx, tx, api.EventWebhookTest, rec.webhook(tx.now), api.EventData{})
+		if err := s.appendWebhook(ctx, tx, api.EventWebhookTest, rec.webhook(tx.now), api.EventData{}); err != nil {
+			return err
+		}
+		e, err := lastEvent(ctx, tx, id)
 		if err != nil {
 			return err
 		}

@@ -61,9 +61,12 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 			events = append(events, e)
 		}
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-			seqs, err := tx.AppendEvents(t.Context(), events...)
-			for i := range seqs {
-				events[i].Seq = seqs[i]
+			if err := tx.AppendEvents(t.Context(), events...); err != nil {
+				return err
+			}
+			newest, err := tx.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
+			for i := range events {
+				events[i].Seq = newest[0].Seq - int64(len(events)-1-i)
 			}
 			return err
 		}))

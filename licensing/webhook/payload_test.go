@@ -28,8 +28,7 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 
 	// Like a request, the payload of a large event has no data.
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", f.now), Type: "license.created", Time: f.now, Data: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)})
-		return err
+		return tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", f.now), Type: "license.created", Time: f.now, Data: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)})
 	}))
 	page, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Limit: 1})
 	is.NoErr(err)

@@ -125,24 +125,26 @@ func (s *Service) replace(ctx context.Context, tx *transaction, rec webhookRecor
 	if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
 		return w, err
 	}
-	_, err := s.appendWebhook(ctx, tx, event, w, api.EventData{Changes: changes, Reason: next.StatusReason})
-	return w, err
+	return w, s.appendWebhook(ctx, tx, event, w, api.EventData{Changes: changes, Reason: next.StatusReason})
 }
 
 // appendWebhook adds an event about w to the feed.
-func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w api.Webhook, data api.EventData) (store.Event, error) {
+func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w api.Webhook, data api.EventData) error {
 	w.URL = origin(w.URL)
 	data.Webhook = &w
-	e := store.Event{
+	return tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
 		Actor: s.actor(), RequestID: inner.Of(s.rules).Call().Caller.RequestID, Subject: w.ID, Data: record.Encode(data),
-	}
-	seqs, err := tx.AppendEvents(ctx, e)
+	})
+}
+
+// lastEvent returns the event that was last appended about a webhook, with its Seq.
+func lastEvent(ctx context.Context, tx *transaction, webhookID string) (store.Event, error) {
+	events, err := tx.Events(ctx, store.EventQuery{Subject: webhookID, Descending: true, Limit: 1})
 	if err != nil {
 		return store.Event{}, err
 	}
-	e.Seq = seqs[0]
-	return e, nil
+	return events[0], nil
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -58,7 +57,10 @@ func (s *Service) Create(ctx context.Context, p api.CreateWebhookParams) (w api.
 		if err := tx.putWebhook(ctx, rec); err != nil {
 			return err
 		}
-		e, err := s.appendWebhook(ctx, tx, api.EventWebhookCreated, w, api.EventData{})
+		if err := s.appendWebhook(ctx, tx, api.EventWebhookCreated, w, api.EventData{}); err != nil {
+			return err
+		}
+		e, err := lastEvent(ctx, tx, w.ID)
 		if err != nil {
 			return err
 		}
@@ -117,14 +119,14 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
 			return err
 		}
-		if err := tx.DeleteEntries(ctx, cursorKind, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := tx.DeleteEntries(ctx, cursorKind, id); err != nil {
 			return err
 		}
 		// It may have many deliveries; purge removes them in batches.
 		if err := tx.PutEntries(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
 			return err
 		}
-		_, err = s.appendWebhook(ctx, tx, api.EventWebhookDeleted, rec.webhook(tx.now), api.EventData{})
+		err = s.appendWebhook(ctx, tx, api.EventWebhookDeleted, rec.webhook(tx.now), api.EventData{})
 		return err
 	})
 	if err != nil {

@@ -25,8 +25,7 @@ func (b *bench) appendAt(t *testing.T, seq int64, subject, eventType string) {
 	t.Helper()
 	e := store.Event{Seq: seq, ID: store.NewID("evt", b.now()), Type: eventType, Time: b.now(), Subject: subject}
 	err := b.store.Update(t.Context(), func(tx store.Tx) error {
-		_, err := tx.AppendEvents(t.Context(), e)
-		return err
+		return tx.AppendEvents(t.Context(), e)
 	})
 	if err != nil {
 		t.Fatal(err)

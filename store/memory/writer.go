@@ -104,18 +104,16 @@ func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...stri
 	})
 }
 
-func (t tx) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
-	err = t.change(ctx, func(s *state) error {
+func (t tx) AppendEvents(ctx context.Context, events ...store.Event) error {
+	return t.change(ctx, func(s *state) error {
 		for _, e := range events {
 			row := copyEvent(&e)
 			row.Seq = max(e.Seq, s.lastSeq+1)
 			s.lastSeq = row.Seq
 			s.events = s.events.set(place{at: row.Seq}, row)
-			seqs = append(seqs, row.Seq)
 		}
 		return nil
 	})
-	return seqs, err
 }
 
 func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
@@ -164,12 +162,16 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	return t.change(ctx, func(s *state) error {
 		for _, key := range keys {
-			old := s.entries.get(place{group: kind, id: key})
-			if old == nil {
-				return fmt.Errorf("delete %s entries: %w", kind, store.ErrNotFound)
+			if old := s.entries.get(place{group: kind, id: key}); old != nil {
+				s.setEntry(old, nil)
 			}
-			s.setEntry(old, nil)
 		}
 		return nil
 	})
+}
+
+// Want reads nothing, because no read takes a round trip.
+func (t tx) Want(ctx context.Context, _ store.Wanted) error {
+	_, err := t.state(ctx)
+	return err
 }

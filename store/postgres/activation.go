@@ -150,6 +150,6 @@ func (t tx) putInOrder(ctx context.Context, activations []store.Activation) erro
 // DeleteActivations deletes by the primary key, all activations in one
 // statement. It deletes none if one of them is missing.
 func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
-	err := t.remove(ctx, "licensing_activations", "license_id", licenseID, "id", ids)
+	err := t.remove(ctx, "licensing_activations", "license_id", licenseID, "id", ids, true)
 	return about(err, "delete activations of license %s", licenseID)
 }

@@ -105,15 +105,14 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	return about(err, "put entries")
 }
 
-// DeleteEntries deletes by the primary key, all entries in one statement. It
-// deletes none if one of them is missing.
+// DeleteEntries deletes by the primary key, all entries in one statement.
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	return about(t.remove(ctx, "licensing_entries", "kind", kind, "key", keys), "delete %s entries", kind)
+	return about(t.remove(ctx, "licensing_entries", "kind", kind, "key", keys, false), "delete %s entries", kind)
 }
 
-// remove deletes the rows of a group with the given ids, or none if one of them
-// is missing.
-func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
+// remove deletes the rows of a group with the given ids. If all must exist, it
+// deletes none if one of them is missing.
+func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string, all bool) error {
 	if len(ids) == 0 {
 		return t.ready(ctx)
 	}
@@ -121,12 +120,16 @@ func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn stri
 	if err != nil {
 		return err
 	}
+	must := int64(0)
+	if all {
+		must = int64(len(ids))
+	}
 	these := groupColumn + " = $1 AND " + idColumn + " = ANY ((SELECT ids FROM ids)::text[])"
 	n, err := t.write(ctx, `
 		WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text($2::text::json)) AS ids)
-		DELETE FROM `+table+` WHERE `+these+` AND $3 = (SELECT count(*) FROM `+table+` WHERE `+these+`)`,
-		group, array, int64(len(ids)))
-	if err == nil && int(n) < len(ids) {
+		DELETE FROM `+table+` WHERE `+these+` AND ($3 = 0 OR $3 = (SELECT count(*) FROM `+table+` WHERE `+these+`))`,
+		group, array, must)
+	if err == nil && n < must {
 		err = store.ErrNotFound
 	}
 	return err

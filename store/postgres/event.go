@@ -40,50 +40,39 @@ const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema), (SELECT ma
 
 // AppendEvents gives the events the next numbers. They are committed in order,
 // because the Update holds the schema's lock until it has committed.
-func (t tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	seqs, err := t.appendEvents(ctx, events)
+func (t tx) AppendEvents(ctx context.Context, events ...store.Event) error {
+	err := t.appendEvents(ctx, events)
 	if len(events) == 1 {
-		return seqs, about(err, "append event %s", events[0].ID)
+		return about(err, "append event %s", events[0].ID)
 	}
-	return seqs, about(err, "append %d events", len(events))
+	return about(err, "append %d events", len(events))
 }
 
-func (t tx) appendEvents(ctx context.Context, events []store.Event) (seqs []int64, err error) {
+func (t tx) appendEvents(ctx context.Context, events []store.Event) error {
 	if len(events) == 0 {
-		return nil, t.ready(ctx)
+		return t.ready(ctx)
+	}
+	rows := make([][]any, len(events))
+	for i, e := range events {
+		rows[i] = []any{i + 1, e.ID, e.Type, millis(e.Time), e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, document(e.Data)}
 	}
 	numbered := slices.ContainsFunc(events, func(e store.Event) bool { return e.Seq > 0 })
 	if numbered {
 		last, err := one(ctx, t, scanInt, `SELECT `+lastSeq)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, e := range events {
+		for i, e := range events {
 			last = max(e.Seq, last+1)
-			seqs = append(seqs, last)
+			rows[i][0] = last
 		}
-	}
-	rows := make([][]any, len(events))
-	for i, e := range events {
-		rows[i] = []any{i + 1, e.ID, e.Type, millis(e.Time), e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, document(e.Data)}
-		if numbered {
-			rows[i][0] = seqs[i]
-		}
-	}
-	text, err := t.rows(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.mayWrite(ctx); err != nil {
-		return nil, err
 	}
 	insert := `INSERT INTO licensing_events (` + bare(eventColumns) + `) ` + recordset("ittitttttd")
 	if !numbered {
 		insert = strings.Replace(insert, "(r->>0)::bigint", lastSeq+" + (r->>0)::bigint", 1)
 	}
-	seqs, err = all(ctx, t, scanInt, insert+` RETURNING seq`, text)
-	slices.Sort(seqs)
-	return seqs, err
+	_, err := t.writeRows(ctx, rows, insert)
+	return err
 }
 
 // ReplaceEvent updates by the primary key.

@@ -148,6 +148,9 @@ type tx struct {
 	*transaction
 }
 
+// Want reads nothing.
+func (t tx) Want(ctx context.Context, _ store.Wanted) error { return t.ready(ctx) }
+
 // begin opens a transaction with the given statements, in one round trip. The
 // wait for a connection and for the response ends with ctx.
 func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, err error) {

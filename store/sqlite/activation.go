@@ -149,6 +149,6 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 
 // DeleteActivations removes rows.
 func (t *tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
-	err := t.remove(ctx, `activations`, `license_id`, licenseID, `id`, ids)
+	err := t.remove(ctx, `activations`, `license_id`, licenseID, `id`, ids, true)
 	return wrap(err, "delete activations of license %s", licenseID)
 }

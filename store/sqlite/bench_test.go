@@ -59,8 +59,7 @@ func create(ctx context.Context, st store.Store, l store.License) error {
 		if err := tx.PutEntries(ctx, counts...); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvents(ctx, benchEvent(l, "license.created"))
-		return err
+		return tx.AppendEvents(ctx, benchEvent(l, "license.created"))
 	})
 }
 
@@ -153,8 +152,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if err := tx.UpdateLicense(ctx, l); err != nil {
 				return err
 			}
-			_, err = tx.AppendEvents(ctx, benchEvent(l, "license.updated"))
-			return err
+			return tx.AppendEvents(ctx, benchEvent(l, "license.updated"))
 		})
 	})
 }

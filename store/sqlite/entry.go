@@ -97,7 +97,7 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	}, nil)
 }
 
-// DeleteEntries removes rows.
+// DeleteEntries removes the rows that exist.
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	return wrap(t.remove(ctx, `entries`, `kind`, kind, `key`, keys), "delete %s entries", kind)
+	return wrap(t.remove(ctx, `entries`, `kind`, kind, `key`, keys, false), "delete %s entries", kind)
 }

@@ -65,22 +65,20 @@ var appendEvents = forRows(places(10), func(rows string) string {
 	return `INSERT OR FAIL INTO events (` + eventColumns + `) VALUES ` + rows
 })
 
-// AppendEvents adds rows at the end. No other process can add one in between, so
-// the Seqs that the engine gives follow each other without a gap.
-func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+// AppendEvents adds rows at the end. The engine gives the Seqs, unless an event
+// brings one.
+func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	if len(events) == 0 {
-		return nil, t.ready(ctx)
+		return t.ready(ctx)
 	}
 	var given []any // nil: the engine gives them
-	seqs := make([]int64, len(events))
 	if slices.ContainsFunc(events, func(e store.Event) bool { return e.Seq > 0 }) {
 		last, err := one(ctx, t.reader, (*row).integer, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'`)
 		if err != nil {
-			return nil, wrap(err, "append event %s", events[0].ID)
+			return wrap(err, "append event %s", events[0].ID)
 		}
-		for i, e := range events {
+		for _, e := range events {
 			last = max(e.Seq, last+1)
-			seqs[i] = last
 			given = append(given, last)
 		}
 	}
@@ -95,24 +93,11 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 			}
 			args = append(args, seq, e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
 		}
-		result, err := t.exec(ctx, appendEvents[len(chunk)], args...)
-		if err != nil {
-			return err
-		}
 		done += len(chunk)
-		if given != nil {
-			return nil
-		}
-		last, err := result.LastInsertId()
-		for i := range chunk {
-			seqs[done-1-i] = last - int64(i)
-		}
+		_, err := t.exec(ctx, appendEvents[len(chunk)], args...)
 		return err
 	}, nil)
-	if err != nil {
-		return nil, wrap(err, "append event %s", events[0].ID)
-	}
-	return seqs, nil
+	return wrap(err, "append event %s", events[0].ID)
 }
 
 // ReplaceEvent changes two columns.

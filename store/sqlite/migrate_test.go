@@ -38,11 +38,12 @@ func writeAll(t *testing.T, st *Store, id string) {
 	ctx := t.Context()
 	l := store.License{ID: id, Key: id, CustomerID: "c", ProductID: "p", State: "active", Text: "text"}
 	is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-		seqs, err := tx.AppendEvents(ctx, store.Event{ID: id, Subject: id})
-		return errors.Join(err, tx.CreateLicenses(ctx, l, store.License{ID: "gone " + id, Key: "gone " + id}),
+		err := tx.AppendEvents(ctx, store.Event{ID: id, Subject: id})
+		events, listed := tx.Events(ctx, store.EventQuery{Subject: id})
+		return errors.Join(err, listed, tx.CreateLicenses(ctx, l, store.License{ID: "gone " + id, Key: "gone " + id}),
 			tx.PutActivations(ctx, store.Activation{LicenseID: id, ID: "act", Fingerprint: "f"}),
 			tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: id}),
-			tx.ReplaceEvent(ctx, store.Event{Seq: seqs[0], ID: id, Subject: id, CustomerID: "c"}))
+			tx.ReplaceEvent(ctx, store.Event{Seq: events[0].Seq, ID: id, Subject: id, CustomerID: "c"}))
 	}))
 	l.State = "revoked"
 	is.NoErr(st.Update(ctx, func(tx store.Tx) error {

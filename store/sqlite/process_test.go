@@ -84,8 +84,7 @@ func createForever(st *Store, name string) error {
 					if err := tx.PutEntries(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {
 						return err
 					}
-					_, err := tx.AppendEvents(ctx, store.Event{ID: id, Subject: id})
-					return err
+					return tx.AppendEvents(ctx, store.Event{ID: id, Subject: id})
 				})
 				print.Lock()
 				if err != nil {

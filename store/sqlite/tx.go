@@ -137,14 +137,18 @@ func forRows(row string, statement func(rows string) string) [rowsPerStatement +
 // idsPerStatement is how many ids one statement of remove has.
 const idsPerStatement = 256
 
-// remove deletes the rows of a group with these ids. It looks for several of
-// them before it deletes one, since a call that fails changes nothing.
-func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
+// remove deletes the rows of a group with these ids. If all must exist, it looks
+// for them before it deletes one, since a call that fails changes nothing.
+func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string, all bool) error {
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
 	if len(ids) == 1 {
-		return t.change(ctx, `DELETE FROM `+table+` WHERE `+groupColumn+` = ? AND `+idColumn+` = ?`, group, ids[0])
+		n, err := t.count(ctx, `DELETE FROM `+table+` WHERE `+groupColumn+` = ? AND `+idColumn+` = ?`, group, ids[0])
+		if err == nil && n == 0 && all {
+			err = store.ErrNotFound
+		}
+		return err
 	}
 	named := func(text string, chunk []string) (string, []any) {
 		s := &selection{}
@@ -155,6 +159,9 @@ func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn str
 	}
 	ctx = context.WithoutCancel(ctx)
 	for chunk := range slices.Chunk(ids, idsPerStatement) {
+		if !all {
+			break
+		}
 		text, args := named(`SELECT count(*)`, chunk)
 		n, err := one(ctx, t.reader, (*row).integer, text, args...)
 		if err == nil && n < int64(len(chunk)) {
@@ -166,9 +173,12 @@ func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn str
 	}
 	for chunk := range slices.Chunk(ids, idsPerStatement) {
 		text, args := named(`DELETE`, chunk)
-		if err := t.change(ctx, text, args...); err != nil {
+		if _, err := t.exec(ctx, text, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Want reads nothing, because no read takes a round trip.
+func (t *tx) Want(ctx context.Context, _ store.Wanted) error { return t.ready(ctx) }

@@ -22,8 +22,7 @@ func createLicense(t testing.TB, st store.Store, id string) error {
 		if err := tx.CreateLicenses(ctx, l); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id, Time: now})
-		return err
+		return tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id, Time: now})
 	})
 }
 

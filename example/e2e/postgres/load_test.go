@@ -71,7 +71,7 @@ func (l *load) create(ctx context.Context, st store.Store, id string) {
 		if err := raise(ctx, tx, "licenses", "all"); err != nil {
 			return err
 		}
-		if _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
+		if err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
 			return err
 		}
 		if fails {

@@ -21,8 +21,7 @@ func create(t testing.TB, st store.Store, id string) error {
 		if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: "key of " + id}); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
-		return err
+		return tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
 	})
 }
 

@@ -215,7 +215,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		return tx.PutActivations(ctx, store.Activation{LicenseID: "lic_new", ID: "act_1", Fingerprint: "f"})
 	})
 	update("DeleteActivations", func(tx store.Tx) error { return tx.DeleteActivations(ctx, "lic_new", "act_1") })
-	update("AppendEvents", func(tx store.Tx) error { _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_new"}); return err })
+	update("AppendEvents", func(tx store.Tx) error { return tx.AppendEvents(ctx, store.Event{ID: "evt_new"}) })
 	update("ReplaceEvent", func(tx store.Tx) error { return tx.ReplaceEvent(ctx, store.Event{Seq: 5}) })
 	update("DeleteEvents", func(tx store.Tx) error { _, err := tx.DeleteEvents(ctx, int64(*licenses), 500); return err })
 	update("PutEntries", func(tx store.Tx) error { return tx.PutEntries(ctx, store.Entry{Kind: "token", Key: "new"}) })

@@ -84,7 +84,7 @@ func TestSchemasAreApart(t *testing.T) {
 	one, other := newStore(t, db, newSchema(t, db)), newStore(t, db, newSchema(t, db))
 
 	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
-		if _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_1"}); err != nil {
+		if err := tx.AppendEvents(ctx, store.Event{ID: "evt_1"}); err != nil {
 			return err
 		}
 		return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
@@ -135,7 +135,7 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			is.True(tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: text}) != nil)
 			is.True(tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: text}) != nil)
-			_, err := tx.AppendEvents(ctx, store.Event{Actor: text})
+			err := tx.AppendEvents(ctx, store.Event{Actor: text})
 			is.True(err != nil)
 			_, err = tx.License(ctx, text)
 			require.ErrorIs(t, err, store.ErrNotFound)

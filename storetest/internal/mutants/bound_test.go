@@ -66,7 +66,7 @@ func (r needsTime) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 
 type ignoresSeqs struct{ store.Writer }
 
-func (w ignoresSeqs) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (w ignoresSeqs) AppendEvents(ctx context.Context, events ...store.Event) error {
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].Seq = 0

@@ -278,7 +278,7 @@ func (r halfLists) Events(ctx context.Context, q store.EventQuery) ([]store.Even
 
 type roundsSeqs struct{ store.Tx }
 
-func (w roundsSeqs) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (w roundsSeqs) AppendEvents(ctx context.Context, events ...store.Event) error {
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].Seq = int64(float64(events[i].Seq))

@@ -20,7 +20,6 @@ var feedMutants = []mutant{
 	{20, "draws Seqs early and commits late", func() store.Store { return newFeed(feed{early: new(atomic.Int64)}) }},
 	{20, "reuses the Seqs of removed events", func() store.Store { return newFeed(feed{reuses: true}) }},
 	{20, "assigns falling Seqs within an Update", func() store.Store { return newFeed(feed{falling: true}) }},
-	{20, "returns another Seq than it assigns", writing(func(tx store.Tx) store.Writer { return otherSeq{tx} })},
 
 	{21, "removes the newest first", func() store.Store { return newFeed(feed{newestFirst: true}) }},
 	{21, "ignores the limit", writing(func(tx store.Tx) store.Writer { return unlimited{tx} })},
@@ -105,13 +104,12 @@ type blindWriter struct {
 	rows *[]store.Event
 }
 
-func (w blindWriter) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+func (w blindWriter) AppendEvents(ctx context.Context, events ...store.Event) error {
 	for _, e := range copies(events) {
 		e.Seq = w.last.Add(1)
 		*w.rows = append(*w.rows, e)
-		seqs = append(seqs, e.Seq)
 	}
-	return seqs, ctx.Err()
+	return ctx.Err()
 }
 
 func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
@@ -177,24 +175,22 @@ type feedWriter struct {
 	appended int64
 }
 
-func (w *feedWriter) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+func (w *feedWriter) AppendEvents(ctx context.Context, events ...store.Event) error {
 	if slices.ContainsFunc(events, notText) { // all are refused with it
-		return nil, errNotText
+		return errNotText
 	}
 	for _, e := range events {
-		seq, err := w.appendEvent(ctx, e)
-		if err != nil {
-			return nil, err
+		if err := w.appendEvent(ctx, e); err != nil {
+			return err
 		}
-		seqs = append(seqs, seq)
 	}
-	return seqs, nil
+	return nil
 }
 
-func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) (int64, error) {
+func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) error {
 	last, err := w.tx.Entry(ctx, lastKind, "")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return 0, err
+		return err
 	}
 	brought := e.Seq
 	if e.Seq = 0; err == nil {
@@ -213,9 +209,9 @@ func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) (int64, err
 	}
 	data, _ := json.Marshal(next)
 	if err := w.PutEntries(ctx, store.Entry{Kind: lastKind, Data: data}); err != nil {
-		return 0, err
+		return err
 	}
-	return e.Seq, putEvent(ctx, w, e)
+	return putEvent(ctx, w, e)
 }
 
 func (w *feedWriter) ReplaceEvent(ctx context.Context, e store.Event) error {
@@ -258,16 +254,6 @@ func (w *feedWriter) deletePage(ctx context.Context, through int64, limit int) (
 		_ = w.DeleteEntries(ctx, lastKind, "")
 	}
 	return len(rows), nil
-}
-
-type otherSeq struct{ store.Writer }
-
-func (w otherSeq) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	seqs, err := w.Writer.AppendEvents(ctx, events...)
-	for i := range seqs {
-		seqs[i] += 1000
-	}
-	return seqs, err
 }
 
 // Rule 21.

@@ -38,8 +38,47 @@ var misuseMutants = []mutant{
 		}
 		return st.Update(ctx, fn)
 	})},
+	{3, "answers from what a Want found", func() store.Store { return wantsStale{memory.New()} }},
+	{16, "lets a Want pass when the Update is over", func() store.Store { return wantsForever{memory.New()} }},
 	{18, "calls the function of a View whose context has ended", func() store.Store { return &viewsLate{memory.New()} }},
 }
+
+// wantsStale remembers the license that a Want names.
+type wantsStale struct{ store.Store }
+
+func (s wantsStale) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(&staleTx{Tx: tx}) })
+}
+
+type staleTx struct {
+	store.Tx
+	found *store.License
+}
+
+func (t *staleTx) Want(ctx context.Context, w store.Wanted) error {
+	if l, err := t.Tx.License(ctx, w.LicenseID); err == nil {
+		t.found = &l
+	}
+	return t.Tx.Want(ctx, w)
+}
+
+func (t *staleTx) License(ctx context.Context, id string) (store.License, error) {
+	if t.found != nil && t.found.ID == id {
+		return *t.found, ctx.Err()
+	}
+	return t.Tx.License(ctx, id)
+}
+
+// wantsForever only looks at the context of a Want.
+type wantsForever struct{ store.Store }
+
+func (s wantsForever) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(foreverTx{tx}) })
+}
+
+type foreverTx struct{ store.Tx }
+
+func (foreverTx) Want(ctx context.Context, _ store.Wanted) error { return ctx.Err() }
 
 type sortsIDs struct{ store.Reader }
 
@@ -59,12 +98,12 @@ func (w cutsArguments) PutEntries(ctx context.Context, entries ...store.Entry) e
 
 type writesSeqs struct{ store.Writer }
 
-func (w writesSeqs) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	seqs, err := w.Writer.AppendEvents(ctx, events...)
-	for i := range seqs {
-		events[i].Seq = seqs[i]
+func (w writesSeqs) AppendEvents(ctx context.Context, events ...store.Event) error {
+	err := w.Writer.AppendEvents(ctx, events...)
+	for i := range events {
+		events[i].Seq++
 	}
-	return seqs, err
+	return err
 }
 
 type appendsKeys struct{ store.Writer }

@@ -27,11 +27,12 @@ var recordMutants = []mutant{
 	{14, "returns nothing and no error", reading(func(r store.Reader) store.Reader { return silentMisses{r} })},
 	{14, "returns its own error for a miss", reading(func(r store.Reader) store.Reader { return foreignMisses{r} })},
 	{14, "deletes missing records without an error", onError(func(method string, err error) error {
-		if method == "DeleteEntries" && errors.Is(err, store.ErrNotFound) {
+		if method == "DeleteActivations" && errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
 	})},
+	{14, "refuses to delete a missing entry", writing(func(tx store.Tx) store.Writer { return missesEntries{tx, tx} })},
 	{14, "takes a taken key for a missing license", onError(func(method string, err error) error {
 		if method == "UpdateLicense" && errors.Is(err, store.ErrExists) {
 			return store.ErrNotFound
@@ -40,7 +41,7 @@ var recordMutants = []mutant{
 	})},
 	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
 	{14, "overwrites an existing license", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
-	{14, "deletes entries up to the first that is missing", writing(func(tx store.Tx) store.Writer { return deletesOneByOne{tx} })},
+	{14, "deletes entries up to the first that is missing", writing(func(tx store.Tx) store.Writer { return deletesUpToMissing{tx, tx} })},
 	{14, "creates licenses up to the first that is taken", writing(func(tx store.Tx) store.Writer { return createsOneByOne{tx} })},
 	{14, "puts activations up to the first that is refused", writing(func(tx store.Tx) store.Writer { return putsOneByOne{tx} })},
 	{14, "deletes activations up to the first that is missing", writing(func(tx store.Tx) store.Writer { return freesOneByOne{tx} })},
@@ -161,15 +162,33 @@ func (w halfLicense) UpdateLicense(ctx context.Context, l store.License) error {
 	return err
 }
 
-type deletesOneByOne struct{ store.Writer }
+type missesEntries struct {
+	store.Writer
+	tx store.Tx
+}
 
-func (w deletesOneByOne) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+func (w missesEntries) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	for _, key := range keys {
-		if err := w.Writer.DeleteEntries(ctx, kind, key); err != nil {
+		if _, err := w.tx.Entry(ctx, kind, key); err != nil {
 			return err
 		}
 	}
-	return w.Writer.DeleteEntries(ctx, kind)
+	return w.Writer.DeleteEntries(ctx, kind, keys...)
+}
+
+type deletesUpToMissing struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w deletesUpToMissing) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for i, key := range keys {
+		if _, err := w.tx.Entry(ctx, kind, key); errors.Is(err, store.ErrNotFound) {
+			keys = keys[:i]
+			break
+		}
+	}
+	return w.Writer.DeleteEntries(ctx, kind, keys...)
 }
 
 type createsOneByOne struct{ store.Writer }

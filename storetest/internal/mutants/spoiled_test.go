@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 
@@ -20,6 +21,14 @@ type spoiled struct {
 type joined struct {
 	store.Reader
 	store.Writer
+}
+
+// Want reads, so that it fails as a read does.
+func (j joined) Want(ctx context.Context, _ store.Wanted) error {
+	if _, err := j.Reader.Entry(ctx, "", ""); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 func (s spoiled) View(ctx context.Context, fn func(store.Reader) error) error {
@@ -118,17 +127,9 @@ func (h hooked) DeleteActivations(ctx context.Context, licenseID string, ids ...
 	})
 }
 
-func (h hooked) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+func (h hooked) AppendEvents(ctx context.Context, events ...store.Event) error {
 	events = copies(events)
-	first := true
-	err = h.do(ctx, "AppendEvents", func(ctx context.Context, w store.Writer) error {
-		given, err := w.AppendEvents(ctx, events...)
-		if first { // a replay may run after the caller has returned
-			seqs, first = given, false
-		}
-		return err
-	})
-	return seqs, err
+	return h.do(ctx, "AppendEvents", func(ctx context.Context, w store.Writer) error { return w.AppendEvents(ctx, events...) })
 }
 
 func (h hooked) ReplaceEvent(ctx context.Context, e store.Event) error {
@@ -140,7 +141,7 @@ func (h hooked) DeleteEvents(ctx context.Context, through int64, limit int) (n i
 	first := true
 	err = h.do(ctx, "DeleteEvents", func(ctx context.Context, w store.Writer) error {
 		m, err := w.DeleteEvents(ctx, through, limit)
-		if first {
+		if first { // a replay may run after the caller has returned
 			n, first = m, false
 		}
 		return err

@@ -108,7 +108,7 @@ func onEvent(change func(*store.Event)) func() store.Store {
 	return writing(func(tx store.Tx) store.Writer { return changesEvent{tx, change} })
 }
 
-func (w changesEvent) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (w changesEvent) AppendEvents(ctx context.Context, events ...store.Event) error {
 	events = slices.Clone(events)
 	for i := range events {
 		w.change(&events[i])

@@ -131,8 +131,7 @@ func TestARemovedDeadLetterStaysRemoved(t *testing.T) {
 // appendEvent appends an event to the feed.
 func appendEvent(t *testing.T, st store.Store) {
 	is.New(t).NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-		_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())})
-		return err
+		return tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())})
 	}))
 }
 

@@ -103,7 +103,7 @@ func TestAuditLogPages(t *testing.T) {
 			if i%40 == 0 {
 				e.Type = "license.renewed"
 			}
-			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}
@@ -260,7 +260,7 @@ func TestAuditLogFindsDays(t *testing.T) {
 			}
 			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: at, Subject: "lic_x", Actor: "go",
 				Data: fmt.Appendf(nil, `{"license":{"name":"Name %d"}}`, i)}
-			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}

@@ -111,7 +111,7 @@ func (s *feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return err
 }
 
-func (tx feedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+func (tx feedTx) AppendEvents(ctx context.Context, events ...store.Event) error {
 	*tx.n += len(events)
 	if tx.onAppend != nil {
 		tx.onAppend()

@@ -11,16 +11,14 @@ import (
 
 // Append adds an event about l to the feed.
 func (s *Call) Append(ctx context.Context, tx *Tx, eventType string, l api.License, data api.EventData) error {
-	_, err := tx.AppendEvents(ctx, s.Event(tx.Now, eventType, l, data))
-	return err
+	return tx.AppendEvents(ctx, s.Event(tx.Now, eventType, l, data))
 }
 
 // AppendOther adds an event without the state of a license. It sets the ID, the time and
 // who caused it.
 func (s *Call) AppendOther(ctx context.Context, tx *Tx, e store.Event) error {
 	e.ID, e.Time, e.Actor, e.RequestID = store.NewID("evt", tx.Now), tx.Now, s.actor(), s.Caller.RequestID
-	_, err := tx.AppendEvents(ctx, e)
-	return err
+	return tx.AppendEvents(ctx, e)
 }
 
 // Event returns an event about l.

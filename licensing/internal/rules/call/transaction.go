@@ -138,15 +138,6 @@ func (s *Call) Clock() time.Time { return ToMillis(s.Opts.Now()) }
 // ToMillis returns t as stores and JSON represent it.
 func ToMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// RemoveEntry deletes an entry if there is one.
-func (tx *Tx) RemoveEntry(ctx context.Context, kind, key string) error {
-	err := tx.DeleteEntries(ctx, kind, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // note records that a call was about a product.
 func (tx *Tx) note(productID string) {
 	if tx.products == nil {

@@ -53,7 +53,7 @@ func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*p
 			p.Former[call.Digest(before.CustomerID)] = true
 			change(&p)
 			delete(p.Former, call.Digest(p.CustomerID))
-			if err := tx.RemoveEntry(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
+			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
 				return err
 			}
 			if _, err := purchases.PutPurchase(ctx, tx, before, p, ""); err != nil {
@@ -131,13 +131,13 @@ func (e *erasure) blankPurchases(ctx context.Context, tx *call.Tx) error {
 			return err
 		}
 		if p.Granted {
-			if err := tx.RemoveEntry(ctx, purchases.PurchaseOfLicenseKind, p.LicenseID+"/"+call.Digest(p.Reference)); err != nil {
+			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfLicenseKind, p.LicenseID+"/"+call.Digest(p.Reference)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, link := range links {
-		if err := tx.RemoveEntry(ctx, link.Kind, link.Key); err != nil {
+		if err := tx.DeleteEntries(ctx, link.Kind, link.Key); err != nil {
 			return err
 		}
 	}

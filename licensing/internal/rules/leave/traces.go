@@ -108,7 +108,7 @@ func leave(ctx context.Context, tx *call.Tx, d departure) error {
 }
 
 func removeSeatCount(ctx context.Context, tx *call.Tx, d departure) error {
-	return tx.RemoveEntry(ctx, seats.SeatsKind, d.from.ID)
+	return tx.DeleteEntries(ctx, seats.SeatsKind, d.from.ID)
 }
 
 func removeRefusals(ctx context.Context, tx *call.Tx, d departure) error {

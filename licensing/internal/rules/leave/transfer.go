@@ -110,7 +110,7 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 		if err := deleteSeats(ctx, tx, departure{how: licenseTransferred, from: rec, exact: s.Opts.HoldOffline}); err != nil {
 			return err
 		}
-		return tx.RemoveEntry(ctx, seats.SeatsKind, rec.ID) // counted when it is needed
+		return tx.DeleteEntries(ctx, seats.SeatsKind, rec.ID) // counted when it is needed
 	})
 	if err == nil {
 		t.from = from

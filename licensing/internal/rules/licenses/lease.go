@@ -120,7 +120,7 @@ func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
 		if err != nil || left {
 			return err
 		}
-		return tx.RemoveEntry(ctx, longLeasesKind, id) // another process may have been first
+		return tx.DeleteEntries(ctx, longLeasesKind, id) // another process may have been first
 	})
 	if err != nil {
 		return false, fmt.Errorf("leases of license %s: %w", id, err)

@@ -133,7 +133,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 			return err
 		}
 		if err == nil {
-			_, err = tx.AppendEvents(ctx, events...)
+			err = tx.AppendEvents(ctx, events...)
 		}
 		return err
 	})

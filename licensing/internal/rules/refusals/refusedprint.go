@@ -91,9 +91,12 @@ func putRefused(ctx context.Context, tx store.Tx, licenseID string, calls []refu
 
 // DeleteRefusals deletes the refusals of a license and their fingerprints.
 func DeleteRefusals(ctx context.Context, tx *call.Tx, licenseID string) error {
-	if err := tx.DeleteEntries(ctx, RefusalKind, licenseID); errors.Is(err, store.ErrNotFound) {
+	if _, err := tx.Entry(ctx, RefusalKind, licenseID); errors.Is(err, store.ErrNotFound) {
 		return nil
 	} else if err != nil {
+		return err
+	}
+	if err := tx.DeleteEntries(ctx, RefusalKind, licenseID); err != nil {
 		return err
 	}
 	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: RefusedKind, Order: store.ByExpiry, Owner: licenseID})

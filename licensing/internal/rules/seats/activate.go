@@ -32,10 +32,21 @@ func (s Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v Verdi
 	}()
 	find := func(r store.Reader, now time.Time) (facts, error) { return holder.admit(ctx, r, p, now) }
 	// Refuse what the license itself forbids before waiting for the write lock.
-	if _, err := find(s.Reader(), s.Now()); err != nil {
+	seen, err := find(s.Reader(), s.Now())
+	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
-	if v, err = holder.activateAll(ctx, find, &p, ask); err != nil {
+	known := store.Wanted{
+		LicenseID: seen.license.ID, LicenseKey: seen.license.Key, Fingerprint: p.Fingerprint,
+		Entries: [][2]string{{SeatsKind, seen.license.ID}},
+	}
+	within := func(r store.Reader, now time.Time) (facts, error) {
+		if err := r.(*call.Tx).Want(ctx, known); err != nil {
+			return facts{}, err
+		}
+		return find(r, now)
+	}
+	if v, err = holder.activateAll(ctx, within, &p, ask); err != nil {
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	return v, nil

@@ -169,8 +169,8 @@ func (t *tx) DeleteActivations(ctx context.Context, licenseID string, ids ...str
 // last is the key of the highest Seq that was given.
 const last = "seq"
 
-func (t *tx) AppendEvents(ctx context.Context, es ...store.Event) ([]int64, error) {
-	return do(ctx, t, "append events", func() (seqs []int64, err error) {
+func (t *tx) AppendEvents(ctx context.Context, es ...store.Event) error {
+	return t.write(ctx, "append events", func() error {
 		var seq int64
 		if b := t.read(last)[0]; b != nil {
 			seq = int64(binary.BigEndian.Uint64(b))
@@ -179,12 +179,11 @@ func (t *tx) AppendEvents(ctx context.Context, es ...store.Event) ([]int64, erro
 		for i := range es {
 			seq = max(seq+1, es[i].Seq)
 			es[i].Seq = seq
-			seqs = append(seqs, seq)
 		}
 		if err := put(t, events, es...); err != nil {
-			return nil, err
+			return err
 		}
-		return seqs, t.set(Row{last, []byte(ordinal(seq))})
+		return t.set(Row{last, []byte(ordinal(seq))})
 	})
 }
 
@@ -224,5 +223,18 @@ func (t *tx) PutEntries(ctx context.Context, es ...store.Entry) error {
 }
 
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	return t.write(ctx, "delete entries of kind "+kind, func() error { return remove(t, entries, each(key("N", kind), keys)) })
+	return t.write(ctx, "delete entries of kind "+kind, func() error {
+		var there []string
+		for _, k := range each(key("N", kind), keys) {
+			if t.has(k) && !slices.Contains(there, k) {
+				there = append(there, k)
+			}
+		}
+		return remove(t, entries, there)
+	})
+}
+
+// Want reads nothing: a map has no round trips to save.
+func (t *tx) Want(ctx context.Context, _ store.Wanted) error {
+	return t.write(ctx, "want", func() error { return nil })
 }
