@@ -28,7 +28,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(),
 		updateCases(), viewCases(), concurrencyCases(), contextCases(),
-		leftoverCases(), positionCases(), longListCases(), contentionCases(), textCases(), joinCases(), usageCases(), searchCases(), countCases(), shapeCases(), everyCases(), bulkCases(), wantCases())
+		leftoverCases(), positionCases(), longListCases(), contentionCases(), textCases(), joinCases(), usageCases(), searchCases(), countCases(), shapeCases(), everyCases(), bulkCases(), wantCases(), anomalyCases())
 }
 
 // Run checks every rule except the first, durability, on the stores that open

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 	"github.com/seed-d8a106b4/licensekit/storetest/internal/patience"
 )
@@ -49,7 +50,7 @@ func trials() (list []trial) {
 		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
 	)
 	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
-		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants, everyMutants) {
+		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants, everyMutants, optimistMutants) {
 		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
 	}
 	for _, m := range durableMutants {
@@ -75,6 +76,9 @@ func trials() (list []trial) {
 	add(0, "nothing, on a disk", others, func(t *testing.T) { storetest.RunDurable(t, onDisk(nil)) })
 	add(0, "nothing, in memory of its own", every, func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Store { return onDisk(nil)(t, "") })
+	})
+	add(0, "nothing, without a lock", every, func(t *testing.T) {
+		storetest.Run(t, func(*testing.T) store.Store { return &optimist{Store: memory.New()} })
 	})
 	add(0, "nothing, in files", crashes, func(t *testing.T) { storetest.RunDurable(t, onFile(faults{})) })
 	return list
