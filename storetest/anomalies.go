@@ -223,7 +223,12 @@ func (m *mixture) sum(chance *rand.Rand) error {
 				}
 			} else {
 				for i := range accounts {
-					sum += m.number(tx, "account", i)
+					e, err := tx.Entry(m.ctx, "account", entry("account", i).Key)
+					if err != nil {
+						return err
+					}
+					n, _ := strconv.Atoi(string(e.Data))
+					sum += n
 				}
 			}
 			switch {
