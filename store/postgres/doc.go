@@ -32,10 +32,10 @@ column is compared and ordered by its bytes.
 # Tables
 
 All tables are in one schema, [Options.Schema], and their names begin with
-licensing_, so they can share a schema with the host's own tables. Each schema
-is one store. A platform that keeps a separate store for each of its tenants
+licensing_, as do those of the functions beside them, so they can share a schema with
+the host's own tables. Each schema is one store. A platform that keeps a separate store for each of its tenants
 uses one schema for each of them. Any tool may read the tables. Only this
-package may write to them, because it assigns the event numbers.
+package may write to them, because it assigns event numbers and versions.
 
 [New] creates the tables or upgrades them from an older version as needed. A
 host that migrates with another role, or before a deployment, calls [Migrate]
@@ -52,9 +52,9 @@ additions, or needs every process of the earlier version to be stopped first.
 # Connections
 
 A read uses any free connection for one statement. A View holds a connection
-until it ends. Updates use at most two connections, one to run and one to
-commit, regardless of the number of callers. Size the pool to leave room for
-reads in addition to Views, and remember that every process has its own pool.
+until it ends. Updates use at most 35: 32 that read, two that write, and one that
+holds the lock (see below). Size the pool to leave room for reads in addition to
+Views, and remember that every process has its own pool.
 
 Connect to the primary server, and do not turn synchronous_commit off: otherwise
 a crash can lose acknowledged updates. PgBouncer works, also in transaction mode,
@@ -64,50 +64,59 @@ Transaction and session mode are tested with PgBouncer 1.18. Statement mode has 
 transactions, which the Store needs. Other poolers are not tested.
 
 With pgx, every statement costs one round trip. With lib/pq, a statement with
-parameters costs two unless binary_parameters is set. A single Update that
-creates a license costs four round trips: begin, write the license, write the
-event, and commit.
+parameters costs two unless binary_parameters is set. An Update that creates a
+license costs one round trip: a call of a function of the schema. The default
+isolation level of the database must be read committed. With another, a call costs
+three round trips, and the Store logs once what to set.
 
 # Outages
 
 Calls return [store.ErrUnavailable] while the database is unreachable, full,
 starting, read-only or out of connections. They return immediately if the driver
 detects the failure immediately. Calls succeed again once the database is back;
-no restart is needed. If the connection is lost during a read, or during an
-Update before COMMIT is sent, the Store runs the read or the Update again on
-another connection.
+no restart is needed. If the connection is lost during a read, the Store runs the
+read again on another connection.
 
-If the connection is lost during COMMIT, the Store cannot know whether the
-Update was committed. Only in this case does it return
-[store.ErrUnknownOutcome]. Retry the request with the same idempotency key.
+If the connection is lost during the call that commits an Update, the Store asks
+the database on another connection, for at most ten seconds, whether it was
+committed. If it was not, the database notes that it never will be, and the
+function runs again. Only if the database stays out of reach for all of that time
+does the Update return [store.ErrUnknownOutcome]. Retry the request with the same
+idempotency key.
 
 # Concurrency
 
-Updates of one store run one after another. Each group of Updates begins by
-locking one row of the schema (SELECT … FOR UPDATE) and holds the lock until the
-group has committed. Every statement therefore sees all earlier Updates, and
-events become visible in the order of their numbers, which follow that of the
-newest event. Reads take no lock and never wait for an Update.
+The function of an Update runs immediately, without a lock and without a
+transaction. The Store records what it reads and keeps what it writes. When the
+function has returned, one call of a server function locks the one row of
+licensing_schema, reads again what the Update has read and, if nothing has changed,
+writes. It numbers the events under the lock, so that they become visible in the
+order of their numbers. Reads take no lock and never wait for an Update.
 
-Updates that wait in one process share a transaction. Each runs on its own
-goroutine and behind its own savepoint, so one that fails or panics does not
-affect the others. They share the round trips of BEGIN and COMMIT and the write
-to disk. A group ends when no Update waits in the process, or after 50 Updates
-or 20 milliseconds, so that other processes get the lock. If the function of an
-Update takes longer than 100 milliseconds, the group commits without it, and it
-runs again in the next group. The server grants the lock in the order of the
-requests.
+The version of a row tells whether it has changed. It is a random number that the
+process chooses for each run of a function: nothing that a failover or a restored
+backup sets back is part of it. Whoever changes a row by other means gives it a new
+version.
 
-Because Updates are serialized, the network limits their rate: all Updates of a
-store share the round trips that fit into a second. For more throughput, move
-the processes closer to the server, or split the data into several schemas.
+Updates of one process that end while others are being written share a call, up
+to a hundred of them. None of them reads or writes what another one before it
+writes. The function of an Update that meets such a place, or that has read what
+another process has changed since then, runs again when the other has been written.
+After ten times it runs under the lock, where nothing can change.
 
-The Store bounds these waits whatever the context allows: an Update waits at
-most ten seconds for the lock, a function may spend at most five seconds between
-two calls on its Tx, and a statement may take at most fifteen seconds. When a
-function exceeds its five seconds, the server releases the lock, and the
-function runs again. The same limit releases the lock of a machine that has
-disappeared.
+A function also continues under the lock when it lists what it has itself written,
+searches or counts licenses, or replaces or deletes events. What it has read until
+then is checked, and each further statement is a round trip during which other
+Updates wait. One Update of a process at a time does so.
+
+An Update that writes nothing, or whose function returns an error or panics, is
+checked too before it ends, unless all that it has read came from one statement.
+
+The Store bounds these waits whatever the context allows: a call waits at most
+ten seconds for the lock, a statement may take at most fifteen seconds, and a
+function that runs under the lock may spend at most five seconds between two calls
+on its Tx. After these five seconds the server releases the lock, and the function
+runs again. The same limit releases the lock of a machine that has disappeared.
 
 # Query plans
 

@@ -25,7 +25,8 @@ var (
 	// errBusy: other Updates held the lock for all of lockWait.
 	errBusy = fmt.Errorf("%w: timed out waiting for the lock of other updates", store.ErrUnavailable)
 
-	// errUnknown: the connection was lost during COMMIT.
+	// errUnknown: the connection was lost during the commit, and the database stayed
+	// out of reach.
 	errUnknown = fmt.Errorf("connection lost during the commit: %w", store.ErrUnknownOutcome)
 
 	// errPooled: a prepared statement of the driver is on another connection.
@@ -73,8 +74,8 @@ func explain(err error) error {
 // A defect is an error of this package, not of the driver or the server.
 type defect struct{ error }
 
-// again reports whether an operation that failed with err may succeed on a retry.
-func again(err error) bool { return errors.Is(err, errLost) || errors.Is(err, errGaveWay) }
+// retriable reports whether an operation that failed with err may succeed on a retry.
+func retriable(err error) bool { return errors.Is(err, errLost) || errors.Is(err, errGaveWay) }
 
 // sqlState returns the SQLSTATE in err, or "" if there is none. Both pgx and
 // lib/pq provide this method.
@@ -127,7 +128,7 @@ const attempts = 5
 func retry(ctx context.Context, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
-		if n == attempts || !again(err) {
+		if n == attempts || !retriable(err) {
 			return err
 		}
 		if n == 1 && errors.Is(err, errLost) {

@@ -64,7 +64,7 @@ func TestServerErrors(t *testing.T) {
 			for _, sentinel := range []error{store.ErrUnavailable, store.ErrConflict, store.ErrNotFound, store.ErrExists} {
 				is.Equal(errors.Is(got, sentinel), sentinel == test.want)
 			}
-			is.Equal(again(got), test.again)
+			is.Equal(retriable(got), test.again)
 		})
 	}
 	is := is.New(t)

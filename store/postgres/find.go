@@ -23,7 +23,7 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	end := from("l.id", "licensing_licenses l")
 	end.licenses(walked)
 	end.tail += end.numbered(" OFFSET ?", []any{store.MaxExamined - 1})
-	ends, err := page(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
+	ends, err := page(ctx, r, func(rows *sql.Rows, _ ...any) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
 	if err != nil {
 		return nil, "", about(err, "find licenses")
 	}
@@ -78,7 +78,7 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		part(edges[i-1], edges[i])
 	}
 	counts := make([]int64, len(texts))
-	_, err := all(ctx, r, func(rows *sql.Rows) (none struct{}, err error) {
+	_, err := all(ctx, r, func(rows *sql.Rows, _ ...any) (none struct{}, err error) {
 		var i int
 		var n int64
 		if err = rows.Scan(&i, &n); err == nil {
@@ -104,7 +104,7 @@ func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.N
 	s := from(column+", count(*)", "licensing_licenses l")
 	s.and(column+" > ?", q.After)
 	s.tail = " GROUP BY " + column + " ORDER BY " + column
-	names, err := page(ctx, r, func(rows *sql.Rows) (n store.NameCount, err error) {
+	names, err := page(ctx, r, func(rows *sql.Rows, _ ...any) (n store.NameCount, err error) {
 		err = rows.Scan(&n.Name, &n.Count)
 		return n, err
 	}, s, q.Limit)

@@ -47,7 +47,8 @@ func migrations(files fs.FS) ([]string, error) {
 // call it concurrently, and Updates wait until it ends.
 //
 // [New] does the same. Migrate is for hosts that migrate with another role than
-// the one that serves. The serving role then needs USAGE on the schema, and
+// the one that serves. The serving role then needs USAGE on the schema, EXECUTE on
+// its functions, which PUBLIC has by default, and
 // SELECT, INSERT, UPDATE and DELETE on its tables.
 //
 // There is no downgrade. Tables of a newer version that this one can use stay as they

@@ -25,7 +25,7 @@ type session interface {
 type reader struct{ session }
 
 // all returns the result of scan for each row of a statement.
-func all[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error), stmt string, args ...any) ([]R, error) {
+func all[R any](ctx context.Context, s session, scan func(*sql.Rows, ...any) (R, error), stmt string, args ...any) ([]R, error) {
 	var found []R
 	if !storable(args...) {
 		return nil, s.ready(ctx) // no stored value can match
@@ -45,7 +45,7 @@ func all[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error),
 }
 
 // one returns the result of scan for the only row of a statement, or ErrNotFound.
-func one[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error), stmt string, args ...any) (R, error) {
+func one[R any](ctx context.Context, s session, scan func(*sql.Rows, ...any) (R, error), stmt string, args ...any) (R, error) {
 	var none R
 	found, err := all(ctx, s, scan, stmt, args...)
 	if err != nil {
@@ -63,10 +63,4 @@ func about(err error, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf("postgres: "+format+": %w", append(args, err)...)
-}
-
-// scanInt reads a row of one number.
-func scanInt(rows *sql.Rows) (n int64, err error) {
-	err = rows.Scan(&n)
-	return n, err
 }

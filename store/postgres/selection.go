@@ -11,7 +11,8 @@ import (
 
 // A selection builds the SELECT of a list.
 type selection struct {
-	head       strings.Builder // SELECT … FROM …
+	columns    string
+	table      string
 	conditions []string
 	args       []any
 	lead       string // the column that the order begins with, if lead was called
@@ -20,9 +21,7 @@ type selection struct {
 
 // from begins a selection.
 func from(columns, table string) *selection {
-	s := &selection{}
-	s.head.WriteString("SELECT " + columns + " FROM " + table)
-	return s
+	return &selection{columns: columns, table: table}
 }
 
 // and adds a condition.
@@ -128,7 +127,7 @@ func afterTime(p store.Position) []any {
 
 // text returns the statement.
 func (s *selection) text() string {
-	text := s.head.String()
+	text := "SELECT " + s.columns + " FROM " + s.table
 	if len(s.conditions) > 0 {
 		text += " WHERE " + strings.Join(s.conditions, " AND ")
 	}
@@ -144,8 +143,13 @@ func (s *selection) text() string {
 const forTheseValues = `(? OR (SELECT count(*) FROM generate_series(1, 1000000000)) > 0)`
 
 // page returns the first rows of a selection, at most limit.
-func page[R any](ctx context.Context, r reader, scan func(*sql.Rows) (R, error), s *selection, limit int) ([]R, error) {
+func page[R any](ctx context.Context, r reader, scan func(*sql.Rows, ...any) (R, error), s *selection, limit int) ([]R, error) {
+	s.limit(limit)
+	return all(ctx, r, scan, s.text(), s.args...)
+}
+
+// limit ends a selection.
+func (s *selection) limit(limit int) {
 	s.and(forTheseValues, true)
 	s.tail += s.numbered(" LIMIT ?", []any{store.Limit(limit)})
-	return all(ctx, r, scan, s.text(), s.args...)
 }

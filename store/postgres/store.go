@@ -33,9 +33,10 @@ type Store struct {
 
 	closed atomic.Bool
 
-	lockWait time.Duration     // how long an Update waits for the lock
-	lead     chan struct{}     // holds one value while a group is open to Updates
-	join     chan *transaction // hands a part of the open group to a waiting Update
+	explicit atomic.Bool   // calls begin with BEGIN: see call
+	reads    chan struct{} // holds a value for each read of an Update without the lock
+	promoted chan struct{} // holds a value while an Update is promoted
+	batches  batches
 }
 
 var _ store.Store = (*Store)(nil)
@@ -56,15 +57,20 @@ func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 	if err := schema.prepare(ctx, db); err != nil {
 		return nil, err
 	}
+	return newOn(db, schema), nil
+}
+
+// newOn returns a Store on a schema that is ready.
+func newOn(db *sql.DB, schema schema) *Store {
 	s := &Store{
 		db:       db,
 		schema:   schema,
-		lockWait: lockWait,
-		lead:     make(chan struct{}, 1),
-		join:     make(chan *transaction),
+		reads:    make(chan struct{}, maxReads),
+		promoted: make(chan struct{}, 1),
+		batches:  newBatches(),
 	}
 	s.reader = reader{s}
-	return s, nil
+	return s
 }
 
 // Close closes the Store: later calls return [store.ErrUnavailable], and calls
@@ -74,6 +80,9 @@ func (s *Store) Close() error {
 	s.closed.Store(true)
 	return nil
 }
+
+// maxReads is how many connections Updates use to read at a time.
+const maxReads = 32
 
 // beginView takes the snapshot immediately rather than at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`

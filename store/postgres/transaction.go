@@ -35,17 +35,14 @@ const (
 type transaction struct {
 	schema schema
 	conn   *sql.Conn
-	// group is nil for a View. Otherwise other Updates depend on the connection. A
-	// driver closes the connection when the context of a statement ends, so
-	// statements then run without the caller's cancellation.
-	group *group
+	// update is set for an Update. A driver closes the connection when the context of a
+	// statement ends, so its statements run without the caller's cancellation.
+	update bool
 
 	over atomic.Bool // the function has returned
 
-	mu       sync.Mutex // held during a statement
-	err      error      // why a statement failed; later statements fail too
-	wrote    bool       // a method that writes was called
-	recalled bool       // it has left the group before its function returned
+	mu  sync.Mutex // held during a statement
+	err error      // why a statement failed; later statements fail too
 }
 
 // query runs a statement that reads.
@@ -58,9 +55,6 @@ func (t *transaction) query(ctx context.Context, stmt string, args []any, each f
 // write runs a statement that writes, and returns the number of rows it changed
 // or, if it ends with a SELECT, selected.
 func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n int64, err error) {
-	if err := t.mayWrite(ctx, args...); err != nil {
-		return 0, err
-	}
 	err = t.run(ctx, func(ctx context.Context) error {
 		result, err := t.conn.ExecContext(ctx, t.schema.in(stmt), args...)
 		if err != nil {
@@ -70,26 +64,6 @@ func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n in
 		return err
 	})
 	return n, err
-}
-
-// mayWrite returns an error if the transaction cannot write values. Otherwise it
-// records that the transaction writes.
-func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.usable(ctx); err != nil {
-		return err
-	}
-	if !storable(values...) {
-		return errNotText
-	}
-	if !t.wrote {
-		if t.err = t.group.mark(ctx); t.err != nil {
-			return t.err
-		}
-	}
-	t.wrote = true
-	return nil
 }
 
 // ready returns an error if the transaction accepts no more statements.
@@ -117,7 +91,7 @@ func (t *transaction) run(ctx context.Context, statement func(context.Context) e
 	if err := t.usable(ctx); err != nil {
 		return err
 	}
-	if t.group != nil {
+	if t.update {
 		ctx = context.WithoutCancel(ctx)
 	}
 	t.err = ask(ctx, statement)
@@ -140,16 +114,6 @@ func ask(ctx context.Context, statement func(context.Context) error) error {
 	}
 	return explain(err)
 }
-
-// A tx implements [store.Tx] on the transaction of an Update. The methods of
-// store.Writer are in the files of the records that they write.
-type tx struct {
-	reader
-	*transaction
-}
-
-// Want reads nothing.
-func (t tx) Want(ctx context.Context, _ store.Wanted) error { return t.ready(ctx) }
 
 // begin opens a transaction with the given statements, in one round trip. The
 // wait for a connection and for the response ends with ctx.

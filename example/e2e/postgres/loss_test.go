@@ -56,14 +56,14 @@ func TestServerCrashesUnderLoad(t *testing.T) {
 				require.ErrorIs(t, err, store.ErrUnavailable)
 				err = other.View(ctx, func(store.Reader) error { return nil })
 				require.ErrorIs(t, err, store.ErrUnavailable)
-				err = other.Update(ctx, func(store.Tx) error { return nil })
+				err = other.Update(ctx, func(tx store.Tx) error { _, err := tx.License(ctx, "lic_1"); return err })
 				require.ErrorIs(t, err, store.ErrUnavailable)
 				is.NoErr(srv.start())
 			}
 			l.await(t, 50) // it recovers without a restart
 			l.end(t)
 			require.Greater(t, len(l.refused), 0)
-			require.Less(t, l.slowest, 5*time.Second) // no caller was kept waiting
+			require.Less(t, l.slowest, 9*time.Second) // five at most behind a batch whose outcome is not known yet
 		})
 	}
 }

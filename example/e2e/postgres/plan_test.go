@@ -20,33 +20,33 @@ var licenses = flag.Int("licenses", 50_000, "how many `licenses` the tables hold
 // are active, customers have ten each except one that has a twentieth of all,
 // most activations have ended, most entries expire, and few deliveries are due.
 var fill = []string{
-	`INSERT INTO licensing_licenses (id, product_id, customer_id, key, state, starts_at, expires_at, text, document) SELECT
+	`INSERT INTO licensing_licenses (id, product_id, customer_id, key, state, starts_at, expires_at, text, document, version) SELECT
 		'lic_' || lpad(i::text, 10, '0'), 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
 		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
 		'license ' || i || ' customer product_ some words of metadata',
-		convert_to('{"name":"License ' || i || '","seats":5,"metadata":{"note":"some words of metadata"},"revision":1}', 'UTF8')
+		convert_to('{"name":"License ' || i || '","seats":5,"metadata":{"note":"some words of metadata"},"revision":1}', 'UTF8'), 1
 		FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_entries SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
+	`INSERT INTO licensing_entries SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0, 1
 		FROM licensing_licenses`,
-	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document)
-		SELECT id, 'act_' || n, 'fingerprint_' || n, 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '{}'
+	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document, version)
+		SELECT id, 'act_' || n, 'fingerprint_' || n, 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '{}', 1
 		FROM licensing_licenses, generate_series(1, 2) AS n`,
-	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document)
-		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}'
+	`INSERT INTO licensing_activations (license_id, id, fingerprint, lease_ends_at, ended_at, document, version)
+		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}', 1
 		FROM generate_series(1, 1500) AS n`,
 	`INSERT INTO licensing_events (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
 		SELECT row_number() OVER (ORDER BY id, n), 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
 		FROM generate_series(1, 3) AS n, licensing_licenses`,
 	`INSERT INTO licensing_entries SELECT
 		CASE WHEN i % 10 = 0 THEN 'session' ELSE 'token' END, md5(i::text), CASE WHEN i % 10 = 0 THEN '' ELSE 'owner_' || i % 300 END, '{}',
-		CASE WHEN i % 100 = 0 THEN -62135596800000 ELSE 1700000000000 + i END, i, 1 FROM generate_series(1, $1) AS i`,
+		CASE WHEN i % 100 = 0 THEN -62135596800000 ELSE 1700000000000 + i END, i, 1, 1 FROM generate_series(1, $1) AS i`,
 	`INSERT INTO licensing_entries SELECT 'delivery', 'webhook_' || i % 20 || '/dlv_' || lpad(i::text, 10, '0'),
-		CASE WHEN i % 100 = 0 THEN 'webhook_' || i % 20 ELSE '' END, '{}', i, i, 0 FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_entries SELECT 'count', 'customer/customer_' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, $1 / 10) AS i`,
-	`INSERT INTO licensing_entries SELECT 'count', 'created/' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, 5000) AS i`,
+		CASE WHEN i % 100 = 0 THEN 'webhook_' || i % 20 ELSE '' END, '{}', i, i, 0, 1 FROM generate_series(1, $1) AS i`,
+	`INSERT INTO licensing_entries SELECT 'count', 'customer/customer_' || i, '', '10', -62135596800000, NULL, 0, 1 FROM generate_series(1, $1 / 10) AS i`,
+	`INSERT INTO licensing_entries SELECT 'count', 'created/' || i, '', '10', -62135596800000, NULL, 0, 1 FROM generate_series(1, 5000) AS i`,
 }
 
 // filled returns a store on large tables, the recorder of its statements, and a
@@ -73,7 +73,7 @@ func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
 }
 
 // TestNoStatementLooksAtManyRows checks the plans of every read, and of every
-// statement in an Update: both the custom plans for the actual values, and the
+// statement in an Update except calls of functions: both the custom plans for the actual values, and the
 // generic plan, which PostgreSQL considers after five executions.
 func TestNoStatementLooksAtManyRows(t *testing.T) {
 	ctx := t.Context()
@@ -92,7 +92,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		}
 		statements, _ := r.take()
 		for _, s := range statements {
-			if len(s.args) == 0 {
+			if len(s.args) == 0 || strings.Contains(s.text, ".licensing_commit") {
 				continue // BEGIN and similar
 			}
 			if asked[s.text] == nil {

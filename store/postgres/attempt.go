@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An attempt is one run of the function of an Update, and its [store.Tx]. It reads
+// without a lock, records what it has read, and keeps what it writes. It is valid if
+// all that it has read is unchanged when it is written: then it is as if the whole
+// function had run there.
+//
+// What it cannot do so, it does under the lock: see promote.
+type attempt struct {
+	s       *Store
+	version int64   // of the rows that it writes, and its name in a batch
+	careful bool    // it reads instead of presuming that there is no row
+	entered []place // the queues that it has entered
+	over    atomic.Bool
+
+	succeeded bool // the function returned nil
+
+	mu         sync.Mutex
+	err        error   // why it cannot continue
+	met        []place // where it has met other Updates
+	statements int     // that read
+	presumed   map[place]bool
+	tx         *locked // not nil: it holds the lock
+
+	own     map[place]write
+	order   []place         // of own
+	holders map[place]place // of unique keys that it takes or, with none, gives up
+	events  []store.Event
+	log     []func() // undo what the current call has written
+
+	facts map[place]row // what the function knows: these are checked
+	seen  map[place]row // what was read besides
+	lists []list
+
+	// Set when it joins a batch.
+	batch  *batch
+	writes map[place]write
+	sets   map[byte][]byte // encoded
+	size   int
+	result error // of its batch
+}
+
+// random returns a number that names one write, forever. Nothing that a failover or a
+// restored backup sets back is part of it.
+func random() int64 { return 1 + rand.Int64N(math.MaxInt64-1) }
+
+func (s *Store) attempt(entered []place, careful bool) *attempt {
+	a := &attempt{s: s, version: random(), entered: entered, careful: careful, presumed: map[place]bool{}}
+	a.forget()
+	return a
+}
+
+// forget begins with nothing read or written.
+func (a *attempt) forget() {
+	a.own, a.order, a.holders, a.events, a.log = map[place]write{}, nil, map[place]place{}, nil, nil
+	a.facts, a.seen, a.lists = map[place]row{}, map[place]row{}, nil
+}
+
+// dirty reports whether the attempt keeps something to write.
+func (a *attempt) dirty() bool { return len(a.order)+len(a.events) > 0 }
+
+// ready returns an error if the attempt accepts no more calls.
+func (a *attempt) ready(ctx context.Context) error {
+	if a.over.Load() {
+		return store.ErrTxDone
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return a.err
+}
+
+// fail records why a call failed, unless only the context of the call has ended.
+func (a *attempt) fail(ctx context.Context, err error) error {
+	if err != nil && (ctx.Err() == nil || a.tx != nil) {
+		a.err = err
+	}
+	return err
+}
+
+// stale makes the attempt run again.
+func (a *attempt) stale(met ...place) error {
+	a.met = append(a.met, met...)
+	a.err = fmt.Errorf("%w: another update has changed what this one has read", errGaveWay)
+	return a.err
+}
+
+// session reads under the lock if the attempt has it.
+func (a *attempt) session() session {
+	if a.tx != nil {
+		return a.tx
+	}
+	return unlocked{a.s}
+}
+
+// An unlocked session reads on any connection, and uses few of them.
+type unlocked struct{ *Store }
+
+func (u unlocked) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
+	select {
+	case u.reads <- struct{}{}:
+		defer func() { <-u.reads }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return u.Store.query(ctx, stmt, args, each)
+}
+
+// known returns what is known of a place. If told is set, the function learns it.
+func (a *attempt) known(p place, told bool) (any, bool) {
+	if w, ok := a.own[p]; ok {
+		return w.value, true
+	}
+	if r, ok := a.facts[p]; ok {
+		return r.value, true
+	}
+	r, ok := a.seen[p]
+	if _, key := r.value.(place); ok && told && !key { // of a key, the row that has it is the fact
+		a.facts[p] = r
+	}
+	return r.value, ok
+}
+
+// row returns what is at a place, or nil. If presume is set, there is most probably
+// nothing.
+func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	v, ok := a.known(p, true)
+	if !ok && storable(p.a, p.b) {
+		if presume && !a.careful && a.tx == nil {
+			a.facts[p], a.presumed[p] = row{}, true
+			return nil, nil
+		}
+		if err := a.fetch(ctx, p); err != nil {
+			return nil, err
+		}
+		v, _ = a.known(p, true)
+	}
+	return v, nil
+}
+
+// holder is row for a unique key.
+func (a *attempt) holder(ctx context.Context, key place, presume bool) (any, error) {
+	p, own := a.holders[key]
+	if !own {
+		v, err := a.row(ctx, key, presume)
+		if err != nil || v == nil {
+			return nil, err
+		}
+		p = v.(place)
+	}
+	if p == (place{}) {
+		return nil, nil
+	}
+	v, err := a.row(ctx, p, false)
+	if err == nil && !slices.Contains(keysOf(v), key) {
+		return nil, a.stale(p)
+	}
+	return v, err
+}
+
+// found returns a copy of a value, or ErrNotFound.
+func found[R any](v any, err error) (r R, _ error) {
+	if err != nil {
+		return r, err
+	}
+	if v == nil {
+		return r, store.ErrNotFound
+	}
+	return *clone(v).(*R), nil
+}
+
+// clone returns a copy of a row's value, as the store returns it.
+func clone(v any) any {
+	millis := func(t time.Time) time.Time { return t.Truncate(time.Millisecond).UTC() }
+	switch v := v.(type) {
+	case *store.License:
+		c := *v
+		c.StartsAt, c.ExpiresAt, c.Document = millis(c.StartsAt), millis(c.ExpiresAt), bytes.Clone(c.Document)
+		return &c
+	case *store.Activation:
+		c := *v
+		c.LeaseEndsAt, c.EndedAt, c.Document = millis(c.LeaseEndsAt), millis(c.EndedAt), bytes.Clone(c.Document)
+		return &c
+	case *store.Entry:
+		c := *v
+		c.ExpiresAt, c.CreatedAt, c.Data = millis(c.ExpiresAt), millis(c.CreatedAt), bytes.Clone(c.Data)
+		return &c
+	}
+	return nil
+}
+
+// License implements [store.Reader], as do the methods below.
+func (a *attempt) License(ctx context.Context, id string) (store.License, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l, err := found[store.License](a.row(ctx, place{licenseAt, id, ""}, false))
+	return l, about(err, "license %s", id)
+}
+
+func (a *attempt) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l, err := found[store.License](a.holder(ctx, place{keyAt, key, ""}, false))
+	return l, about(err, "license by key") // a key is a credential
+}
+
+func (a *attempt) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r, err := found[store.Activation](a.holder(ctx, place{fingerprintAt, licenseID, fingerprint}, false))
+	return r, about(err, "activation of license %s by %q", licenseID, fingerprint)
+}
+
+func (a *attempt) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e, err := found[store.Entry](a.row(ctx, place{entryAt, kind, key}, false))
+	return e, about(err, "%s entry", kind) // a key may be a credential
+}

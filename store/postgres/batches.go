@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+const (
+	// batchSize and batchBytes are the most Updates and bytes that are written together.
+	// One Update may be larger.
+	batchSize  = 100
+	batchBytes = 1 << 20
+
+	// lanes is how many batches are sent at a time: one waits for the lock while another
+	// is written.
+	lanes = 2
+)
+
+// batches collects the Updates of this process: those that end while others are written
+// are written together. What an Update reads or writes, no other has written that is not
+// yet written. Updates that meet at a place run one after another.
+//
+// Queues decide nothing. Without its turn, an Update only risks that it runs again.
+type batches struct {
+	lanes chan struct{} // holds a value for each batch that is being sent
+
+	mu      sync.Mutex
+	open    *batch             // accepts Updates
+	pending map[place]*pending // what Updates write that is not written yet
+	queues  map[place]*queue
+}
+
+// A batch is the Updates that one call writes.
+type batch struct {
+	members []*attempt
+	size    int
+	done    chan struct{} // closed when each member has its result
+}
+
+// A pending is what an Update in a batch writes at a place.
+type pending struct {
+	write
+	batch *batch
+}
+
+// A queue is of the Updates that have met at a place.
+type queue struct {
+	n    int           // of Updates
+	turn chan struct{} // holds a value while one runs
+}
+
+func newBatches() batches {
+	return batches{lanes: make(chan struct{}, lanes), pending: map[place]*pending{}, queues: map[place]*queue{}}
+}
+
+// enter waits for the turn of an Update that has met others, and for the batches that
+// write there. The places are in order, so that no two Updates wait for each other. The
+// Update calls leave when it has ended or runs again.
+func (g *batches) enter(ctx context.Context, met []place) (leave func(), err error) {
+	patience, cancel := context.WithTimeout(ctx, idleWait) // a function may take long
+	defer cancel()
+	var left []func()
+	leave = func() {
+		for _, l := range left {
+			l()
+		}
+	}
+	for _, p := range met {
+		g.mu.Lock()
+		q := g.queues[p]
+		if q == nil {
+			q = &queue{turn: make(chan struct{}, 1)}
+			g.queues[p] = q
+		}
+		q.n++
+		g.mu.Unlock()
+		held := false
+		select {
+		case q.turn <- struct{}{}:
+			held = true
+		case <-patience.Done():
+		}
+		left = append(left, func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if held {
+				<-q.turn
+			}
+			if q.n--; q.n == 0 {
+				delete(g.queues, p)
+			}
+		})
+	}
+	for _, p := range met {
+		g.mu.Lock()
+		w := g.pending[p]
+		g.mu.Unlock()
+		if w != nil {
+			select {
+			case <-w.batch.done:
+			case <-patience.Done():
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// queued returns those of the places at which Updates wait, unless the attempt has
+// waited there.
+func (g *batches) queued(a *attempt, places []place) []place {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return g.queues[p] == nil || slices.Contains(a.entered, p) })
+}
+
+// meets returns where an attempt meets Updates that are not written yet, or that have
+// met there and wait.
+func (g *batches) meets(a *attempt) (met []place) {
+	for p := range a.facts {
+		if g.pending[p] != nil {
+			met = append(met, p)
+		}
+	}
+	for _, l := range a.lists {
+		for p, w := range g.pending {
+			if l.touches(p, w.value) || l.touches(p, w.old) {
+				met = append(met, l.place)
+				break
+			}
+		}
+	}
+	for p := range a.writes {
+		switch {
+		case p.kind == feedAt: // appending needs no turn
+		case p.kind == entryAt && g.pending[p] != nil, g.queues[p] != nil && !slices.Contains(a.entered, p):
+			met = append(met, p)
+		}
+	}
+	return met
+}
+
+// join adds an attempt to the open batch, or returns where it meets others.
+func (g *batches) join(a *attempt) (leads bool, met []place) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for {
+		if met := g.meets(a); met != nil {
+			return false, met
+		}
+		b := g.open
+		if b == nil || len(b.members) < batchSize && b.size+a.size <= batchBytes {
+			break
+		}
+		g.mu.Unlock()
+		<-b.done
+		g.mu.Lock()
+	}
+	if g.open == nil {
+		g.open = &batch{done: make(chan struct{})}
+		leads = true
+	}
+	a.batch = g.open
+	a.batch.members = append(a.batch.members, a)
+	a.batch.size += a.size
+	for p, w := range a.writes {
+		g.pending[p] = &pending{w, a.batch}
+	}
+	return leads, nil
+}
+
+// lead writes the open batch when there is a lane.
+func (s *Store) lead() {
+	g := &s.batches
+	g.lanes <- struct{}{}
+	g.mu.Lock()
+	b := g.open
+	g.open = nil
+	g.mu.Unlock()
+
+	s.write(b.members, func() { <-g.lanes })
+
+	g.mu.Lock()
+	for _, a := range b.members {
+		for p := range a.writes {
+			if w := g.pending[p]; w != nil && w.batch == b {
+				delete(g.pending, p)
+			}
+		}
+	}
+	g.mu.Unlock()
+	close(b.done)
+}
+
+// places returns where the attempt writes: rows, unique keys, and the parts of tables
+// that lists read.
+func (a *attempt) places() map[place]write {
+	all := map[place]write{}
+	for p, w := range a.own {
+		all[p] = w
+		switch p.kind {
+		case activationAt:
+			all[place{seatsAt, p.a, ""}] = write{}
+		case entryAt:
+			all[place{kindAt, p.a, ""}] = write{}
+		}
+	}
+	for key := range a.holders {
+		all[key] = write{}
+	}
+	if len(a.events) > 0 {
+		all[place{kind: feedAt}] = write{}
+	}
+	return all
+}

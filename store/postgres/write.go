@@ -1,0 +1,280 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A write is what an Update does to a row.
+type write struct {
+	op    byte // as in a batch: 'u', 'k' or 'd'
+	value any
+	old   any // if known
+}
+
+// set puts a value at a place, or nil.
+func (a *attempt) set(p place, op byte, old, value any) {
+	before, again := a.own[p]
+	if again {
+		old = before.old
+		if op == 'u' && before.op != 'u' {
+			op = 'k'
+		}
+	} else {
+		a.order = append(a.order, p)
+	}
+	a.own[p] = write{op, value, old}
+	a.log = append(a.log, func() {
+		if again {
+			a.own[p] = before
+		} else {
+			delete(a.own, p)
+			a.order = a.order[:len(a.order)-1]
+		}
+	})
+}
+
+// take makes a row the holder of a unique key or, if it is none, frees the key.
+func (a *attempt) take(key, p place) {
+	before, again := a.holders[key]
+	a.holders[key] = p
+	a.log = append(a.log, func() {
+		if again {
+			a.holders[key] = before
+		} else {
+			delete(a.holders, key)
+		}
+	})
+}
+
+// together calls fn, and undoes what it has written if it fails.
+func (a *attempt) together(ctx context.Context, fn func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
+	a.log = nil
+	err := fn()
+	if err != nil {
+		for _, undo := range slices.Backward(a.log) {
+			undo()
+		}
+	}
+	return err
+}
+
+// CreateLicenses implements [store.Writer], as do the methods below. What is most
+// probably free is presumed to be.
+func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) error {
+	err := a.together(ctx, func() error {
+		var places []place
+		for _, l := range all {
+			places = append(places, place{licenseAt, l.ID, ""}, place{keyAt, l.Key, ""}, place{seatsAt, l.ID, ""})
+			if !storable(licenseValues(l)...) {
+				return errNotText
+			}
+		}
+		if a.touched(func(p place, _ any) bool {
+			return p.kind == activationAt && slices.Contains(places, place{seatsAt, p.a, ""})
+		}) {
+			if err := a.promote(ctx); err != nil { // which writes them, so that only others are left
+				return err
+			}
+		}
+		if a.careful || a.tx != nil {
+			if err := a.fetch(ctx, places...); err != nil {
+				return err
+			}
+		}
+		for _, l := range all {
+			p, key := place{licenseAt, l.ID, ""}, place{keyAt, l.Key, ""}
+			taken, err := a.row(ctx, p, true)
+			if err == nil && taken == nil {
+				taken, err = a.holder(ctx, key, true)
+			}
+			if err == nil && taken == nil {
+				taken, err = a.holder(ctx, place{seatsAt, l.ID, ""}, true)
+			}
+			if err == nil && taken != nil {
+				err = store.ErrExists
+			}
+			if err != nil {
+				return about(err, "create license %s", l.ID)
+			}
+			a.set(p, 'u', nil, clone(&l))
+			a.take(key, p)
+		}
+		return nil
+	})
+	if len(all) == 1 {
+		return err
+	}
+	return about(err, "create %d licenses", len(all))
+}
+
+func (a *attempt) UpdateLicense(ctx context.Context, l store.License) error {
+	return about(a.together(ctx, func() error {
+		if !storable(licenseValues(l)...) {
+			return errNotText
+		}
+		p := place{licenseAt, l.ID, ""}
+		old, err := a.existing(ctx, p)
+		if err != nil {
+			return err
+		}
+		op := byte('u')
+		if was := old.(*store.License).Key; was != l.Key {
+			taken, err := a.holder(ctx, place{keyAt, l.Key, ""}, true)
+			if err == nil && taken != nil {
+				err = store.ErrExists
+			}
+			if err != nil {
+				return err
+			}
+			op = 'k'
+			a.take(place{keyAt, was, ""}, place{})
+			a.take(place{keyAt, l.Key, ""}, p)
+		}
+		a.set(p, op, old, clone(&l))
+		return nil
+	}), "update license %s", l.ID)
+}
+
+// existing returns the row at a place, or ErrNotFound.
+func (a *attempt) existing(ctx context.Context, p place) (any, error) {
+	v, err := a.row(ctx, p, false)
+	if err == nil && v == nil {
+		err = store.ErrNotFound
+	}
+	return v, err
+}
+
+func (a *attempt) DeleteLicense(ctx context.Context, id string) error {
+	return about(a.together(ctx, func() error {
+		p := place{licenseAt, id, ""}
+		old, err := a.existing(ctx, p)
+		if err != nil {
+			return err
+		}
+		a.set(p, 'd', old, nil)
+		a.take(place{keyAt, old.(*store.License).Key, ""}, place{})
+		return nil
+	}), "delete license %s", id)
+}
+
+func (a *attempt) PutActivations(ctx context.Context, all ...store.Activation) error {
+	return about(a.together(ctx, func() error {
+		for _, r := range all {
+			if !storable(r.LicenseID, r.ID, r.Fingerprint) {
+				return errNotText
+			}
+			if _, err := a.existing(ctx, place{licenseAt, r.LicenseID, ""}); err != nil {
+				return err
+			}
+			p := place{activationAt, r.LicenseID, r.ID}
+			old, err := a.row(ctx, p, true)
+			if err != nil {
+				return err
+			}
+			op, was := byte('u'), ""
+			if old != nil {
+				was = old.(*store.Activation).Fingerprint
+			}
+			if old == nil || was != r.Fingerprint {
+				key := place{fingerprintAt, r.LicenseID, r.Fingerprint}
+				other, err := a.holder(ctx, key, true)
+				if err == nil && other != nil && other.(*store.Activation).ID != r.ID {
+					err = store.ErrExists
+				}
+				if err != nil {
+					return err
+				}
+				if old != nil {
+					op = 'k'
+					a.take(place{fingerprintAt, r.LicenseID, was}, place{})
+				}
+				a.take(key, p)
+			}
+			a.set(p, op, old, clone(&r))
+		}
+		return nil
+	}), "put %d activations", len(all))
+}
+
+func (a *attempt) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	return about(a.together(ctx, func() error {
+		for _, id := range ids {
+			p := place{activationAt, licenseID, id}
+			old, err := a.existing(ctx, p)
+			if err != nil {
+				return err
+			}
+			a.set(p, 'd', old, nil)
+			a.take(place{fingerprintAt, licenseID, old.(*store.Activation).Fingerprint}, place{})
+		}
+		return nil
+	}), "delete activations of license %s", licenseID)
+}
+
+func (a *attempt) AppendEvents(ctx context.Context, events ...store.Event) error {
+	return about(a.together(ctx, func() error {
+		for _, e := range events {
+			if !storable(e.ID, e.Type, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID) {
+				return errNotText
+			}
+		}
+		for _, e := range events {
+			e.Data = append([]byte{}, e.Data...)
+			a.events = append(a.events, e)
+		}
+		return nil
+	}), "append %d events", len(events))
+}
+
+func (a *attempt) PutEntries(ctx context.Context, all ...store.Entry) error {
+	return about(a.together(ctx, func() error {
+		for _, e := range all {
+			if err := e.Check(); err != nil {
+				return err
+			}
+			if !storable(e.Kind, e.Key, e.Owner) {
+				return errNotText
+			}
+			a.set(place{entryAt, e.Kind, e.Key}, 'u', nil, clone(&e))
+		}
+		return nil
+	}), "put entries")
+}
+
+func (a *attempt) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	return about(a.together(ctx, func() error {
+		for _, key := range keys {
+			if storable(kind, key) {
+				a.set(place{entryAt, kind, key}, 'd', nil, nil)
+			}
+		}
+		return nil
+	}), "delete %s entries", kind)
+}
+
+// exec runs a statement that writes events under the lock.
+func (a *attempt) exec(ctx context.Context, stmt string, args ...any) (int64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.ready(ctx); err != nil {
+		return 0, err
+	}
+	if !storable(args...) {
+		return 0, errNotText
+	}
+	if err := a.promote(ctx); err != nil {
+		return 0, err
+	}
+	a.tx.wrote = true
+	n, err := a.tx.write(ctx, stmt, args...)
+	a.err = a.tx.err
+	return n, err
+}
