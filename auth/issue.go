@@ -62,16 +62,20 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 // ends, or the update panics, the group is abandoned.
 func (a *Auth) lead(ctx context.Context, g *issueGroup) {
 	g.abandoned = true
-	defer func() {
-		a.groups.close(g)
-		close(g.done)
-	}()
+	defer a.groups.end(g)
+	if before := g.before; before != nil {
+		select {
+		case <-before.done:
+		case <-ctx.Done():
+			g.err = ctx.Err()
+			return
+		}
+	}
 	g.err = a.issueGroup(ctx, g)
 	g.abandoned = g.err != nil && ctx.Err() != nil
 }
 
-// issueGroup stores the tokens of a group, which it closes when it has the write
-// lock.
+// issueGroup stores the tokens of a group, which it closes when its update runs.
 func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 	full := false
 	err := a.st.Update(ctx, func(tx store.Tx) error {

@@ -25,13 +25,15 @@ type issuance struct {
 }
 
 // An issueGroup is the requests for tokens of one client that share an update. The
-// request that starts the group leads it: it runs the update. Until the update
-// has the write lock, other requests join the group and wait for its end.
+// request that starts the group leads it: it runs the update when that of the group
+// before it has ended, since both change the number of the client's tokens. Until the
+// update runs, other requests join the group and wait for its end.
 type issueGroup struct {
 	clientID string
 	at       time.Time   // of its first request
 	members  []*issuance // complete when the group is closed
 
+	before    *issueGroup   // of the client, if it has not ended; only for the leader
 	done      chan struct{} // closed when the update has ended
 	err       error         // set before: why no token was stored
 	abandoned bool          // set before: the request of the leader ended, so the others must try again
@@ -122,11 +124,12 @@ type issueGroups struct {
 
 	mu     sync.Mutex
 	open   map[string]*issueGroup // by client
+	last   map[string]*issueGroup // by client, of those that have not ended
 	shared bool                   // the last group had several members
 }
 
 func newIssueGroups(maxTokens int) *issueGroups {
-	return &issueGroups{max: min(maxGroup, maxTokens), open: map[string]*issueGroup{}}
+	return &issueGroups{max: min(maxGroup, maxTokens), open: map[string]*issueGroup{}, last: map[string]*issueGroup{}}
 }
 
 // join adds a request to the open group of its client, or to a new one, which it
@@ -137,7 +140,7 @@ func (q *issueGroups) join(m *issuance) (g *issueGroup, leads bool) {
 	g, ok := q.open[m.client.ID]
 	if !ok || len(g.members) == q.max {
 		g, leads = &issueGroup{clientID: m.client.ID, at: m.client.at, done: make(chan struct{})}, true
-		q.open[m.client.ID] = g
+		g.before, q.open[m.client.ID], q.last[m.client.ID] = q.last[m.client.ID], g, g
 	}
 	g.members = append(g.members, m)
 	return g, leads
@@ -151,6 +154,19 @@ func (q *issueGroups) close(g *issueGroup) {
 		delete(q.open, g.clientID)
 	}
 	q.shared = len(g.members) > 1
+}
+
+// end tells the requests of a group, and the next group of its client, that its update
+// has ended.
+func (q *issueGroups) end(g *issueGroup) {
+	q.close(g)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.last[g.clientID] == g {
+		delete(q.last, g.clientID)
+	}
+	g.before = nil
+	close(g.done)
 }
 
 // expectsMore reports whether to let other goroutines run before a group is

@@ -386,3 +386,27 @@ func TestTokensOfAGroupHaveTheirOwnScopes(t *testing.T) {
 		return tx.PutEntries(t.Context(), entries...)
 	}))
 }
+
+// TestGroupFollowsTheOneBefore: two updates at a time would change one number.
+func TestGroupFollowsTheOneBefore(t *testing.T) {
+	is := is.New(t)
+	q := newIssueGroups(maxGroup)
+	request := func() *issuance {
+		m := &issuance{}
+		m.client.ID = "cid_1"
+		return m
+	}
+	first, leads := q.join(request())
+	is.True(leads && first.before == nil)
+	q.close(first) // its update runs
+	second, leads := q.join(request())
+	is.True(leads && second.before == first)
+	again, leads := q.join(request())
+	is.True(!leads && again == second)
+	q.end(first)
+	<-second.before.done
+	q.end(second)
+	third, _ := q.join(request())
+	is.True(third.before == nil)
+	is.Equal(len(q.last), 1)
+}
