@@ -13,7 +13,46 @@ import (
 )
 
 func anomalyCases() []testCase {
-	return []testCase{{"Anomalies", "Mixed", 5, anomalies}}
+	return []testCase{
+		{"Anomalies", "Mixed", 5, anomalies},
+		{"Anomalies", "OneStateForEachEnd", 5, oneState},
+	}
+}
+
+// oneState has an Update change two entries between the reads of another one, which
+// then writes nothing or fails: what it has read is of one state.
+func oneState(b *bench) {
+	put := func(n int) {
+		b.update(func(tx store.Tx) error {
+			one, two := entry("kind", 1), entry("kind", 2)
+			one.Data, two.Data = []byte{byte(n)}, []byte{byte(n)}
+			return tx.PutEntries(b.ctx, one, two)
+		})
+	}
+	put(0)
+	for n, how := range []string{"writes nothing", "fails"} {
+		var one, two store.Entry
+		var failed error
+		wait := func() {}
+		begun := false
+		_ = b.try(func(tx store.Tx) error {
+			if one, failed = tx.Entry(b.ctx, "kind", entry("kind", 1).Key); failed != nil {
+				return failed
+			}
+			if !begun {
+				begun = true
+				wait = b.during(func() { put(n + 1) })
+			}
+			if two, failed = tx.Entry(b.ctx, "kind", entry("kind", 2).Key); failed != nil || how == "writes nothing" {
+				return failed
+			}
+			return errOnPurpose
+		})
+		wait()
+		if failed == nil {
+			b.equal(two.Data, one.Data, "entries that are always alike, read by an Update that %s", how)
+		}
+	}
 }
 
 // A mixture runs Updates of many kinds that meet on few records, each of which leaves
