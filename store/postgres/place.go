@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,29 +104,41 @@ func keysOf(value any) []place {
 	return nil
 }
 
-// fetch reads those of the places that are not known, in one statement.
+// placesPerStatement is how many places one statement reads.
+const placesPerStatement = 100
+
+// fetch reads those of the places that are not known, in one statement unless they are
+// many.
 func (a *attempt) fetch(ctx context.Context, places ...place) error {
-	var texts []string
 	var asked []place
-	var args []any
 	for _, p := range places {
-		if _, ok := a.known(p, false); ok || !storable(p.a, p.b) {
-			continue
+		if _, ok := a.known(p, false); !ok && storable(p.a, p.b) {
+			asked = append(asked, p)
 		}
-		text := points[p.kind]
-		for _, arg := range []any{p.a, p.b}[:strings.Count(text, "?")] {
-			args = append(args, arg)
-			text = strings.Replace(text, "?", "$"+strconv.Itoa(len(args)), 1)
-		}
-		texts, asked = append(texts, "("+text+")"), append(asked, p)
-	}
-	if len(texts) == 0 {
-		return nil
 	}
 	if a.tx == nil {
 		if met := a.s.batches.queued(a, asked); len(met) > 0 {
 			return a.stale(met...)
 		}
+	}
+	for some := range slices.Chunk(asked, placesPerStatement) {
+		if err := a.fetchSome(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *attempt) fetchSome(ctx context.Context, asked []place) error {
+	var texts []string
+	var args []any
+	for _, p := range asked {
+		text := points[p.kind]
+		for _, arg := range []any{p.a, p.b}[:strings.Count(text, "?")] {
+			args = append(args, arg)
+			text = strings.Replace(text, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		texts = append(texts, "("+text+")")
 	}
 	a.statements++
 	found, err := all(ctx, a.session(), scanPoint, strings.Join(texts, " UNION ALL "), args...)

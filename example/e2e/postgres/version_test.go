@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/matryer/is"
@@ -169,4 +170,33 @@ func TestARecordThatCannotBeStored(t *testing.T) {
 	all, err := st.Entries(ctx, store.EntryQuery{Kind: "n"})
 	is.NoErr(err)
 	is.Equal(len(all), len(keys)-1)
+}
+
+// TestAStalledFunctionHoldsNobody: a function that does not return, as in a process that
+// was stopped, holds no lock. When it goes on, it runs again.
+func TestAStalledFunctionHoldsNobody(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	one, other := twoStores(t, "pgx", sharedDSN(t))
+	stalled, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		done <- one.Update(ctx, func(tx store.Tx) error {
+			err := raise(ctx, tx, "kind", "count")
+			once.Do(func() {
+				close(stalled)
+				<-release
+			})
+			return err
+		})
+	}()
+	<-stalled
+	for _, st := range []store.Store{other, one} { // another process, and this one
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error { return raise(ctx, tx, "kind", "count") }))
+	}
+	close(release)
+	is.NoErr(<-done)
+	e, err := other.Entry(ctx, "kind", "count")
+	is.NoErr(err)
+	is.Equal(string(e.Data), "3")
 }
