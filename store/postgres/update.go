@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -47,7 +48,7 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 			time.Sleep(time.Duration(lost-1) * 5 * time.Millisecond)
 			continue
 		}
-		return about(a.err, "update")
+		return about(cmp.Or(a.err, errGaveWay), "update")
 	}
 }
 
