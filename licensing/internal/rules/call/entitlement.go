@@ -50,7 +50,7 @@ func CheckEntitlements(in map[string]any) (out map[string]any, broken []api.Fiel
 			}
 			out[name] = v
 		default:
-			n, ok := Number(v)
+			n, ok := number(v)
 			if !ok {
 				broken = append(broken, api.FieldError{Field: field, Code: api.FieldOutOfRange, Detail: "must be true, a string, or a number that a float64 can hold"})
 				continue
@@ -105,9 +105,9 @@ func CheckValue(field, value string, least, most int) *api.FieldError {
 	return nil
 }
 
-// Number returns v as a float64 if it is finite and, if integral, exactly
+// number returns v as a float64 if it is finite and, if integral, exactly
 // representable.
-func Number(v any) (float64, bool) {
+func number(v any) (float64, bool) {
 	const exact = 1<<53 - 1 // as in I-JSON (RFC 7493)
 	if n, ok := v.(json.Number); ok {
 		f, err := n.Float64()

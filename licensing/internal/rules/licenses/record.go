@@ -104,13 +104,13 @@ func apply(p api.UpdateLicenseParams, fields *api.CreateLicenseParams) {
 	record.Set(&fields.Name, p.Name)
 	record.Set(&fields.ProductID, p.ProductID)
 	record.Set(&fields.CustomerID, p.CustomerID)
-	Change(&fields.StartsAt, p.StartsAt)
-	Change(&fields.ExpiresAt, p.ExpiresAt)
+	change(&fields.StartsAt, p.StartsAt)
+	change(&fields.ExpiresAt, p.ExpiresAt)
 	record.Set(&fields.GraceSeconds, p.GraceSeconds)
-	Change(&fields.MaxActivations, p.MaxActivations)
-	Change(&fields.LeaseSeconds, p.LeaseSeconds)
-	Change(&fields.OfflineSeconds, p.OfflineSeconds)
-	Change(&fields.UpdatesUntil, p.UpdatesUntil)
+	change(&fields.MaxActivations, p.MaxActivations)
+	change(&fields.LeaseSeconds, p.LeaseSeconds)
+	change(&fields.OfflineSeconds, p.OfflineSeconds)
+	change(&fields.UpdatesUntil, p.UpdatesUntil)
 	fields.Entitlements = mergeMap(fields.Entitlements, p.Entitlements, func(v any) (any, bool) { return v, v != nil })
 	fields.Metadata = mergeMap(fields.Metadata, p.Metadata, func(v *string) (string, bool) {
 		if v == nil {
@@ -120,8 +120,8 @@ func apply(p api.UpdateLicenseParams, fields *api.CreateLicenseParams) {
 	})
 }
 
-// Change makes a Change of a nullable field.
-func Change[T any](field **T, c api.Change[T]) {
+// change makes a change of a nullable field.
+func change[T any](field **T, c api.Change[T]) {
 	switch {
 	case c.Set && c.Null:
 		*field = nil

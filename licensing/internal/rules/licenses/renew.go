@@ -24,7 +24,7 @@ func (s Service) Renew(ctx context.Context, p api.RenewLicenseParams) (api.Licen
 		Find:    func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
 		IfMatch: p.IfMatch,
 		Apply: func(l api.License, next *record.License, now time.Time) error {
-			fields, err := Renewed(p, l, now)
+			fields, err := renewed(p, l, now)
 			if err == nil {
 				WriteFields(fields, next)
 			}
@@ -48,7 +48,7 @@ func (s Service) PreviewRenew(ctx context.Context, p api.RenewLicenseParams) (l 
 		if l, err = FromRecord(rec, now); err != nil {
 			return err
 		}
-		fields, err := Renewed(p, l, now)
+		fields, err := renewed(p, l, now)
 		if err == nil {
 			end = **renewedEnd(p, &fields)
 		}
@@ -60,9 +60,9 @@ func (s Service) PreviewRenew(ctx context.Context, p api.RenewLicenseParams) (l 
 	return s.Shown(l), end, nil
 }
 
-// Renewed returns the fields of l after its renewal, or why it cannot be
+// renewed returns the fields of l after its renewal, or why it cannot be
 // renewed.
-func Renewed(p api.RenewLicenseParams, l api.License, now time.Time) (api.CreateLicenseParams, error) {
+func renewed(p api.RenewLicenseParams, l api.License, now time.Time) (api.CreateLicenseParams, error) {
 	if l.Status == api.LicenseRevoked {
 		return api.CreateLicenseParams{}, &api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}
 	}

@@ -121,7 +121,7 @@ func errorCell(errs []api.RowError) string {
 func (s Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row api.LicenseRow, result api.RowResult, err error) {
 	err = parseRow(line, &row)
 	if err == nil {
-		err = Seen(first, row, number)
+		err = seenBefore(first, row, number)
 	}
 	id := ""
 	if err == nil {
@@ -251,8 +251,8 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 	return record.Encode(row)
 }
 
-// Seen reports an ID, a key or a reference that an earlier row has, and adds those of row.
-func Seen(first map[string]int, row api.LicenseRow, number int) error {
+// seenBefore reports an ID, a key or a reference that an earlier row has, and adds those of row.
+func seenBefore(first map[string]int, row api.LicenseRow, number int) error {
 	for _, x := range [3][2]string{{"id", row.ID}, {"key", call.CanonicalKey(row.Key)}, {"reference", row.Reference}} {
 		name, value := x[0], x[1]
 		if value == "" {

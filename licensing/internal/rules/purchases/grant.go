@@ -29,7 +29,7 @@ type grant struct {
 // it does not say are those of the purchase that would govern without it.
 func grantOf(all ...Purchase) (g grant) {
 	all = slices.Clone(all)
-	Rank(all)
+	rank(all)
 	g.metadata = map[string]*string{}
 	for i, p := range all {
 		if i == 0 {
@@ -45,8 +45,8 @@ func grantOf(all ...Purchase) (g grant) {
 	return g
 }
 
-// Rank sorts purchases: the one that governs first.
-func Rank(all []Purchase) {
+// rank sorts purchases: the one that governs first.
+func rank(all []Purchase) {
 	slices.SortFunc(all, func(a, b Purchase) int {
 		return cmp.Or(cmp.Compare(btoi(isTrial(a.Reference)), btoi(isTrial(b.Reference))),
 			b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))

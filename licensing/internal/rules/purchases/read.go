@@ -39,7 +39,7 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 		var err error
 		if p.LicenseID != "" {
 			all, err = purchasesOf(ctx, r, p.LicenseID)
-			Rank(all)
+			rank(all)
 		} else {
 			all, err = waitingPurchases(ctx, r, p.Waiting, s.Now())
 		}

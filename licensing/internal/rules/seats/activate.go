@@ -263,6 +263,6 @@ func (f facts) deniedFull() (*api.DeniedError, error) {
 	}
 	l.Key, l.Reference = "", ""
 	v := deny(fullReason(f.license))
-	v.License, v.RecheckAfter = &l, Seconds(f.recheck)
+	v.License, v.RecheckAfter = &l, seconds(f.recheck)
 	return &api.DeniedError{Verdict: v}, nil
 }

@@ -79,7 +79,7 @@ func (s Service) PreviewRelease(ctx context.Context, licenseID, activationID str
 		}
 		now := s.Now()
 		if activationStatusAt(a, now) == api.ActivationLive {
-			End(&a, api.ActivationReleased, now)
+			markEnded(&a, api.ActivationReleased, now)
 		}
 		released, err = ActivationAt(a, now)
 		return err
@@ -144,7 +144,7 @@ func (s Service) endSeat(ctx context.Context, tx *call.Tx, l record.License, a *
 	if err != nil {
 		return err
 	}
-	End(a, how, tx.Now)
+	markEnded(a, how, tx.Now)
 	if err := tx.PutActivations(ctx, a.Row()); err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (s Service) endSeat(ctx context.Context, tx *call.Tx, l record.License, a *
 	return s.appendSeat(ctx, tx, eventType, l, *a, api.EventData{Reason: reason, Forced: forced})
 }
 
-// End marks an active activation as released or evicted.
-func End(a *record.Activation, how api.ActivationStatus, now time.Time) {
+// markEnded marks an active activation as released or evicted.
+func markEnded(a *record.Activation, how api.ActivationStatus, now time.Time) {
 	a.EndedAt, a.EndReason = now, string(how)
 }
 

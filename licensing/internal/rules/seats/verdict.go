@@ -51,7 +51,7 @@ func evaluate(q question, f facts) (api.Verdict, error) {
 	at := f.at
 	if !f.found {
 		v := deny(api.Reason{Code: api.VerdictNotFound, Detail: "No license has this key; check it for typos."})
-		v.RecheckAfter = Seconds(f.recheck)
+		v.RecheckAfter = seconds(f.recheck)
 		return v, nil
 	}
 	v := verdictAt(q, f, at)
@@ -207,8 +207,8 @@ func recheckAfter(v api.Verdict, f facts, at time.Time) int64 {
 	if v.NextChangeAt != nil {
 		wait = min(wait, v.NextChangeAt.Sub(at))
 	}
-	return max(1, Seconds(wait))
+	return max(1, seconds(wait))
 }
 
-// Seconds rounds up, so that a program that waits that long is not early.
-func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+// seconds rounds up, so that a program that waits that long is not early.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
