@@ -46,8 +46,8 @@ type versioned[R any] struct {
 	version int64
 }
 
-// read reads a list, which is a part of a place. The rows that it may have, before or
-// after a write, are those that touches matches.
+// read reads a list, which is a part of a place. touches matches the rows that it may
+// have, before or after a write.
 func (l listing[R]) read(ctx context.Context, a *attempt, s *selection, limit int, part place, touches func(place, any) bool) ([]R, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -59,8 +59,6 @@ func (l listing[R]) read(ctx context.Context, a *attempt, s *selection, limit in
 	}
 	s.limit(limit)
 	columns := s.columns
-	s.columns = "octet_length(" + l.key + ") || ':' || " + l.key + " || ':' || " + l.version
-	check := "SELECT array_to_string(ARRAY(" + s.text() + "), ',')"
 	s.columns = columns + ", " + l.version
 	a.statements++
 	rows, err := all(ctx, a.session(), func(rows *sql.Rows, _ ...any) (v versioned[R], err error) {
@@ -70,21 +68,23 @@ func (l listing[R]) read(ctx context.Context, a *attempt, s *selection, limit in
 	if err != nil {
 		return nil, a.fail(ctx, err)
 	}
-	list := list{check, s.args, "", part, touches}
 	found := make([]R, len(rows))
-	marks := make([]string, len(rows))
 	for i, r := range rows {
 		found[i] = r.row
+	}
+	if a.tx != nil || !storable(s.args...) { // it holds under the lock; by a text that cannot be stored there is none
+		return found, nil
+	}
+	marks := make([]string, len(rows))
+	for i, r := range rows {
 		key, value := l.row(&r.row)
 		marks[i] = fmt.Sprintf("%d:%s:%d", len(key), key, r.version)
-		if a.tx == nil && value != nil {
+		if value != nil {
 			a.see(row{clone(value), r.version})
 		}
 	}
-	if a.tx == nil && storable(s.args...) {
-		list.found = strings.Join(marks, ",")
-		a.lists = append(a.lists, list)
-	}
+	s.columns = "octet_length(" + l.key + ") || ':' || " + l.key + " || ':' || " + l.version
+	a.lists = append(a.lists, list{"SELECT array_to_string(ARRAY(" + s.text() + "), ',')", s.args, strings.Join(marks, ","), part, touches})
 	return found, nil
 }
 
