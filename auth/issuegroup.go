@@ -124,7 +124,7 @@ type issueGroups struct {
 
 	mu     sync.Mutex
 	open   map[string]*issueGroup // by client
-	last   map[string]*issueGroup // by client, of those that have not ended
+	last   map[string]*issueGroup // by client, until it has ended
 	shared bool                   // the last group had several members
 }
 

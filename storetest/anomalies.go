@@ -216,7 +216,7 @@ func (m *mixture) grow(*rand.Rand) error {
 	return err
 }
 
-// transfer moves from account to account, and is undone now and then.
+// transfer moves from account to account, and is sometimes undone.
 func (m *mixture) transfer(chance *rand.Rand) error {
 	i, j, fails := chance.IntN(accounts), chance.IntN(accounts-1), chance.IntN(3) == 0
 	if j >= i {

@@ -64,7 +64,8 @@ func (s internals) ForRequest() *Service {
 	return &as
 }
 
-// In returns a function of the rules as one of a Service inside an Update.
+// in returns the parts of a change with the second as a function of a Service inside an
+// Update.
 func in[T any](prepare func() error, change func(*call.Call) (T, error)) (func() error, func(*Service) (T, error)) {
 	return prepare, func(in *Service) (T, error) { return change(&in.c) }
 }

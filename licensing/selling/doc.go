@@ -1,6 +1,6 @@
 /*
 Package selling sells licenses: plans hold the terms that a shop sells, purchases are what
-a payment provider tells of in any order, and trials end by themselves. Its [Service] is
+a payment provider reports in any order, and trials end by themselves. Its [Service] is
 Handler.Selling of package licensing:
 
 	f, err := h.Selling().Fulfill(ctx, api.FulfillParams{

@@ -44,7 +44,7 @@ type attempt struct {
 	log     []func() // undo what the current call has written
 
 	facts map[place]row // what the function knows: these are checked
-	seen  map[place]row // what was read besides
+	seen  map[place]row // what else was read
 	lists []list
 
 	// Set when it joins a batch.

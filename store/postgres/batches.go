@@ -17,11 +17,12 @@ const (
 	lanes = 2
 )
 
-// batches collects the Updates of this process: those that end while others are written
+// batches collects the Updates of this process: Updates that end while others are written
 // are written together. What an Update reads or writes, no other has written that is not
 // yet written. Updates that meet at a place run one after another.
 //
-// Queues decide nothing. Without its turn, an Update only risks that it runs again.
+// Queues decide nothing: an Update that does not wait in them only risks that it runs
+// again.
 type batches struct {
 	lanes chan struct{} // holds a value for each batch that is being sent
 
@@ -54,8 +55,8 @@ func newBatches() batches {
 	return batches{lanes: make(chan struct{}, lanes), pending: map[place]*pending{}, queues: map[place]*queue{}}
 }
 
-// enter waits for the turn of an Update that has met others, and for the batches that
-// write there. The places are in order, so that no two Updates wait for each other. The
+// enter waits in the queues of the places where an Update has met others, and for the
+// batches that write there. The places are in order, so that no two Updates wait for each other. The
 // Update calls leave when it has ended or runs again.
 func (g *batches) enter(ctx context.Context, met []place) (leave func(), err error) {
 	patience, cancel := context.WithTimeout(ctx, idleWait) // a function may take long

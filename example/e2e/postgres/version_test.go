@@ -173,7 +173,7 @@ func TestARecordThatCannotBeStored(t *testing.T) {
 }
 
 // TestAStalledFunctionHoldsNobody: a function that does not return, as in a process that
-// was stopped, holds no lock. When it goes on, it runs again.
+// was stopped, holds no lock. When it continues, it runs again.
 func TestAStalledFunctionHoldsNobody(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()

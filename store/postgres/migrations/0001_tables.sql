@@ -99,7 +99,7 @@ CREATE TABLE licensing_entries (
 CREATE INDEX licensing_entries_expiry ON licensing_entries (kind, expires_at, key) WHERE expires_at > -62135596800000;
 CREATE INDEX licensing_entries_owner ON licensing_entries (kind, owner, expires_at, key) WHERE owner <> '' AND expires_at > -62135596800000;
 
--- What became of each batch of Updates, for a process that did not receive the answer.
+-- The outcome of each batch of Updates, for a process that did not receive the answer.
 -- Kept for a day.
 CREATE TABLE licensing_batches (
     id      bigint NOT NULL PRIMARY KEY, -- random

@@ -19,8 +19,8 @@ var optimistMutants = []mutant{
 	{5, "compares a version that a row can have again", func() store.Store { return &optimist{Store: memory.New(), repeats: true} }},
 }
 
-// An optimist runs Updates that get entries, put entries and append events so, and all
-// others, and those that have met others, one after another.
+// An optimist runs Updates that only get entries, put entries and append events so. It
+// runs all others, and Updates that have met others, one after another.
 type optimist struct {
 	store.Store
 	trustsFailures, early, repeats bool

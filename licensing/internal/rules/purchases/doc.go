@@ -1,5 +1,5 @@
 // Package purchases is what a customer has bought: purchases that a payment provider
-// tells of in any order, what they make of a license, trials, and plans that are applied to
+// reports in any order, what they make of a license, trials, and plans that are applied to
 // licenses. The terms of a license that purchases made are computed from all of them.
 //
 // Here lives nothing that knows of payment providers.

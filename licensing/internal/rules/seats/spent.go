@@ -16,6 +16,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
+// A license file holds the seat of its activation: the program may run from
+// the file, so the seat counts until the file has expired on every clock.
+// The store's LeaseEndsAt of an activation is the later of the end of its
+// lease and HeldUntil, so admission, the index and the sweep need no rule of
+// their own for held seats.
+
 // holdFor returns until when a file that expires at exp holds its seat. The
 // clocks of the processes that share a store may differ by the leeway.
 func holdFor(exp time.Time) time.Time { return exp.Add(licensefile.Leeway) }
