@@ -63,7 +63,7 @@ func TestServerCrashesUnderLoad(t *testing.T) {
 			l.await(t, 50) // it recovers without a restart
 			l.end(t)
 			require.Greater(t, len(l.refused), 0)
-			require.Less(t, l.slowest, 9*time.Second) // five at most behind a batch whose outcome is not known yet
+			require.Less(t, l.slowest, 17*time.Second) // five at most behind a batch, and ten until the outcome of its own is known
 		})
 	}
 }
