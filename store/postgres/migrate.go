@@ -20,7 +20,8 @@ var migrationFiles embed.FS
 // After a migration that only adds tables, indexes and columns that may be missing
 // from an INSERT, earlier versions can still use the tables. Any other sets usable_from
 // to its own number, and renames the tables that a process of an earlier version which
-// still runs must not use.
+// still runs must not use. A function that changes gets a new name; the migration keeps
+// the one of the previous minor version, and drops older ones.
 func migrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted
 	if err != nil {

@@ -6,17 +6,20 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +27,9 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 var long = flag.Duration("long", 0, "how long TestKills runs on each store; 0: a second on SQLite")
@@ -173,4 +178,72 @@ func testKills(t *testing.T, driver, source string) {
 	}
 	t.Logf("%d kills and pauses, %d requests, rounds: %v, answers: %v", faults, total, results, g.answers)
 	is.True(results[porcupine.Ok] > results[porcupine.Unknown]) // some may take too long to check
+}
+
+// TestStoppedProcessHoldsNobody stops one of two processes again and again while it
+// writes to PostgreSQL. The other goes on, and what was acknowledged is there.
+func TestStoppedProcessHoldsNobody(t *testing.T) {
+	is := is.New(t)
+	source := startPostgres(t)
+	st := openStore(t, "pgx", source)
+	one, other := &process{driver: "pgx", source: source}, &process{driver: "pgx", source: source}
+	for _, p := range []*process{one, other} {
+		is.NoErr(p.start())
+		defer p.kill()
+	}
+	token := newToken(t, st)
+	create := func(p *process) (id string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, "POST", *p.Load()+"/license", strings.NewReader(`{"name":"n","product_id":"p","customer_id":"c"}`))
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return ""
+		}
+		defer answer.Body.Close()
+		var l api.License
+		if err := json.NewDecoder(answer.Body).Decode(&l); err != nil || answer.StatusCode != http.StatusCreated {
+			t.Error(answer.Status, err)
+		}
+		return l.ID
+	}
+
+	var load sync.WaitGroup
+	var ended atomic.Bool
+	var mu sync.Mutex
+	var acknowledged []string
+	for range 8 {
+		load.Go(func() {
+			for !ended.Load() {
+				if id := create(one); id != "" {
+					mu.Lock()
+					acknowledged = append(acknowledged, id)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for range 20 {
+		time.Sleep(rand.N(30 * time.Millisecond))
+		is.NoErr(one.cmd.Process.Signal(syscall.SIGSTOP))
+		for range 5 {
+			begun := time.Now()
+			is.True(create(other) != "")
+			require.Less(t, time.Since(begun), 3*time.Second) // a lock that was held would be released after five
+		}
+		is.NoErr(one.cmd.Process.Signal(syscall.SIGCONT))
+	}
+	ended.Store(true)
+	load.Wait()
+	require.Greater(t, len(acknowledged), 20)
+	for _, id := range acknowledged {
+		_, err := st.License(t.Context(), id)
+		is.NoErr(err)
+	}
 }

@@ -96,6 +96,20 @@ func TestNewerSchema(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(events), 3)
 
+	_, err = db.Exec(in(`UPDATE S.licensing_licenses SET note = id`))
+	is.NoErr(err)
+	is.NoErr(running.Update(ctx, func(tx store.Tx) error { // a key changes hands
+		return errors.Join(tx.UpdateLicense(ctx, store.License{ID: "lic_new_0", Key: "other"}),
+			tx.UpdateLicense(ctx, store.License{ID: "lic_new_1", Key: "lic_new_0"}),
+			tx.UpdateLicense(ctx, store.License{ID: "lic_new_0", Key: "lic_new_1"}))
+	}))
+	l, err := started.LicenseByKey(ctx, "lic_new_0")
+	is.NoErr(err)
+	is.Equal(l.ID, "lic_new_1")
+	var kept int
+	is.NoErr(db.QueryRow(in(`SELECT count(*) FROM S.licensing_licenses WHERE note = id`)).Scan(&kept))
+	is.Equal(kept, 3) // what a newer version has written
+
 	_, err = db.Exec(in(`UPDATE S.licensing_schema SET usable_from = 2`))
 	is.NoErr(err)
 	_, err = postgres.New(ctx, db, opts)

@@ -2,6 +2,9 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -142,34 +145,45 @@ func TestFunctionSeesAStateThatCannotBe(t *testing.T) {
 
 // TestARecordThatCannotBeStored fails alone: what was to be written with it is written.
 func TestARecordThatCannotBeStored(t *testing.T) {
-	is := is.New(t)
-	ctx := t.Context()
-	db := open(t, "pgx", sharedDSN(t))
-	schema := newSchema(t, db)
-	st := newStore(t, db, schema)
-	_, err := db.Exec(`ALTER TABLE ` + quote(schema) + `.licensing_entries ADD CHECK (key <> 'bad')`)
-	is.NoErr(err)
-	release := holdLock(t, db, schema)
-	keys := []string{"1", "2", "3", "4", "bad", "5", "6", "7"}
-	done := make(chan error, len(keys))
-	for _, key := range keys {
-		go func() {
-			done <- st.Update(ctx, func(tx store.Tx) error { return tx.PutEntries(ctx, store.Entry{Kind: "n", Key: key}) })
-		}()
+	text := make([]byte, 9000) // too large for a page of an index, however it is compressed
+	rand.NewChaCha8([32]byte{}).Read(text)
+	for state, test := range map[string]struct{ alter, data string }{
+		"23514": {`ALTER TABLE S.licensing_entries ADD CHECK (data <> 'bad')`, "bad"},
+		"54000": {`CREATE INDEX ON S.licensing_entries (data)`, string(text)},
+	} {
+		t.Run(state, func(t *testing.T) {
+			is := is.New(t)
+			ctx := t.Context()
+			db := open(t, "pgx", sharedDSN(t))
+			schema := newSchema(t, db)
+			st := newStore(t, db, schema)
+			_, err := db.Exec(strings.ReplaceAll(test.alter, "S.", quote(schema)+"."))
+			is.NoErr(err)
+			release := holdLock(t, db, schema)
+			all := []string{"1", "2", "3", "4", test.data, "5", "6", "7"}
+			done := make(chan error, len(all))
+			for i, data := range all {
+				go func() {
+					done <- st.Update(ctx, func(tx store.Tx) error {
+						return tx.PutEntries(ctx, store.Entry{Kind: "n", Key: fmt.Sprint(i), Data: []byte(data)})
+					})
+				}()
+			}
+			waiting(t, db, schema, 2)
+			release()
+			failed := 0
+			for range all {
+				if err := <-done; err != nil {
+					failed++
+					require.Contains(t, err.Error(), state)
+				}
+			}
+			is.Equal(failed, 1)
+			entries, err := st.Entries(ctx, store.EntryQuery{Kind: "n"})
+			is.NoErr(err)
+			is.Equal(len(entries), len(all)-1)
+		})
 	}
-	waiting(t, db, schema, 2)
-	release()
-	failed := 0
-	for range keys {
-		if err := <-done; err != nil {
-			failed++
-			require.Contains(t, err.Error(), "23514")
-		}
-	}
-	is.Equal(failed, 1)
-	all, err := st.Entries(ctx, store.EntryQuery{Kind: "n"})
-	is.NoErr(err)
-	is.Equal(len(all), len(keys)-1)
 }
 
 // TestAStalledFunctionHoldsNobody: a function that does not return, as in a process that
