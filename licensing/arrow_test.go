@@ -64,6 +64,7 @@ var arrows = map[string][]string{
 	"licensing/internal/http/dashboard":  {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/http/portal":     {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/http/qr":         {},
+	"licensing/internal/servicetest":     {}, // tests only
 
 	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
 	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -21,6 +22,8 @@ import (
 
 	"github.com/matryer/is"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestGoAPI compares what each package exports with testdata/api, which has a
 // file for each package, and checks that the README names the package. A line that goes or changes breaks programs that use

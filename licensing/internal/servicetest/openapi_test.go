@@ -1,0 +1,232 @@
+package servicetest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A described operation, as far as these tests read it.
+type described struct {
+	OperationID string                     `json:"operationId"`
+	Tags        []string                   `json:"tags"`
+	Summary     string                     `json:"summary"`
+	Description string                     `json:"description"`
+	Security    []map[string][]string      `json:"security"`
+	Parameters  []any                      `json:"parameters"`
+	RequestBody any                        `json:"requestBody"`
+	Responses   map[string]json.RawMessage `json:"responses"`
+}
+
+// methods are those of an OpenAPI path item that the service uses.
+var methods = []string{"delete", "get", "patch", "post", "put"}
+
+// description reads GET /openapi.json: the operations by method and path, and
+// the whole document as plain JSON.
+func description(t *testing.T) (operations map[string]described, doc map[string]any) {
+	t.Helper()
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	a := c.do("GET", "/openapi.json", "", "Authorization", "")
+	is.Equal(a.Code, http.StatusOK)
+	is.Equal(a.Header().Get("Content-Type"), "application/json")
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	is.NoErr(json.Unmarshal(a.Body.Bytes(), &document))
+	operations = map[string]described{}
+	for path, item := range document.Paths {
+		for _, method := range methods {
+			if raw, there := item[method]; there {
+				var o described
+				is.NoErr(json.Unmarshal(raw, &o))
+				operations[strings.ToUpper(method)+" "+path] = o
+			}
+		}
+	}
+	return operations, a.json
+}
+
+func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
+	operations, _ := description(t)
+	st := memory.New()
+	routed := map[string]bool{}
+	for _, route := range endpoints.Routes(endpoints.Config{Auth: auth.New(st, auth.Options{}), Metadata: http.NotFoundHandler()}) {
+		methods := []string{route.Method}
+		if route.Path == "/oauth/token" {
+			methods = []string{"GET", "POST"}
+		}
+		for _, method := range methods {
+			name := method + " " + route.Path
+			routed[name] = true
+			o, there := operations[name]
+			if !there {
+				t.Errorf("openapi.json does not describe %s", name)
+				continue
+			}
+			scopes := map[string]bool{}
+			for _, way := range o.Security {
+				for scheme, names := range way {
+					scopes[scheme+" "+strings.Join(names, " ")] = true
+				}
+			}
+			switch {
+			case route.ScopeFor != "":
+				is.New(t).Equal(o.Security, []map[string][]string{{}, {"oauth2": {route.Scope}}, {"bearer": {}}})
+			case route.Scope != "" && !(len(scopes) == 2 && scopes["oauth2 "+route.Scope] && scopes["bearer "]):
+				t.Errorf("%s needs the scope %s, and is described with %v", name, route.Scope, scopes)
+			case route.Scope == "" && (scopes["oauth2 "] || len(scopes) > 1 || len(scopes) == 1 && !scopes["basic "]):
+				t.Errorf("%s needs no scope, and is described with %v", name, scopes)
+			}
+		}
+	}
+	for name := range operations {
+		if !routed[name] {
+			t.Errorf("openapi.json describes %s, which is no route", name)
+		}
+	}
+}
+
+// The answers that every operation can give, by what it is.
+func TestTheDescriptionHasEveryAnswer(t *testing.T) {
+	operations, _ := description(t)
+	ids := map[string]string{}
+	for name, o := range operations {
+		want := []string{"500", "503"}
+		if name != "GET /health" { // which has no rate limit
+			want = append(want, "429")
+		}
+		if len(o.Security) > 0 {
+			want = append(want, "400", "401")
+		}
+		if len(o.Security) > 0 && o.Security[0]["oauth2"] != nil {
+			want = append(want, "403")
+		}
+		oauth := strings.Contains(name, "/oauth/")
+		if o.RequestBody != nil {
+			want = append(want, "413")
+			if !oauth {
+				want = append(want, "408", "415", "422")
+			}
+		}
+		if strings.Contains(name, "{") {
+			want = append(want, "404")
+		}
+		for _, status := range want {
+			if o.Responses[status] == nil {
+				t.Errorf("%s is described without the answer %s", name, status)
+			}
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(o.Responses)), func(s string) bool { return s[0] == '2' }) {
+			t.Errorf("%s is described without an answer of success", name)
+		}
+		if o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || o.OperationID == "" {
+			t.Errorf("%s lacks a summary, a description, one tag or an operationId", name)
+		}
+		if other := ids[o.OperationID]; other != "" {
+			t.Errorf("%s and %s have the same operationId", name, other)
+		}
+		ids[o.OperationID] = name
+	}
+}
+
+func TestTheDescriptionHoldsTogether(t *testing.T) {
+	is := is.New(t)
+	_, doc := description(t)
+	is.Equal(doc["openapi"], "3.1.0")
+	is.Equal(doc["servers"].([]any)[0].(map[string]any)["url"], ".")
+	is.Equal(doc["info"].(map[string]any)["version"], web.Version)
+
+	schemes := doc["components"].(map[string]any)["securitySchemes"].(map[string]any)
+	flow := schemes["oauth2"].(map[string]any)["flows"].(map[string]any)["clientCredentials"].(map[string]any)
+	is.Equal(flow["tokenUrl"], "oauth/token")
+	is.Equal(slices.Sorted(maps.Keys(flow["scopes"].(map[string]any))), slices.Sorted(slices.Values(auth.Scopes())))
+
+	used := map[string]bool{}
+	walk(doc, func(o map[string]any) {
+		ref, there := o["$ref"].(string)
+		if !there {
+			return
+		}
+		used[ref] = true
+		if lookUp(doc, ref) == nil {
+			t.Errorf("%s does not resolve", ref)
+		}
+	})
+	for _, kind := range []string{"schemas", "parameters", "headers", "responses", "examples"} {
+		for name := range doc["components"].(map[string]any)[kind].(map[string]any) {
+			if ref := "#/components/" + kind + "/" + name; !used[ref] {
+				t.Errorf("nothing refers to %s", ref)
+			}
+		}
+	}
+}
+
+// walk visits every object in v.
+func walk(v any, visit func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(v)
+		for _, member := range v {
+			walk(member, visit)
+		}
+	case []any:
+		for _, element := range v {
+			walk(element, visit)
+		}
+	}
+}
+
+// lookUp returns what a reference within the document leads to, or nil.
+func lookUp(doc map[string]any, ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	var v any = doc
+	for name := range strings.SplitSeq(path, "/") {
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	return v
+}
+
+func TestEveryDescribedArrayHasItems(t *testing.T) {
+	_, doc := description(t)
+	arrays := 0
+	var check func(path string, v any)
+	check = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			types, several := v["type"].([]any)
+			if v["type"] == "array" || several && slices.Contains(types, any("array")) {
+				arrays++
+				if v["items"] == nil {
+					t.Errorf("%s: an array without items", path)
+				}
+			}
+			for name, member := range v {
+				check(path+"/"+name, member)
+			}
+		case []any:
+			for i, member := range v {
+				check(path+"/"+strconv.Itoa(i), member)
+			}
+		}
+	}
+	check("#", doc)
+	require.Greater(t, arrays, 10)
+}

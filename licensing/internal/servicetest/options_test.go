@@ -1,0 +1,237 @@
+package servicetest
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestInvalidOptionsNameTheFix(t *testing.T) {
+	for field, opts := range map[string]licensing.Options{
+		"PublicURL":            {PublicURL: "example.com/licensing"},
+		"Tokens.TTL":           {Tokens: auth.TokenOptions{TTL: time.Second}},
+		"Tokens.Max":           {Tokens: auth.TokenOptions{Max: -1}},
+		"Tokens.MaxFailures":   {Tokens: auth.TokenOptions{MaxFailures: 1001}},
+		"Limits.MaxBody":       {Limits: licensing.LimitOptions{MaxBody: 10}},
+		"Tokens.MaxBody":       {Tokens: auth.TokenOptions{MaxBody: 10}},
+		"Limits.MaxImport":     {Limits: licensing.LimitOptions{MaxImport: 10}},
+		"Limits.BodyTimeout":   {Limits: licensing.LimitOptions{BodyTimeout: -1}},
+		"Limits.Timeout":       {Limits: licensing.LimitOptions{Timeout: -time.Second}},
+		"IdempotencyTTL":       {IdempotencyTTL: time.Hour},
+		"Dashboard.HomeURL":    {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
+		"Dashboard.SignOutURL": {Dashboard: licensing.DashboardOptions{SignOutURL: "/logout"}},
+		"PreviousMasterKeys":   {PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
+		"Dashboard.Origins":    {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
+		"AllowedOrigins":       {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
+	} {
+		t.Run(field, func(t *testing.T) {
+			is := is.New(t)
+			err := opts.Validate()
+			is.True(err != nil)
+			require.HasPrefix(t, err.Error(), "licensing: Options."+field+" must be ")
+			is.Equal(strings.Count(err.Error(), "licensing: "), 1)
+			defer func() { is.Equal(recover(), err.Error()) }()
+			licensing.NewHandler(memory.New(), opts)
+		})
+	}
+	is := is.New(t)
+	err := licensing.Options{Limits: licensing.LimitOptions{MaxBody: 1, Timeout: -1}}.Validate()
+	is.Equal(strings.Count(err.Error(), "licensing: "), 2)
+	for _, url := range []string{"ftp://x", "https://", "https://u@x", "https://x/?q", "https://x/#f", "://", "/licensing"} {
+		is.True(licensing.Options{PublicURL: url}.Validate() != nil)
+	}
+}
+
+func TestGoodOptionsAreTaken(t *testing.T) {
+	is := is.New(t)
+	is.NoErr(licensing.Options{}.Validate())
+	is.NoErr(licensing.Options{
+		PublicURL: "https://example.com:8443/licensing/", Tokens: auth.TokenOptions{TTL: 24 * time.Hour}, Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1},
+		Limiter: refusing{}, Logger: slog.Default(), AllowedOrigins: []string{"https://a.example", "http://localhost:3000"},
+	}.Validate())
+}
+
+func TestANilStorePanicsHelpfully(t *testing.T) {
+	defer func() { require.Contains(t, fmt.Sprint(recover()), "requires a store") }()
+	licensing.NewHandler(nil, licensing.Options{})
+}
+
+func TestAClientOverItsRateIsToldToWait(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 2}})
+	for range 3 { // a burst of twice the rate, and getting the token was one
+		is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
+	}
+	a := c.do("GET", "/license", "")
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.Equal(a.json["code"], "rate_limited")
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "", "Authorization", "Bearer x").Code, http.StatusUnauthorized)
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+	c.Clock.Advance(time.Second)
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
+}
+
+func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
+	is := is.New(t)
+	ip := netip.MustParseAddr("203.0.113.1")
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 1}, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	// Getting the token was one.
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusOK)
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusTooManyRequests)
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // that counts by client
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)  // has no limit
+	ip = netip.MustParseAddr("203.0.113.2")
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusOK)
+}
+
+func TestRequestsWithoutAGoodTokenCountForTheirAddress(t *testing.T) {
+	is := is.New(t)
+	ip := netip.MustParseAddr("203.0.113.1")
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 2}, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	// Getting the token was one.
+	unknown := "Bearer " + newCaller(t, licensing.Options{}).token // of another service
+	for _, bad := range []string{unknown, "", "Basic eDp5"} {
+		is.Equal(c.do("GET", "/license", "", "Authorization", bad).Code, http.StatusUnauthorized)
+	}
+	a := c.do("GET", "/license", "", "Authorization", unknown)
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // a good token from the same address
+	ip = netip.MustParseAddr("203.0.113.2")
+	is.Equal(c.do("GET", "/license", "", "Authorization", unknown).Code, http.StatusUnauthorized)
+}
+
+func TestGettingTokensCountsForTheClient(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 1}})
+	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK) // the second
+	a := c.tokenOf(c.Client.ID, c.Secret)
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.Equal(a.json["error"], "temporarily_unavailable")
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusTooManyRequests) // one budget for both
+	c.Clock.Advance(time.Second)
+	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK)
+}
+
+func TestBrowsersAreLetInFromListedOrigins(t *testing.T) {
+	is := is.New(t)
+	const app = "https://app.example.com"
+	c := newCaller(t, licensing.Options{AllowedOrigins: []string{app}})
+
+	preflight := c.do("OPTIONS", "/license", "", "Authorization", "", "Origin", app, "Access-Control-Request-Method", "POST")
+	is.Equal(preflight.Code, http.StatusNoContent)
+	is.Equal(preflight.Header().Get("Access-Control-Allow-Origin"), app)
+	is.Equal(preflight.Header().Get("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS, PATCH, POST")
+	require.Contains(t, preflight.Header().Get("Access-Control-Allow-Headers"), "Authorization")
+
+	got := c.do("GET", "/license", "", "Origin", app)
+	is.Equal(got.Header().Get("Access-Control-Allow-Origin"), app)
+	require.Contains(t, got.Header().Get("Access-Control-Expose-Headers"), "ETag")
+	is.Equal(got.Header().Get("Vary"), "Origin")
+	is.Equal(c.do("GET", "/license", "", "Origin", app, "Authorization", "").Header().Get("Access-Control-Allow-Origin"), app) // so that a 401 can be read
+
+	for _, origin := range []string{"", "null", "https://evil.example", app + ".evil.example", "http://app.example.com"} {
+		a := c.do("GET", "/license", "", "Origin", origin)
+		is.Equal(a.Code, http.StatusOK)
+		is.Equal(a.Header().Get("Access-Control-Allow-Origin"), "")
+		is.Equal(a.Header().Get("Vary"), "Origin")
+	}
+	is.Equal(c.do("POST", "/oauth/token", "", "Origin", app).Header().Get("Access-Control-Allow-Origin"), "")
+	is.Equal(newCaller(t, licensing.Options{}).do("GET", "/license", "", "Origin", app).Header().Get("Vary"), "")
+}
+
+func TestMetadataIsServedBelowTheMountAndForTheRoot(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{PublicURL: "https://example.com/licensing"})
+	a := c.do("GET", "/.well-known/oauth-authorization-server", "", "Authorization", "")
+	is.Equal(a.Code, http.StatusOK)
+	is.Equal(a.json["issuer"], "https://example.com/licensing")
+	c.mount = c.Handler.Metadata()
+	is.Equal(c.do("GET", "/.well-known/oauth-authorization-server/licensing", "").Body.String(), a.Body.String())
+
+	c = newCaller(t, licensing.Options{})
+	is.Equal(c.do("GET", "/.well-known/oauth-authorization-server", "").Code, http.StatusNotFound)
+}
+
+func TestMountThatKeepsItsPrefixLogsAHint(t *testing.T) {
+	for _, path := range []string{"/tenants/7/license/x", "/tenants/7/dashboard/", "/tenants/7/oauth/token"} {
+		is := is.New(t)
+		log := new(bytes.Buffer)
+		c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+		for _, path := range []string{"/nothing", "/license/", "/license/x/license", "/oauth"} {
+			is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		}
+		is.Equal(log.String(), "")
+		for range 2 {
+			is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		}
+		is.Equal(strings.Count(log.String(), "\n"), 1)
+		require.Contains(t, log.String(), `http.StripPrefix(\"/tenants/7\", h)`)
+	}
+}
+
+func TestMountThatStripsTheSlashLogsAHint(t *testing.T) {
+	is := is.New(t)
+	log := new(bytes.Buffer)
+	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	c.mount, c.prefix = http.StripPrefix("/licensing/", c.Handler), "/licensing"
+	is.Equal(c.do("GET", "/nothing", "").Code, http.StatusNotFound)
+	is.Equal(log.String(), "")
+	for _, path := range []string{"/license/x", "/dashboard/", "/license"} {
+		is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		is.Equal(strings.Count(log.String(), "a prefix that does not end in a slash"), 1)
+	}
+}
+
+func TestRequestLogCanBeTurnedOff(t *testing.T) {
+	log, requests := new(bytes.Buffer), new(bytes.Buffer)
+	logger := func(b *bytes.Buffer) *slog.Logger { return slog.New(slog.NewJSONHandler(b, nil)) }
+	newCaller(t, licensing.Options{Logger: logger(log)}).do("GET", "/openapi.json", "")
+	require.Contains(t, log.String(), `"duration_ms":`)
+	log.Reset()
+	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: logger(requests)}).do("GET", "/openapi.json", "")
+	require.NotContains(t, log.String(), "duration_ms")
+	require.Contains(t, requests.String(), `"route":"/openapi.json"`)
+	log.Reset()
+	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: slog.New(slog.DiscardHandler)}).do("GET", "/openapi.json", "")
+	require.NotContains(t, log.String(), "duration_ms")
+}
+
+func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {
+	t.Setenv("LICENSEKIT_TEST_KEY", "")
+	opts := licensing.Options{MasterKey: []byte(os.Getenv("LICENSEKIT_TEST_KEY"))}
+	defer func() {
+		message, _ := recover().(string)
+		require.HasPrefix(t, message, "licensing: Options.MasterKey is empty")
+		require.Contains(t, message, "unset or empty")
+	}()
+	licensing.NewHandler(memory.New(), opts)
+}
+
+// TestOptionsOfTheRules: the options of package license are those of the handler, which
+// describes them.
+func TestOptionsOfTheRules(t *testing.T) {
+	is := is.New(t)
+	for field := range reflect.TypeFor[license.Options]().Fields() {
+		same, exists := reflect.TypeFor[licensing.Options]().FieldByName(field.Name)
+		is.True(exists) // licensing.Options has the field
+		is.Equal(same.Type, field.Type)
+	}
+}
