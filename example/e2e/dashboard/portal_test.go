@@ -181,11 +181,11 @@ func TestCustomerPages(t *testing.T) {
 		},
 	} {
 		open()
-		for _, scheme := range []string{"light", "dark"} {
+		for n, scheme := range []string{"light", "dark"} {
 			b.scheme(scheme)
-			for _, width := range []int64{390, 1440} {
+			for m, width := range []int64{390, 1440} {
 				is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 844)))
-				inspect.page(b.browser, name+"-"+scheme+map[int64]string{1440: "-wide", 390: "-narrow"}[width])
+				inspect.page(b.browser, name+"-"+scheme+map[int64]string{1440: "-wide", 390: "-narrow"}[width], n+m > 0)
 			}
 		}
 		is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 844)))

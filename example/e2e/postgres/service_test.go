@@ -15,24 +15,14 @@ func pair(t *testing.T) store.Store {
 	return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
 }
 
-// TestAPI uses one driver: drivers differ below the contract of the store and the
-// rules, which the other tests check with each of them.
+// TestAPI uses one store on one driver, and TestService two on both: stores and drivers
+// differ below the contract of the store, which other tests check with each of them.
 func TestAPI(t *testing.T) {
 	db := open(t, drivers["pgx"], sharedDSN(t))
 	licensingtest.RunAPI(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
 }
 
-func TestAPIOnTwoStores(t *testing.T) {
-	licensingtest.RunAPI(t, pair)
-}
-
-// TestService uses the other driver, for the same reason.
 func TestService(t *testing.T) {
-	db := open(t, "postgres", sharedDSN(t))
-	licensingtest.RunService(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
-}
-
-func TestServiceOnTwoStores(t *testing.T) {
 	t.Setenv("LICENSING_TEST_ACTIVATIONS", "100000")
 	licensingtest.RunService(t, pair)
 }
