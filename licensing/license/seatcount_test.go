@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -418,6 +420,25 @@ func TestSeatUse(t *testing.T) {
 	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
+}
+
+// TestSeatsAreCountedOnce although an activation whose lease ended long ago gives its seat
+// to the same fingerprint, or to another one, and is deleted as old in the same Update.
+func TestSeatsAreCountedOnce(t *testing.T) {
+	for name, fingerprint := range map[string]string{"the same": "pc", "another": "pc-%d"} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t, seats(1, 3600))
+			for i := range 30 {
+				f.activate(t, l.Key, strings.Replace(fingerprint, "%d", strconv.Itoa(i), 1))
+				counts, err := inner.Of(f.Service).Seats().SeatCounts(t.Context(), []string{l.ID})
+				is.NoErr(err)
+				is.Equal(counts[l.ID].N, 1)
+				f.now = f.now.Add(40 * 24 * time.Hour)
+			}
+		})
+	}
 }
 
 // TestSeatCountsAfterMove reads a bounded number of activations of each license whose

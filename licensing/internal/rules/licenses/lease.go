@@ -24,7 +24,10 @@ func shortens(was, is int64) bool { return is >= 0 && (was < 0 || is < was) }
 // the license: the call that made the Update shortens the rest after the commit or, if
 // it is interrupted, Run does.
 func (s Service) shortenLeases(ctx context.Context, tx *call.Tx, l record.License) error {
-	_, more, err := s.CutLeases(ctx, tx, l)
+	rows, more, err := s.LongLeases(ctx, tx, l, tx.Now)
+	if err == nil {
+		err = tx.PutActivations(ctx, rows...)
+	}
 	if err != nil || !more {
 		return err
 	}
@@ -32,35 +35,31 @@ func (s Service) shortenLeases(ctx context.Context, tx *call.Tx, l record.Licens
 	return tx.PutEntries(ctx, store.Entry{Kind: longLeasesKind, Key: l.ID, CreatedAt: tx.Now})
 }
 
-// CutLeases shortens leases to the license's current LeaseSeconds and returns how
-// many it changed, and whether there may be more: it changes at most a batch of
-// activations without a lease and a batch with a longer one. Those were renewed before
-// LeaseSeconds was set or shortened. A program that rechecks as its last verdict told
-// it to, which is within Options.RecheckAfter, has a whole lease to do so.
-func (s Service) CutLeases(ctx context.Context, tx *call.Tx, l record.License) (n int, more bool, err error) {
+// LongLeases returns activations that were renewed before LeaseSeconds of their license
+// was set or shortened, with leases that are as long as that, and whether there may be
+// more: it returns at most a batch of activations without a lease and a batch with a
+// longer one. A program that rechecks as its last verdict told it to, which is within
+// Options.RecheckAfter, has a whole lease to do so.
+func (s Service) LongLeases(ctx context.Context, r store.Reader, l record.License, now time.Time) (shortened []store.Activation, more bool, err error) {
 	if l.LeaseSeconds < 0 {
-		return 0, false, nil
+		return nil, false, nil
 	}
-	end := LeaseEnd(l, tx.Now.Add(s.Opts.RecheckAfter))
+	end := LeaseEnd(l, now.Add(s.Opts.RecheckAfter))
 	for _, ends := range []store.TimeRange{
 		{Before: time.Unix(0, 0), OrNone: true},
 		{From: end.Add(time.Millisecond)},
 	} {
-		long, left, err := longLeases(ctx, tx, l.ID, ends, end)
+		long, left, err := longLeases(ctx, r, l.ID, ends, end)
 		if err != nil {
-			return 0, false, err
+			return nil, false, err
 		}
-		rows := make([]store.Activation, len(long))
-		for i, a := range long {
+		for _, a := range long {
 			SetLease(&a, end, a.HeldUntil)
-			rows[i] = a.Row()
+			shortened = append(shortened, a.Row())
 		}
-		if err := tx.PutActivations(ctx, rows...); err != nil {
-			return 0, false, err
-		}
-		n, more = n+len(rows), more || left
+		more = more || left
 	}
-	return n, more, nil
+	return shortened, more, nil
 }
 
 // longLeases returns a batch of the activations in a range whose leases end
@@ -111,8 +110,12 @@ func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
 		row, err := tx.License(ctx, id)
 		if err == nil {
 			var l record.License
+			var rows []store.Activation
 			if l, err = record.ReadLicense(row); err == nil {
-				_, left, err = s.CutLeases(ctx, tx, l)
+				rows, left, err = s.LongLeases(ctx, tx, l, tx.Now)
+			}
+			if err == nil {
+				err = tx.PutActivations(ctx, rows...)
 			}
 		} else if errors.Is(err, store.ErrNotFound) {
 			err = nil

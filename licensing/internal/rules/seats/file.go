@@ -43,7 +43,7 @@ func (s Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, er
 	find := func(r store.Reader, now time.Time) (facts, error) { return as.findForFile(ctx, r, p, &a, ask, now) }
 	v, err := as.offerActive(ctx, find, &a, ask)
 	if err == nil && v.Claims == nil && v.FileReason == nil {
-		v, err = as.activateAll(ctx, find, &a, ask)
+		v, err = as.activate(ctx, find, &a, ask)
 	}
 	if err == nil && v.FileReason != nil {
 		err = &api.NoFileError{Reason: *v.FileReason}
@@ -96,9 +96,9 @@ func CheckIssueFile(p api.IssueFileParams) []api.FieldError {
 func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFileParams, a *api.ActivateKeyParams, ask *fileAsk, now time.Time) (f facts, err error) {
 	a.Key, a.ProductID = p.Key, p.ProductID
 	if p.Key != "" {
-		f, err = s.admit(ctx, r, *a, now)
+		f, err = s.findValid(ctx, r, *a, now)
 	} else {
-		f, err = s.admitByID(ctx, r, p.LicenseID, *a, now)
+		f, err = s.findValidByID(ctx, r, p.LicenseID, *a, now)
 	}
 	switch {
 	case err != nil:
@@ -110,7 +110,7 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 		}
 		a.Fingerprint, f.fingerprint, f.seat, f.seated = row.Fingerprint, row.Fingerprint, row, true
 		if !f.holdsSeat() {
-			return admitted(question{fingerprint: row.Fingerprint}, f)
+			return f.ifValid(question{fingerprint: row.Fingerprint})
 		}
 	case p.Request != "":
 		request, err := licensefile.ParseRequest(p.Request)
@@ -138,13 +138,13 @@ const maxFingerprint = 255
 // that limits activations.
 var errFileUnbound = api.Invalid("fingerprint", api.FieldRequired, "is required: a file of a license with max_activations is for one activation")
 
-// admitByID is admit for a license that is named by its ID.
-func (s Service) admitByID(ctx context.Context, r store.Reader, id string, p api.ActivateKeyParams, now time.Time) (facts, error) {
+// findValidByID is findValid for a license that is named by its ID.
+func (s Service) findValidByID(ctx context.Context, r store.Reader, id string, p api.ActivateKeyParams, now time.Time) (facts, error) {
 	rec, err := licenses.Of(s.Call).Find(ctx, r, id)
 	if err != nil {
 		return facts{}, err
 	}
 	f := s.facts(now)
 	f.license, f.found = rec, true
-	return admitted(question{productID: p.ProductID}, f)
+	return f.ifValid(question{productID: p.ProductID})
 }

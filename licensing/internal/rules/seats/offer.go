@@ -220,38 +220,39 @@ func (v *VerdictWithFile) take(o offer) { v.Claims, v.FileReason = o.claims, o.r
 // commit writes what an offer needs: the hold, until when the license has files,
 // and the event. The event is left out if the last file that was written says
 // the same but for its times, so that asking again and again adds none.
-func (s Service) commit(ctx context.Context, tx *call.Tx, f *facts, v *VerdictWithFile, o offer) error {
-	v.take(o)
+func (s Service) commit(ctx context.Context, tx *call.Tx, d *decision) error {
+	o := &d.offer
 	if !o.writes() {
 		return nil
 	}
 	terms := termsOf(*o.claims)
 	last := &o.files.Terms
-	if f.seated {
-		last = &f.seat.HeldTerms
+	if d.seated {
+		last = &d.seat.HeldTerms
 	}
 	repeated := *last == terms
 	*last = terms
 	if !o.hold.IsZero() {
-		hold(&f.seat, o.hold, o.claims.Generation)
-		if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
+		hold(&d.seat, o.hold, o.claims.Generation)
+		if err := tx.PutActivations(ctx, d.seat.Row()); err != nil {
 			return err
 		}
-		v.Activation.HeldUntil = &o.hold
+		until := o.hold
+		d.verdict.Activation.HeldUntil = &until
 	}
 	if !o.until.IsZero() {
-		if err := licenses.PutFiles(ctx, tx, f.license.ID, o.files, o.until); err != nil {
+		if err := licenses.PutFiles(ctx, tx, d.license.ID, o.files, o.until); err != nil {
 			return err
 		}
 	}
 	if repeated {
 		return nil
 	}
-	l, err := licenses.FromRecord(f.license, tx.Now)
+	l, err := licenses.FromRecord(d.license, tx.Now)
 	if err != nil {
 		return err
 	}
-	return s.Append(ctx, tx, api.EventFileIssued, l, api.EventData{Activation: v.Activation, File: &api.EventFile{
+	return s.Append(ctx, tx, api.EventFileIssued, l, api.EventData{Activation: d.verdict.Activation, File: &api.EventFile{
 		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
 	}})
 }

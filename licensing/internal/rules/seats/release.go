@@ -131,18 +131,23 @@ func (s Service) releaseSeat(ctx context.Context, tx *call.Tx, l record.License,
 	if err != nil {
 		return err
 	}
-	if err := s.endSeat(ctx, tx, l, a, api.ActivationReleased, reason, force, ""); err != nil {
+	forced, err := s.needsForce(ctx, tx, tx.Now, l, *a, force, "")
+	if err != nil {
+		return err
+	}
+	if err := s.endSeat(ctx, tx, l, a, api.ActivationReleased, reason, forced); err != nil {
 		return err
 	}
 	return putSeats(ctx, tx, l.ID, n-1)
 }
 
-// endSeat ends an active activation, keeps its row and appends an event. The
-// caller stores the seat count. own is as in spend.
-func (s Service) endSeat(ctx context.Context, tx *call.Tx, l record.License, a *record.Activation, how api.ActivationStatus, reason string, force bool, own string) error {
-	forced, err := s.spend(ctx, tx, l, *a, force, own)
-	if err != nil {
-		return err
+// endSeat ends an active activation, keeps its row and appends an event. If a license
+// file holds its seat, that is spent. The caller stores the seat count.
+func (s Service) endSeat(ctx context.Context, tx *call.Tx, l record.License, a *record.Activation, how api.ActivationStatus, reason string, forced bool) error {
+	if a.HeldUntil.After(tx.Now) {
+		if err := putSpent(ctx, tx, *a, forced); err != nil {
+			return err
+		}
 	}
 	markEnded(a, how, tx.Now)
 	if err := tx.PutActivations(ctx, a.Row()); err != nil {

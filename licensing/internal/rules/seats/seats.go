@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -137,50 +134,6 @@ func readSeatCount(e store.Entry) (int, error) {
 // putSeats stores the seat count of a license.
 func putSeats(ctx context.Context, tx *call.Tx, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: SeatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
-}
-
-// freeSeats ends activations whose leases have ended, as many as needed to
-// free one seat of a full license. It changes at most one batch; if that was
-// not enough and more may have ended, more is true.
-func (s Service) freeSeats(ctx context.Context, tx *call.Tx, f *facts) (more bool, err error) {
-	if err := f.countSpent(ctx, tx, f.license.ID); err != nil {
-		return false, err
-	}
-	f.taken = f.count - f.own() + f.spent
-	need := int64(f.taken) - f.license.MaxActivations + 1
-	if f.license.MaxActivations < 0 || need <= 0 {
-		return false, nil
-	}
-	q := store.ActivationQuery{LicenseID: f.license.ID, LeaseEnds: lapsedAt(f.at), Limit: int(min(need+int64(f.own()), licenses.SeatsBatch))}
-	rows, err := tx.Activations(ctx, q)
-	if err != nil {
-		return false, err
-	}
-	ended := slices.DeleteFunc(slices.Clone(rows), func(row store.Activation) bool {
-		return f.seated && row.ID == f.seat.ID // takeSeat replaces it
-	})
-	for i, row := range ended {
-		a, err := record.ReadActivation(row)
-		if err != nil {
-			return false, err
-		}
-		a.EndedAt, a.EndReason = a.LeaseEndsAt, string(api.ActivationLeaseEnded)
-		ended[i] = a.Row()
-		f.count, f.taken, f.recount = f.count-1, f.taken-1, true
-		need--
-	}
-	if err := tx.PutActivations(ctx, ended...); err != nil {
-		return false, err
-	}
-	if need <= 0 {
-		return false, nil
-	}
-	if len(rows) == licenses.SeatsBatch {
-		return true, putSeats(ctx, tx, f.license.ID, f.count)
-	}
-	cut, _, err := licenses.Of(s.Call).CutLeases(ctx, tx, f.license)
-	f.recount = f.recount || cut > 0
-	return false, err
 }
 
 // own returns 1 if the fingerprint has an activation that f.count includes.

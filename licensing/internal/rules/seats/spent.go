@@ -47,28 +47,26 @@ type spentSeat struct {
 // customer moves to another machine and back.
 const leastSpent = 3
 
-// spend records that a held activation ends. A license has at most as many spent
+// needsForce reports whether an activation ends only by force. A license has at most as many spent
 // seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
 // [*api.SeatHeldError], unless it is forced. The seat that the fingerprint own spent
-// does not count: it takes a seat again. It reports whether the force was needed.
-func (s Service) spend(ctx context.Context, tx *call.Tx, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
-	if !a.HeldUntil.After(tx.Now) {
+// does not count: it takes a seat again.
+func (s Service) needsForce(ctx context.Context, r store.Reader, now time.Time, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
+	if !a.HeldUntil.After(now) || l.MaxActivations < 0 {
 		return false, nil
 	}
-	if l.MaxActivations >= 0 {
-		var most int64
-		if !s.Opts.HoldOffline {
-			most = max(l.MaxActivations, leastSpent)
-		}
-		n, err := spentSeats(ctx, tx, l.ID, tx.Now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })
-		if err != nil {
-			return false, err
-		}
-		if forced = n >= most; forced && !force {
-			return false, &api.SeatHeldError{OfflineUntil: a.HeldUntil}
-		}
+	var most int64
+	if !s.Opts.HoldOffline {
+		most = max(l.MaxActivations, leastSpent)
 	}
-	return forced, putSpent(ctx, tx, a, forced)
+	n, err := spentSeats(ctx, r, l.ID, now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })
+	if err != nil {
+		return false, err
+	}
+	if forced = n >= most; forced && !force {
+		return false, &api.SeatHeldError{OfflineUntil: a.HeldUntil}
+	}
+	return forced, nil
 }
 
 func putSpent(ctx context.Context, tx *call.Tx, a record.Activation, forced bool) error {
@@ -93,16 +91,12 @@ func SpendAll(ctx context.Context, tx *call.Tx, rows []store.Activation) error {
 	return nil
 }
 
-// unspend removes the spent seat of a fingerprint, which takes a seat again, and returns
-// until when its program may run from an earlier file.
-func unspend(ctx context.Context, tx *call.Tx, licenseID, fingerprint string) (held time.Time, err error) {
-	key := spentKey(licenseID, fingerprint)
-	e, err := tx.Entry(ctx, SpentKind, key)
+// spentUntil returns until when the program of a spent seat may run from an earlier file;
+// zero: the fingerprint has not spent one.
+func spentUntil(ctx context.Context, r store.Reader, licenseID, fingerprint string) (time.Time, error) {
+	e, err := r.Entry(ctx, SpentKind, spentKey(licenseID, fingerprint))
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
-	}
-	if err == nil {
-		err = tx.DeleteEntries(ctx, SpentKind, key)
 	}
 	return e.ExpiresAt, err
 }

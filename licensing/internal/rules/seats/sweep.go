@@ -3,10 +3,10 @@ package seats
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -14,41 +14,41 @@ import (
 // can learn why they ended.
 const keepEnded = 30 * 24 * time.Hour
 
-// sweep deletes a few activations that ended long ago. It reads a handful of
-// rows created after a random instant in the license's life (and the time
-// before it), so that ended activations are found before they outnumber the
-// rest, wherever they lie. It returns how many of the deleted activations
-// had only let their lease end, and so are still in the seat count.
-func sweep(ctx context.Context, tx *call.Tx, l record.License) (counted int, err error) {
-	age := tx.Now.Sub(l.CreatedAt)
+// sweep finds a few activations that ended long ago, which a new activation deletes. It
+// reads a handful of rows created after a random instant in the license's life (and the
+// time before it), so that ended activations are found before they outnumber the
+// rest, wherever they lie. An activation that only let its lease end is still in the
+// seat count, and leaves it.
+func (d *decision) sweep(ctx context.Context, r store.Reader) error {
+	age := d.at.Sub(d.license.CreatedAt)
 	if age < keepEnded {
-		return 0, nil
+		return nil
 	}
-	instant := tx.Now.Add(-time.Duration(rand.Int64N(int64(age + age/8))))
-	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID, After: store.NewID("act", instant), Limit: 8})
+	instant := d.at.Add(-time.Duration(rand.Int64N(int64(age + age/8))))
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: d.license.ID, After: store.NewID("act", instant), Limit: 8})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var old []string
 	for _, row := range rows {
 		end := row.EndedAt
 		if end.IsZero() {
 			end = row.LeaseEndsAt
 		}
-		if end.IsZero() || tx.Now.Sub(end) < keepEnded {
+		if row.ID == d.replaced || end.IsZero() || d.at.Sub(end) < keepEnded {
 			continue
 		}
 		a, err := record.ReadActivation(row)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if tx.Now.Sub(a.HeldUntil) < keepEnded {
+		if d.at.Sub(a.HeldUntil) < keepEnded {
 			continue
 		}
-		old = append(old, row.ID)
-		if row.EndedAt.IsZero() {
-			counted++
+		d.swept = append(d.swept, row.ID)
+		freed := func(a store.Activation) bool { return a.ID == row.ID }
+		if row.EndedAt.IsZero() && !slices.ContainsFunc(d.leases, freed) {
+			d.count--
 		}
 	}
-	return counted, tx.DeleteActivations(ctx, l.ID, old...)
+	return nil
 }

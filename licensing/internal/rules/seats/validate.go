@@ -27,7 +27,7 @@ func (s Service) Validate(ctx context.Context, p api.ValidateKeyParams) (Verdict
 	if p.Fingerprint == "" && ask == nil {
 		read = s.ReadOnce
 	}
-	var a validation
+	var a decision
 	err = read(ctx, func(r store.Reader) (err error) {
 		a, err = s.answer(ctx, r, p, ask, s.Now())
 		return err
@@ -37,15 +37,7 @@ func (s Service) Validate(ctx context.Context, p api.ValidateKeyParams) (Verdict
 			if a, err = s.answer(ctx, tx, p, ask, tx.Now); err != nil {
 				return err
 			}
-			if a.renews && a.offer.hold.IsZero() {
-				if err := tx.PutActivations(ctx, a.facts.seat.Row()); err != nil {
-					return err
-				}
-			}
-			if a.offer.claims == nil {
-				return nil
-			}
-			return s.asHolder().commit(ctx, tx, &a.facts, &a.verdict, a.offer)
+			return s.asHolder().write(ctx, tx, &a)
 		})
 	}
 	if err != nil {
@@ -86,19 +78,11 @@ func asked(p api.ValidateKeyParams, v api.Verdict) string {
 	return ""
 }
 
-// A validation is the answer of Validate and what it writes.
-type validation struct {
-	verdict VerdictWithFile
-	facts   facts
-	renews  bool // the activation of facts must be written
-	offer   offer
-}
-
 // answer answers Validate. It writes nothing.
-func (s Service) answer(ctx context.Context, r store.Reader, p api.ValidateKeyParams, ask *fileAsk, now time.Time) (a validation, err error) {
+func (s Service) answer(ctx context.Context, r store.Reader, p api.ValidateKeyParams, ask *fileAsk, now time.Time) (a decision, err error) {
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, call.TimeOrZero(p.BuiltAt)}
 	if a.facts, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
-		return validation{}, err
+		return decision{}, err
 	}
 	f := &a.facts
 	if f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0 {
@@ -108,7 +92,7 @@ func (s Service) answer(ctx context.Context, r store.Reader, p api.ValidateKeyPa
 		return a, err
 	}
 	if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
-		return validation{}, errFileUnbound
+		return decision{}, errFileUnbound
 	}
 	a.offer, err = s.offerFile(ctx, r, *f, a.verdict.Verdict, *ask)
 	a.verdict.take(a.offer)

@@ -42,8 +42,7 @@ type facts struct {
 	recheck     time.Duration // Options.RecheckAfter
 	// count is how many activations were not released or evicted: taken,
 	// plus those whose lease has ended.
-	count   int
-	recount bool // the stored count is missing or outdated
+	count int
 }
 
 // evaluate returns the verdict on a question.

@@ -1,0 +1,194 @@
+package seats
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// admit decides whether the fingerprint, if there is one, keeps its activation or gets a
+// new one on the valid license of d, and which file it gets for ask. It writes nothing. A
+// refusal is an error if nothing is to be stored for it.
+func (s Service) admit(ctx context.Context, r store.Reader, d *decision, p api.ActivateKeyParams, ask *fileAsk) (err error) {
+	if p.Fingerprint != "" {
+		if err := d.findActivation(ctx, r, p.Fingerprint); err != nil {
+			return err
+		}
+		switch {
+		case !d.holdsSeat():
+			err := s.takeSeat(ctx, r, p, d)
+			if d.recount && (err == errMoreLeases || errors.Is(err, api.ErrDenied) || errors.Is(err, api.ErrSeatHeld)) {
+				d.refused = err
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		case ask == nil || !ask.issue || ask.holder && s.Owner == nil: // otherwise the program has not been seen
+			d.keepSeat(p)
+		}
+	}
+	if d.verdict.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, d.facts); err != nil || ask == nil {
+		return err
+	}
+	if d.offer, err = s.offerFile(ctx, r, d.facts, d.verdict.Verdict, *ask); err != nil {
+		return err
+	}
+	if d.offer.refused != nil && ask.issue {
+		return &api.NoFileError{Reason: *d.offer.refused} // no seat without the file
+	}
+	d.verdict.take(d.offer)
+	return nil
+}
+
+// keepSeat renews the active activation of the fingerprint.
+func (d *decision) keepSeat(p api.ActivateKeyParams) {
+	d.renews = d.renewSeat()
+	if p.Name != "" && p.Name != d.seat.Name {
+		d.seat.Name, d.renews = p.Name, true
+	}
+	if metadata := call.EncodeMap(p.Metadata); len(metadata) > 0 && string(metadata) != string(d.seat.Metadata) {
+		d.seat.Metadata, d.renews = metadata, true
+	}
+}
+
+// takeSeat gives the fingerprint a new activation, and frees a seat for it first if it
+// must. Before an error, it may have ended leases.
+func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKeyParams, d *decision) (err error) {
+	var counted bool
+	if d.count, counted, err = seatCount(ctx, r, d.license.ID); err != nil {
+		return err
+	}
+	d.recount = !counted && d.count > 0
+	if err := s.freeSeats(ctx, r, d); err != nil {
+		return err
+	}
+	if d.full() {
+		if err := s.evict(ctx, r, p.TakeOver, d); err != nil {
+			return err
+		}
+	}
+	var held time.Time
+	if d.seated { // the fingerprint's earlier activation, which has ended
+		held, d.replaced = d.seat.HeldUntil, d.seat.ID
+		d.count -= d.own()
+	}
+	if held.After(d.at) || d.holdOffline { // with the latter, a transfer may have deleted the activation
+		spent, err := spentUntil(ctx, r, d.license.ID, p.Fingerprint)
+		if err != nil {
+			return err
+		}
+		held, d.unspent = call.LastOf(held, spent), !spent.IsZero()
+	}
+	d.takes, d.seated, d.seat = true, true, record.Activation{
+		Activation: store.Activation{
+			LicenseID:   d.license.ID,
+			ID:          store.NewID("act", d.at),
+			Fingerprint: p.Fingerprint,
+		},
+		Name:       p.Name,
+		CreatedAt:  d.at,
+		LastSeenAt: d.at,
+		Metadata:   call.EncodeMap(p.Metadata),
+	}
+	licenses.SetLease(&d.seat, licenses.LeaseEnd(d.license, d.at), held)
+	d.count++
+	return d.sweep(ctx, r)
+}
+
+// freeSeats ends leases that are over, as many as needed to free one seat of a full
+// license: at most one batch. If that is not enough and more may have ended, it returns
+// errMoreLeases.
+func (s Service) freeSeats(ctx context.Context, r store.Reader, d *decision) error {
+	if err := d.countSpent(ctx, r, d.license.ID); err != nil {
+		return err
+	}
+	d.taken = d.count - d.own() + d.spent
+	need := int64(d.taken) - d.license.MaxActivations + 1
+	if d.license.MaxActivations < 0 || need <= 0 {
+		return nil
+	}
+	q := store.ActivationQuery{LicenseID: d.license.ID, LeaseEnds: lapsedAt(d.at), Limit: int(min(need+int64(d.own()), licenses.SeatsBatch))}
+	rows, err := r.Activations(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if d.seated && row.ID == d.seat.ID { // takeSeat replaces it
+			continue
+		}
+		a, err := record.ReadActivation(row)
+		if err != nil {
+			return err
+		}
+		a.EndedAt, a.EndReason = a.LeaseEndsAt, string(api.ActivationLeaseEnded)
+		d.leases = append(d.leases, a.Row())
+		d.count, d.taken, d.recount = d.count-1, d.taken-1, true
+		need--
+	}
+	switch {
+	case need <= 0:
+		return nil
+	case len(rows) == licenses.SeatsBatch:
+		return errMoreLeases
+	}
+	long, _, err := licenses.Of(s.Call).LongLeases(ctx, r, d.license, d.at)
+	d.leases, d.recount = append(d.leases, long...), d.recount || len(long) > 0
+	return err
+}
+
+// evict chooses the activation of a full license that ends to free its seat.
+func (s Service) evict(ctx context.Context, r store.Reader, takeOver string, d *decision) error {
+	denied, err := d.deniedFull()
+	if err != nil {
+		return err
+	}
+	if takeOver == "" || d.taken == d.spent || int64(d.taken) > d.license.MaxActivations {
+		return denied
+	}
+	var victim record.Activation
+	if takeOver == api.TakeOverOldest {
+		oldest, err := r.Activations(ctx, store.ActivationQuery{LicenseID: d.license.ID, LiveAt: d.at, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(oldest) == 0 { // the stored count is not that of the activations
+			return denied
+		}
+		if victim, err = record.ReadActivation(oldest[0]); err != nil {
+			return err
+		}
+	} else if victim, err = seat(ctx, r, d.license.ID, takeOver); errors.Is(err, api.ErrNotFound) {
+		return denied
+	} else if err != nil {
+		return err
+	}
+	if activationStatusAt(victim, d.at) != api.ActivationLive {
+		return denied
+	}
+	if _, err := s.needsForce(ctx, r, d.at, d.license, victim, false, d.fingerprint); err != nil {
+		return err
+	}
+	d.evicted = &victim
+	d.count--
+	return nil
+}
+
+// deniedFull returns the error for a license that is valid but has no free
+// seat.
+func (f facts) deniedFull() (*api.DeniedError, error) {
+	l, err := licenses.FromRecord(f.license, f.at)
+	if err != nil {
+		return nil, err
+	}
+	l.Key, l.Reference = "", ""
+	v := deny(fullReason(f.license))
+	v.License, v.RecheckAfter = &l, seconds(f.recheck)
+	return &api.DeniedError{Verdict: v}, nil
+}
