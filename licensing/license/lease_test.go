@@ -211,7 +211,7 @@ func TestSweep(t *testing.T) {
 	require.AtLeast(t, rows(floating.ID), month) // those of thirty days are kept
 	require.Less(t, rows(floating.ID), month*3/2)
 	is.Equal(rows(lasting.ID), 101) // all that are live, and the one with the file
-	counts, err := inner.Of(f.Service).Seats().SeatCounts(t.Context(), []string{floating.ID})
+	counts, err := inner.Of(f.Service).Find().SeatCounts(t.Context(), []string{floating.ID})
 	is.NoErr(err)
 	is.Equal(counts[floating.ID].N, rows(floating.ID))
 }

@@ -80,7 +80,7 @@ func (s *Service) ReleaseActivation(ctx context.Context, p api.ReleaseActivation
 // Ended activations are kept for at least 30 days. It returns [api.ErrNotFound],
 // an [*api.InvalidError] or [api.ErrForbidden]. Cursors work as in [Service.List].
 func (s *Service) ListActivations(ctx context.Context, p api.ListActivationsParams) (api.Page[api.Activation], error) {
-	return s.seats().ListActivations(ctx, p)
+	return s.find().ListActivations(ctx, p)
 }
 
 // IssueFile issues a license file: it holds the seat of the activation until

@@ -384,17 +384,17 @@ func TestSeatCounts(t *testing.T) {
 	f.now = f.now.Add(time.Hour) // the lease has ended
 	ids := []string{none.ID, two.ID, leased.ID}
 
-	counts, err := inner.Of(f.Service).Seats().SeatCounts(t.Context(), ids)
+	counts, err := inner.Of(f.Service).Find().SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal([]int{counts[none.ID].N, counts[two.ID].N, counts[leased.ID].N}, []int{0, 2, 1})
 	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
 	is.NoErr(err)
 	is.Equal(use.ByProduct, map[string]int64{two.ProductID: 3})
 	is.True(!use.AtLeast)
-	counts, err = inner.Of(f.Service).Seats().SeatCounts(t.Context(), nil)
+	counts, err = inner.Of(f.Service).Find().SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
-	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Seats().SeatCounts(t.Context(), ids)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().SeatCounts(t.Context(), ids)
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().SeatUse(t.Context())
 	require.ErrorIs(t, err, api.ErrProductForbidden)
@@ -432,7 +432,7 @@ func TestSeatsAreCountedOnce(t *testing.T) {
 			l := f.create(t, seats(1, 3600))
 			for i := range 30 {
 				f.activate(t, l.Key, strings.Replace(fingerprint, "%d", strconv.Itoa(i), 1))
-				counts, err := inner.Of(f.Service).Seats().SeatCounts(t.Context(), []string{l.ID})
+				counts, err := inner.Of(f.Service).Find().SeatCounts(t.Context(), []string{l.ID})
 				is.NoErr(err)
 				is.Equal(counts[l.ID].N, 1)
 				f.now = f.now.Add(40 * 24 * time.Hour)
@@ -459,7 +459,7 @@ func TestSeatCountsAfterMove(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", few.ID, many.ID) }))
 	rows := &rowStore{Store: f.store}
 	s := inner.Of(license.New(rows, license.Options{Now: func() time.Time { return f.now }}))
-	counts, err := s.Seats().SeatCounts(t.Context(), []string{few.ID, many.ID})
+	counts, err := s.Find().SeatCounts(t.Context(), []string{few.ID, many.ID})
 	is.NoErr(err)
 	is.Equal(counts[few.ID].N, 1)
 	is.True(!counts[few.ID].AtLeast)

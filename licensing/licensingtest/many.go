@@ -76,7 +76,7 @@ func (s *seating) counted(want int) {
 			q.After = rows[len(rows)-1].ID
 		}
 	}
-	counts, err := inner.Of(s.nodes[0]).Seats().SeatCounts(s.t.Context(), []string{s.id})
+	counts, err := inner.Of(s.nodes[0]).Find().SeatCounts(s.t.Context(), []string{s.id})
 	if err != nil || n != want || counts[s.id].N != want {
 		s.t.Errorf("%d activations are active and %d are counted (%v), want %d", n, counts[s.id].N, err, want)
 	}

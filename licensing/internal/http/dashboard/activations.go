@@ -63,7 +63,7 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	}
 	m := newSeatMeter(l, len(active.Data))
 	if active.HasMore {
-		counts, err := inner.Of(v.licenses).Seats().SeatCounts(v.r.Context(), []string{l.ID})
+		counts, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), []string{l.ID})
 		if err != nil {
 			return seatMeter{}, "", err
 		}

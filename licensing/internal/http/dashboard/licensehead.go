@@ -36,7 +36,7 @@ func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) e
 }
 
 func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
-	seats, err := inner.Of(v.licenses).Seats().SeatCounts(v.r.Context(), []string{l.ID})
+	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), []string{l.ID})
 	if err != nil {
 		return licenseHead{}, err
 	}

@@ -193,7 +193,7 @@ func (v *visit) licenseRows(list []api.License) (rows []licenseRow, err error) {
 	for i, l := range list {
 		ids[i] = l.ID
 	}
-	seats, err := inner.Of(v.licenses).Seats().SeatCounts(v.r.Context(), ids)
+	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

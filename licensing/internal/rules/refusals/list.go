@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -21,7 +21,7 @@ import (
 // see to resolve it.
 type RefusedLicense struct {
 	License  api.License
-	Seats    seats.SeatNumber
+	Seats    find.SeatNumber
 	Refusals []api.Refusal // as from [Service.Refusals]
 }
 
@@ -167,7 +167,7 @@ func (s Service) refused(ctx context.Context, r store.Reader, ids []string, reco
 	if err != nil {
 		return nil, err
 	}
-	seats, err := seats.SeatCounts(ctx, r, ids)
+	seats, err := find.SeatCounts(ctx, r, ids)
 	if err != nil {
 		return nil, err
 	}

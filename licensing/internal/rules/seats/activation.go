@@ -1,12 +1,10 @@
 package seats
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -54,63 +52,9 @@ func ActivationAt(a record.Activation, at time.Time) (api.Activation, error) {
 	return out, nil
 }
 
-// ListActivations returns a page of a license's activations, oldest first.
-// Ended activations are kept for at least 30 days. It returns [api.ErrNotFound],
-// an [*api.InvalidError] or [api.ErrForbidden]. Cursors work as in Service.List.
-func (s Service) ListActivations(ctx context.Context, p api.ListActivationsParams) (api.Page[api.Activation], error) {
-	if err := call.Check(p); err != nil {
-		return api.Page[api.Activation]{}, err
-	}
-	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	var page api.Page[api.Activation]
-	err := s.Read(ctx, func(r store.Reader) error {
-		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
-		if err != nil {
-			return err
-		}
-		at := call.Cursor{Scope: call.ScopeOf("activations %q %t", rec.ID, p.Ended), Pinned: s.Now()}
-		if p.Cursor != "" {
-			var ok bool
-			if at, ok = call.ParseCursor(p.Cursor, at.Scope, "act"); !ok {
-				return call.ErrCursor
-			}
-		}
-		q := store.ActivationQuery{LicenseID: rec.ID, After: at.After.ID, Limit: p.Limit + 1}
-		if !p.Ended {
-			q.LiveAt = at.Pinned
-		}
-		rows, err := r.Activations(ctx, q)
-		if err != nil {
-			return err
-		}
-		page = api.Page[api.Activation]{Data: make([]api.Activation, 0, len(rows))}
-		if len(rows) > p.Limit {
-			rows = rows[:p.Limit]
-			at.After.ID = rows[p.Limit-1].ID
-			page.HasMore, page.NextCursor = true, at.String()
-		}
-		for _, row := range rows {
-			rec, err := record.ReadActivation(row)
-			if err != nil {
-				return err
-			}
-			a, err := ActivationAt(rec, at.Pinned)
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, a)
-		}
-		return nil
-	})
-	if err != nil {
-		return api.Page[api.Activation]{}, fmt.Errorf("list activations: %w", err)
-	}
-	return page, nil
-}
-
-// seatsOf returns the license whose activations the caller manages, by its
+// LicenseOf returns the license whose activations the caller manages, by its
 // ID or, if Options.KeyHolderSeats is set, by its key.
-func (s Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
+func (s Service) LicenseOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
 	switch {
 	case (id == "") == (key == ""):
 		return record.License{}, api.Invalid("license_id", api.FieldRequired, "name the license by its id or its key")

@@ -56,7 +56,7 @@ func (s Service) ReleaseActivation(ctx context.Context, p api.ReleaseActivationP
 		as, p.Force = s.asHolder(), false
 	}
 	return as.release(ctx, p.Reason, p.Force, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
-		l, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
+		l, err := s.LicenseOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
 			return record.License{}, record.Activation{}, err
 		}

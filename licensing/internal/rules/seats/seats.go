@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/entries"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -75,55 +73,13 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 		return n, false, err
 	}
 	if err == nil {
-		n, err = readSeatCount(e)
+		n, err = ReadCount(e)
 	}
 	return n, err == nil, err
 }
 
-// A SeatNumber is the number of activations of a license that were not released or
-// evicted.
-type SeatNumber struct {
-	N       int
-	AtLeast bool // there can be more, because counting stopped at [store.MaxLimit]
-}
-
-// SeatCounts returns how many activations of the given licenses were not
-// released or evicted, by license ID. Activations whose leases have ended are
-// included until their seats are needed, so the number of a license with leases
-// is an upper bound. It reads the stored counts together. The activations of a
-// license without a stored count, as after a move to another store, are read: up to
-// [store.MaxLimit] of them. A license without activations has the zero number or is
-// missing. It takes at most 1,000 IDs. A caller limited to some products gets
-// [api.ErrProductForbidden].
-func (s Service) SeatCounts(ctx context.Context, ids []string) (map[string]SeatNumber, error) {
-	if s.Caller.Products != nil {
-		return nil, fmt.Errorf("seat counts: %w", api.ErrProductForbidden)
-	}
-	counts, err := SeatCounts(ctx, s.Reader(), ids)
-	if err != nil {
-		return nil, fmt.Errorf("seat counts: %w", err)
-	}
-	return counts, nil
-}
-
-// SeatCounts is SeatCounts on one reader.
-func SeatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]SeatNumber, error) {
-	counts, err := entries.Of(ctx, r, SeatsKind, ids, func(e store.Entry) (SeatNumber, error) {
-		n, err := readSeatCount(e)
-		return SeatNumber{N: n}, err
-	})
-	for _, id := range ids {
-		if _, stored := counts[id]; stored || err != nil {
-			continue
-		}
-		var rows []store.Activation
-		rows, err = r.Activations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0), Limit: store.MaxLimit})
-		counts[id] = SeatNumber{len(rows), len(rows) == store.MaxLimit}
-	}
-	return counts, err
-}
-
-func readSeatCount(e store.Entry) (int, error) {
+// ReadCount returns the count of an entry of SeatsKind.
+func ReadCount(e store.Entry) (int, error) {
 	n, err := strconv.Atoi(string(e.Data))
 	if err != nil {
 		return 0, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
