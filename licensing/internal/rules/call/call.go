@@ -34,12 +34,12 @@ type Call struct {
 	Tx     *Tx     // set inside Atomically and Once
 	Holder bool    // acts for a license key holder
 	Owner  *string // the only customer whose licenses exist; nil: all customers
-	Hooks
+	hooks
 }
 
-// Hooks are what follows from a call in rules that build on those of the call. New
+// hooks are what follows from a call in rules that build on those of the call. New
 // sets them; they are the same for all copies of a Service.
-type Hooks struct {
+type hooks struct {
 	// Changed runs after each Update that has written a license, also if it failed.
 	Changed func()
 

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Move is a transition from one stored state to another.
-type Move struct {
+// A move is a transition from one stored state to another.
+type move struct {
 	name  string
 	from  []store.State
 	to    store.State
@@ -20,9 +20,9 @@ type Move struct {
 }
 
 var (
-	moveSuspend   = Move{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
-	moveReinstate = Move{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
-	moveRevoke    = Move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
+	moveSuspend   = move{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
+	moveReinstate = move{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
+	moveRevoke    = move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
 )
 
 // Suspend makes a license invalid until it is reinstated; see package license.
@@ -43,7 +43,7 @@ func (s Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.Licen
 	return s.move(ctx, moveRevoke, p)
 }
 
-func (s Service) move(ctx context.Context, m Move, p api.MoveLicenseParams) (api.License, error) {
+func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api.License, error) {
 	if err := call.Check(p); err != nil {
 		return api.License{}, err
 	}
