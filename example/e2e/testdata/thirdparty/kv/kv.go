@@ -1,5 +1,5 @@
 // Package kv makes a backend for licensekit of any ordered map with transactions, such
-// as Badger, bbolt, etcd or FoundationDB: copy its four files and write an [Engine].
+// as Badger, bbolt, etcd or FoundationDB: copy its files and write an [Engine].
 //
 // Every record is one row, its JSON, under a key of its own. Every index has one row
 // for each record in it, whose value is the record's own key.
