@@ -10,6 +10,11 @@ type Plan struct {
 	ProductID string `json:"product_id"`
 	Name      string `json:"name"`
 
+	Kind PlanKind `json:"kind"` // what a purchase of the plan is to its license
+	// Line is what plans share whose purchases continue each other. Empty: purchases of a
+	// base continue those of plans whose Line is its ID; those of an add-on, none.
+	Line string `json:"line,omitempty"`
+
 	Duration  Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
 	UntilEnds UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
 
@@ -25,6 +30,16 @@ func (p Plan) Version() Version { return Version{Revision: p.Revision} }
 
 // ETag returns the entity tag of this version of the plan.
 func (p Plan) ETag() string { return p.Version().ETag() }
+
+// A PlanKind is what a purchase of a plan is to its license.
+type PlanKind string
+
+// The values of Plan.Kind.
+const (
+	PlanBase PlanKind = "base" // the license is valid while one of its bases counts
+	// PlanAddOn adds activations and entitlements to a license, and never prolongs it.
+	PlanAddOn PlanKind = "addon"
+)
 
 // An UntilEnds is what the end of a purchase ends.
 type UntilEnds string
@@ -44,6 +59,12 @@ type PutPlanParams struct {
 	ID        string `json:"-" path:"planID"`
 	ProductID string `json:"product_id" validate:"text"`
 	Name      string `json:"name" validate:"omitempty,text" wire:"filled"` // default: ID
+
+	Kind PlanKind `json:"kind" validate:"omitempty,oneof=base addon" wire:"filled"` // default: [PlanBase]
+	// Line is 1–255 letters, digits and . _ : @ -, beginning with a letter or a digit: the
+	// same one in all plans whose purchases continue each other, such as the ID of the
+	// plan of the first year. Default: ID; an add-on has none.
+	Line string `json:"line" validate:"omitempty,identifier" wire:"filled"`
 
 	Duration  Duration  `json:"duration"`                                                            // zero: forever unless the end is given
 	UntilEnds UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"` // default: [UntilEndsLicense]

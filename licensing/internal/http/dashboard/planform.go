@@ -19,6 +19,8 @@ func planFields(t api.Plan) *form {
 	product.Half, seats.Half = false, false
 	f := newForm(
 		name, product,
+		kindField(t.Kind),
+		&field{Name: "line", Label: "Line", Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an add-on without a line adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
 		termField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
 		untilEndsField(t.UntilEnds),
 		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
@@ -29,6 +31,15 @@ func planFields(t api.Plan) *form {
 		x.More, x.Title = false, ""
 	}
 	return f
+}
+
+// kindField is the choice of what a purchase of the plan is.
+func kindField(chosen api.PlanKind) *field {
+	addOn := chosen == api.PlanAddOn
+	return &field{Name: "kind", Label: "A purchase is", Type: "radios", Options: []option{
+		{Value: string(api.PlanBase), Label: "A base", Hint: "It makes a license, which is valid while one of its bases counts.", Chosen: !addOn},
+		{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations and entitlements to a license. It has no lease, offline time or end of updates.", Chosen: addOn},
+	}}
 }
 
 // untilEndsField is the choice of what a purchase ends.
@@ -44,6 +55,7 @@ func untilEndsField(chosen api.UntilEnds) *field {
 func (v *visit) readPlan(f *form, id string) (p api.PutPlanParams, err error) {
 	p = api.PutPlanParams{
 		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, Terms: f.terms(),
+		Kind: api.PlanKind(f.Field("kind").chosen()), Line: f.Field("line").Value,
 		UntilEnds: api.UntilEnds(f.Field("until_ends").chosen()),
 	}
 	if s := f.amount("duration"); s != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -129,6 +130,11 @@ func (e *erasure) blankPurchases(ctx context.Context, tx *call.Tx) error {
 		blank := purchases.Purchase{Granted: true, Erased: true, Product: p.ProductID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.Now}
 		if err := tx.PutEntries(ctx, store.Entry{Kind: purchases.PurchaseKind, Key: call.Digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
 			return err
+		}
+		if id := p.Terms.Value.ID; id != "" {
+			if err := tx.DeleteEntries(ctx, plans.PurchaseOfPlanKind, id+"/"+call.Digest(p.Reference)); err != nil {
+				return err
+			}
 		}
 		if p.Granted {
 			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfLicenseKind, p.LicenseID+"/"+call.Digest(p.Reference)); err != nil {

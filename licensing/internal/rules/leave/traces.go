@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
@@ -45,7 +46,7 @@ func traces() []trace {
 		{name: "license files", kinds: []string{licenses.FilesKind, licenses.RevokedKind}, deleted: revokeDeleted},
 		// Those of a deleted license stay, because their references are used.
 		{
-			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind},
+			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind},
 			transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
 		},
 		// They are digests. After a transfer they are those of the former customer.

@@ -52,6 +52,9 @@ func (s Service) FillPlan(ctx context.Context, r store.Reader, p *api.CreateLice
 	if !ok {
 		return &api.InvalidError{Fields: append(call.CheckGiven(p), ErrUnknownPlan.(*api.InvalidError).Fields...)}
 	}
+	if plan.Kind == api.PlanAddOn {
+		return ErrAddOn
+	}
 	left := func(name string, empty bool) bool { return empty && !slices.Contains(p.Explicit, name) }
 	if left("product_id", p.ProductID == "") {
 		p.ProductID = plan.ProductID
@@ -90,5 +93,6 @@ func (s Service) FillPlan(ctx context.Context, r store.Reader, p *api.CreateLice
 
 var (
 	ErrUnknownPlan  = api.Invalid("plan_id", api.FieldUnknown, "is not the id of a plan; see the list of plans")
+	ErrAddOn        = api.Invalid("plan_id", api.FieldOutOfRange, "is a plan of an add-on; only a purchase with a license_id can have it")
 	ErrOtherProduct = api.Invalid("plan_id", api.FieldUnknown, "is a plan of another product")
 )

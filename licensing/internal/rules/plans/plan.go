@@ -20,7 +20,7 @@ func (s Service) PutPlan(ctx context.Context, p api.PutPlanParams) (put api.Plan
 	if err := call.InvalidFields(CheckPlan(&p, s.Now())); err != nil {
 		return api.Plan{}, false, err
 	}
-	p.Name, p.UntilEnds = cmp.Or(p.Name, p.ID), cmp.Or(p.UntilEnds, api.UntilEndsLicense)
+	p.Name, p.Kind, p.UntilEnds = cmp.Or(p.Name, p.ID), cmp.Or(p.Kind, api.PlanBase), cmp.Or(p.UntilEnds, api.UntilEndsLicense)
 	if !s.Sees(p.ProductID) {
 		return api.Plan{}, false, api.ErrProductForbidden
 	}
@@ -37,8 +37,13 @@ func (s Service) PutPlan(ctx context.Context, p api.PutPlanParams) (put api.Plan
 		if err := call.CheckVersion(before.Version(), p.IfMatch); err != nil {
 			return err
 		}
+		if ok && before.Kind != p.Kind {
+			if err := checkUnsold(ctx, tx, p.ID); err != nil {
+				return err
+			}
+		}
 		put = api.Plan{
-			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, UntilEnds: p.UntilEnds,
+			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Kind: p.Kind, Line: p.Line, Duration: p.Duration, UntilEnds: p.UntilEnds,
 			Terms: p.Terms, Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.Now,
 		}
 		created = !ok
@@ -71,6 +76,14 @@ func CheckPlan(p *api.PutPlanParams, now time.Time) []api.FieldError {
 	} else if !valid.IsInstant(p.Duration.AddTo(now.AddDate(1000, 0, 0))) {
 		broken = append(broken, api.FieldError{Field: "duration", Code: api.FieldOutOfRange, Detail: "is too long; omit it for licenses that last forever"})
 	}
+	refuse := func(field string, given bool) {
+		if given && p.Kind == api.PlanAddOn {
+			broken = append(broken, api.FieldError{Field: field, Code: api.FieldOutOfRange, Detail: "is a term of the base; a plan of an add-on must not have it"})
+		}
+	}
+	refuse("until_ends", p.UntilEnds == api.UntilEndsUpdates)
+	refuse("lease_seconds", p.LeaseSeconds != nil)
+	refuse("offline_seconds", p.OfflineSeconds != nil)
 	entitlements, wrong := call.CheckEntitlements(p.Entitlements)
 	p.Entitlements = entitlements
 	return append(broken, wrong...)
@@ -147,6 +160,20 @@ func (s Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
 	return nil
 }
 
+// PurchaseOfPlanKind is the kind of the entries of purchases whose terms are those of a
+// plan. Key is the ID of the plan, a slash and the digest of the reference.
+const PurchaseOfPlanKind = "purchase_plan"
+
+// checkUnsold returns an error if a purchase has the terms of a plan.
+func checkUnsold(ctx context.Context, r store.Reader, id string) error {
+	prefix := id + "/"
+	sold, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfPlanKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: 1})
+	if err == nil && len(sold) > 0 {
+		err = api.Invalid("kind", api.FieldImmutable, "cannot change while a purchase has the plan; use another plan")
+	}
+	return err
+}
+
 // planKind is the kind of the entries of plans. Key is the ID of the plan.
 const planKind = "plan"
 
@@ -179,6 +206,8 @@ func diffPlans(before, after api.Plan) map[string]api.FieldChange {
 	changes := make(call.Changes)
 	call.Note(changes, "product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
 	call.Note(changes, "name", before.Name == after.Name, before.Name, after.Name)
+	call.Note(changes, "kind", before.Kind == after.Kind, before.Kind, after.Kind)
+	call.Note(changes, "line", before.Line == after.Line, before.Line, after.Line)
 	call.Note(changes, "duration", before.Duration == after.Duration, before.Duration, after.Duration)
 	call.Note(changes, "until_ends", before.UntilEnds == after.UntilEnds, before.UntilEnds, after.UntilEnds)
 	call.NoteTerms(changes, before.Terms, after.Terms)

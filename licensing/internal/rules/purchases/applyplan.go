@@ -32,6 +32,8 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 			var ok bool
 			if plan, ok, err = plans.Of(s.Call).FindPlan(ctx, r, p.PlanID); err == nil && !ok {
 				err = plans.ErrUnknownPlan
+			} else if err == nil && plan.Kind == api.PlanAddOn {
+				err = plans.ErrAddOn
 			} else if err == nil && plan.ProductID != rec.ProductID {
 				err = plans.ErrOtherProduct
 			}

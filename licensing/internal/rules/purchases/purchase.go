@@ -193,5 +193,14 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase, waits api
 	if p.Granted && !p.Erased {
 		link(PurchaseOfLicenseKind, p.LicenseID)
 	}
+	plan := p.Terms.Value.ID
+	if was := before.Terms.Value.ID; was != "" && was != plan {
+		if err := tx.DeleteEntries(ctx, plans.PurchaseOfPlanKind, was+"/"+entry.Key); err != nil {
+			return p, err
+		}
+	}
+	if plan != "" {
+		link(plans.PurchaseOfPlanKind, plan)
+	}
 	return p, tx.PutEntries(ctx, entries...)
 }

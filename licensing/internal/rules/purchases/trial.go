@@ -83,6 +83,8 @@ func (s Service) decideTrial(p newTrial) decide {
 			return decision{}, err
 		case !ok:
 			return decision{}, plans.ErrUnknownPlan
+		case plan.Kind == api.PlanAddOn:
+			return decision{}, plans.ErrAddOn
 		case plan.Duration.IsZero():
 			return decision{}, api.Invalid("plan_id", api.FieldOutOfRange, "is a plan without a duration, so that a trial of it would never end")
 		case plan.UntilEnds == api.UntilEndsUpdates:
