@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"licensing/internal/base/csvfile": {},
 	"licensing/internal/base/outbox":  {"store"},
 	"licensing/internal/base/record":  {"store"},
+	"licensing/internal/rules/terms": {"licensing/api"},
 
 	"licensing/internal/base/feed":       {"store", "licensing/api", "internal/entries"},
 	"licensing/internal/rules/call":      {"internal/valid", "licensing/api", "licensing/internal/base/input", "licensing/internal/base/record", "store"},

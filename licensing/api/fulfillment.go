@@ -69,6 +69,8 @@ const (
 	WaitingActive       Waiting = "active"        // no event has said active
 	WaitingUnknownPlan  Waiting = "unknown_plan"  // there is no plan with that ID
 	WaitingOtherProduct Waiting = "other_product" // the plan is one of another product than the license
+	WaitingLicenseID    Waiting = "license_id"    // it is of an add-on, and no event has named the license
+	WaitingLicenseFull  Waiting = "license_full"  // the license has 100 purchases that are not over, or 500 in all
 )
 
 // A PurchaseState is the state of a purchase that an event reports.

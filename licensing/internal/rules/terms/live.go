@@ -1,0 +1,100 @@
+package terms
+
+import (
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// live says which bases count at an instant.
+type live struct {
+	at      time.Time // the instant, or the last millisecond of validity
+	outline outline
+	trials  bool  // only trials count
+	governs *span // nil: no purchase has a part in the license
+}
+
+// liveAt returns the bases that count at an instant, or, once none does any more,
+// those that counted last.
+func liveAt(o outline, spans []span, at time.Time) (l live) {
+	if l.outline = o; o.empty {
+		return l
+	}
+	if passed(o.over, at) {
+		at = o.over.Add(-time.Millisecond)
+	}
+	l.at, l.trials = at, true
+	for i := range spans {
+		if s := &spans[i]; l.counts(s) && !s.isTrial() {
+			l.trials = false
+		}
+	}
+	for i := range spans {
+		if s := &spans[i]; l.has(s) {
+			l.governs = s // the last in order
+		}
+	}
+	return l
+}
+
+func (l *live) counts(s *span) bool {
+	if s.role != base {
+		return false
+	}
+	if l.outline.dead {
+		return s.ends().Equal(l.outline.expires)
+	}
+	return s.counts(l.at)
+}
+
+// has reports whether a purchase is one of the bases.
+func (l *live) has(s *span) bool { return l.counts(s) && (l.trials || !s.isTrial()) }
+
+// A Standing is how a purchase stands at an instant.
+type Standing struct {
+	Counts, Governs  bool
+	StartsAt, EndsAt time.Time // StartsAt zero: immediately; EndsAt, without grace, zero: never
+	Waiting          api.Waiting
+}
+
+// Standing returns how the purchase with a reference stands.
+func (g *Grant) Standing(reference string, now time.Time) (is Standing) {
+	o, spans := g.view(now)
+	live := liveAt(o, spans, now)
+	for i := range spans {
+		s := &spans[i]
+		if s.Reference != reference {
+			continue
+		}
+		is = Standing{Counts: s.counts(now) && (s.role == addOn || live.has(s)), StartsAt: s.start, EndsAt: s.end, Waiting: s.waits}
+		if is.Governs = live.governs != nil && live.governs.Reference == reference; s.waits != "" {
+			is.StartsAt, is.EndsAt = time.Time{}, time.Time{}
+		}
+	}
+	return is
+}
+
+// Renews reports whether a change of purchases renews the license: it ends later, or
+// the end of a base purchase that it had before, or of its updates, becomes later.
+func Renews(was, is *Grant, now time.Time) bool {
+	a, before := was.view(now)
+	b, after := is.view(now)
+	if a.empty || b.empty {
+		return false
+	}
+	if compareEnds(b.expires, a.expires) > 0 {
+		return true
+	}
+	for i := range after {
+		s := &after[i]
+		if s.waits != "" || s.isAddOn() && s.role != base {
+			continue
+		}
+		for j := range before {
+			if p := &before[j]; p.Reference == s.Reference && p.waits == "" && compareEnds(s.end, p.end) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package terms
+
+import (
+	"cmp"
+	"time"
+)
+
+// A State is what is stored of a license that has purchases. The terms are those of
+// the purchases at the instant of the last write, with what was set by hand.
+type State struct {
+	Terms
+	Hand    Hand
+	Changes []Change // to come, the earliest first
+}
+
+// Pass returns the state at a later instant: the changes up to then have been made.
+// passed are those, in their order.
+func (s State) Pass(now time.Time) (next State, passed []Change) {
+	if len(s.Changes) == 0 || now.Before(s.Changes[0].At) {
+		return s, nil
+	}
+	next = s
+	next.Terms = s.copied()
+	for len(next.Changes) > 0 && !now.Before(next.Changes[0].At) {
+		c := next.Changes[0]
+		c.apply(&next.Terms)
+		next.Hand, next.Changes = next.Hand.without(c.GivesWay), next.Changes[1:]
+	}
+	return next, s.Changes[:len(s.Changes)-len(next.Changes)]
+}
+
+// Follow returns the state after the purchases of the license changed from was to is.
+// The state is that of [State.Pass] at now. Without was, the license is new, and its
+// terms are those of is. If no purchase has a part in it, it stays as it is.
+func (s State) Follow(was, is []Purchase, now time.Time) (next State) {
+	product := s.ProductID
+	before := GrantOf(was, product)
+	if made := madeFor(is); made != "" && made != madeFor(was) {
+		product = made
+	}
+	after := GrantOf(is, product)
+	then, ok := after.At(now)
+	if !ok {
+		return s
+	}
+	next = s
+	if given, ok := before.At(now); ok {
+		next.Hand, _ = s.Hand.follow(&given, &then)
+	}
+	next.Terms = named(next.Hand.Over(then), s.Terms)
+	next.Changes = after.Changes(next.Hand, now)
+	return next
+}
+
+// madeFor returns the product of the purchase that made the license; empty: none did.
+func madeFor(purchases []Purchase) string {
+	for i := range purchases {
+		if purchases[i].Made {
+			return purchases[i].Plan.ProductID
+		}
+	}
+	return ""
+}
+
+// named returns terms with the name and the product of others if they have none.
+func named(t, other Terms) Terms {
+	t.Name, t.ProductID = cmp.Or(t.Name, other.Name), cmp.Or(t.ProductID, other.ProductID)
+	return t
+}
