@@ -41,6 +41,9 @@ type EventData struct {
 	Plan *Plan `json:"plan,omitempty"`
 	// Reference is that of the purchase that caused the change.
 	Reference string `json:"reference,omitempty"`
+	// Ended are the references of the purchases that have ended, set for license.updated
+	// with the actor "clock".
+	Ended []string `json:"ended,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
 	// File is the license file that was issued.

@@ -7,8 +7,9 @@ type Fulfillment struct {
 	Object    string        `json:"object"` // always "fulfillment"
 	Reference string        `json:"reference"`
 	Result    FulfillResult `json:"result"`
-	// Waiting is what the purchase waits for; empty: nothing. With a license, it
-	// can only be about a later plan: the license keeps the terms of the one before.
+	// Waiting is what the purchase waits for; empty: nothing. With a license,
+	// [WaitingUnknownPlan] is about a later plan: the purchase keeps the terms of the one
+	// before. With any other, it does not count.
 	Waiting Waiting `json:"waiting,omitempty"`
 	// License is the license of the purchase; nil: it has none.
 	License *License `json:"license"`
@@ -27,8 +28,9 @@ type Fulfillment struct {
 	Fields map[string]FulfilledField `json:"fields"`
 
 	FirstActiveAt *time.Time `json:"first_active_at"`
-	EndedAt       *time.Time `json:"ended_at"`    // the first At that said ended and counts
-	ReopenedAt    *time.Time `json:"reopened_at"` // events up to then that said ended do not count
+	RefundedAt    *time.Time `json:"refunded_at,omitempty"` // the first At that said refunded and counts
+	EndedAt       *time.Time `json:"ended_at"`              // the first At that said ended and counts
+	ReopenedAt    *time.Time `json:"reopened_at"`           // events up to then that said ended do not count
 	CreatedAt     time.Time  `json:"created_at"`
 	UpdatedAt     time.Time  `json:"updated_at"`
 }
@@ -83,10 +85,13 @@ const (
 	PurchaseActive PurchaseState = "active"
 	// PurchasePaused: the license is suspended.
 	PurchasePaused PurchaseState = "paused"
-	// PurchaseEnded is final: the license expires at the earlier of Until and the
-	// first At that said so, without a grace period. With [UntilEndsUpdates], only
-	// its updates end then; after a refund, revoke the license.
+	// PurchaseEnded is final: the purchase ends at the earlier of Until and the first At
+	// that said so, without a grace period. With [UntilEndsUpdates], only its updates end
+	// then.
 	PurchaseEnded PurchaseState = "ended"
+	// PurchaseRefunded is final, also after ended: the purchase of any plan ends at the
+	// first At that said so, as after a refund or a lost dispute.
+	PurchaseRefunded PurchaseState = "refunded"
 )
 
 // A Trial is the result of the start of a trial.

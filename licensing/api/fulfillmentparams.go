@@ -6,7 +6,7 @@ import "time"
 // says nothing.
 type FulfillParams struct {
 	// Reference identifies the purchase forever: 1–255 letters, digits and
-	// . _ : @ -, beginning with a letter or a digit, and not with "trial:". A prefix
+	// . _ : @ -, beginning with a letter or a digit, and not with "trial:" or "license:". A prefix
 	// names its source, such as "stripe:si_1". A subscription with several items
 	// has one reference for each.
 	Reference string `json:"-" path:"reference"`
@@ -20,18 +20,18 @@ type FulfillParams struct {
 	PlanID     string `json:"plan_id" validate:"omitempty,identifier" wire:"filled"`
 	Quantity   *int64 `json:"quantity" validate:"omitempty,min=1,max=1000000000"` // units of the plan; default: 1
 	// Until is when the purchase ends unless it is renewed; null: never. Without
-	// it, that is the plan's Duration after the first At that said active. The
-	// plan's UntilEnds is what ends then.
+	// it, that is the plan's Duration after the first At that said active, or after the
+	// end of an earlier purchase of the same line. The plan's UntilEnds is what ends then.
 	Until  Change[time.Time] `json:"until"`
-	State  PurchaseState     `json:"state" validate:"omitempty,oneof=active paused ended" wire:"filled"`
+	State  PurchaseState     `json:"state" validate:"omitempty,oneof=active paused ended refunded" wire:"filled"`
 	Reason string            `json:"reason" validate:"omitempty,text" wire:"filled"` // of a suspension; recorded in the event
 	// Metadata sets entries of the license's metadata; nil removes one. A purchase
 	// has at most 50 names, including removed names.
 	Metadata map[string]*string `json:"metadata"`
 
 	// LicenseID is an existing license of the customer that the purchase is for, such
-	// as that of a trial or of an earlier subscription. Set it in each call that
-	// says active, or in none.
+	// as that of a trial or of an earlier subscription; an add-on must have one. Set it in
+	// each call that says active, or in none.
 	LicenseID string `json:"license_id" validate:"omitempty,license" wire:"filled"`
 }
 

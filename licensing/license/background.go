@@ -33,6 +33,13 @@ func (s internals) Background() feed.Background {
 					}
 					return feed.In(noticesEvery), err
 				}},
+				{Name: "license_terms", Step: func(context.Context) (feed.Next, error) {
+					more, err := s.licenses().ApplyDue(r.Work)
+					if more {
+						return feed.In(0), err
+					}
+					return feed.In(noticesEvery), err
+				}},
 				s.refusals().FlushTask(r),
 			}
 		},

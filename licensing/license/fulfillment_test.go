@@ -49,6 +49,7 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 		{ID: "forever", ProductID: "prod_editor"},
 		{ID: "maintained", ProductID: "prod_editor", Duration: api.Duration{Years: 1}, UntilEnds: api.UntilEndsUpdates, Terms: api.Terms{GraceSeconds: 7, MaxActivations: ptr[int64](3)}},
 		{ID: "other", ProductID: "prod_other", Terms: api.Terms{MaxActivations: ptr[int64](1)}},
+		{ID: "extra", ProductID: "prod_editor", Kind: api.PlanAddOn, Duration: api.Duration{Months: 1}, Terms: api.Terms{MaxActivations: ptr[int64](2)}},
 		{ID: "trial", ProductID: "prod_editor", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: ptr[int64](1)}},
 	} {
 		if _, err := selling.New(s.Service).PutPlan(t.Context(), p); err != nil {

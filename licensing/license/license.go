@@ -9,6 +9,10 @@ import (
 // Create adds a license and appends a license.created event. It returns an
 // [*api.InvalidError], [api.ErrProductForbidden], [api.ErrKeyTaken], or the error of
 // Options.BeforeCreate.
+//
+// A base purchase of the license takes it over; when that is refunded, the license gets its
+// terms back. One that is to come back whenever a subscription ends is given by a purchase
+// without end, not by Create.
 func (s *Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
 	return s.licenses().Create(ctx, p)
 }

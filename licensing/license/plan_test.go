@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 		}
 		cursor, more = page.NextCursor, page.HasMore
 	}
-	is.Equal(ids, []string{"basic", "forever", "maintained", "price_1", "pro", "trial"})
+	is.Equal(ids, []string{"basic", "extra", "forever", "maintained", "price_1", "pro", "trial"})
 
 	other := s.As(license.Caller{Products: []string{"prod_other"}})
 	page, err := selling.New(other).ListPlans(ctx, api.ListPlansParams{})

@@ -37,7 +37,7 @@ func TestTrial(t *testing.T) {
 	require.NotContains(t, archiveOf(t, s.store), "device:")
 
 	e := paid() // the trial becomes a purchase, whatever its instant
-	e.LicenseID = first.License.ID
+	e.LicenseID, e.Until = first.License.ID, api.To(onDay(60))
 	f := s.tell(t, "shop:1", e)
 	is.Equal([]any{f.LicenseID, f.Governs, f.License.Key, *f.License.MaxActivations}, []any{first.License.ID, true, first.License.Key, int64(2)})
 

@@ -58,7 +58,7 @@ func TestUntilEndsUpdates(t *testing.T) {
 	require.Contains(t, err.Error(), "until_ends")
 }
 
-// A row of an import says when updates end, also before its plan is known. What is
+// A row of an import says when updates end, until an event says what the purchase is of. What is
 // exported as CSV is imported unchanged.
 func TestImportOfMaintenance(t *testing.T) {
 	is := is.New(t)
@@ -76,7 +76,7 @@ func TestImportOfMaintenance(t *testing.T) {
 		for _, reference := range []string{"shop:1", "shop:2"} {
 			l := s.tell(t, reference, event{At: onDay(1), Quantity: ptr[int64](1), State: "active"}).License
 			is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, until})
-			l = s.tell(t, reference, event{At: onDay(2), Until: api.To(renewed)}).License
+			l = s.tell(t, reference, event{At: onDay(2), PlanID: "maintained", Until: api.To(renewed)}).License
 			is.Equal([]any{l.ExpiresAt, *l.UpdatesUntil}, []any{never, renewed})
 		}
 		var file bytes.Buffer

@@ -15,10 +15,16 @@ import (
 //
 // The license is created once the plan, the customer and one active event are
 // known; before that, the purchase waits, for up to 90 days after its last event. An
-// unknown plan is no error. Later events change only the fields of the license for
-// which the purchase changed: seats and dates that were set by hand stay until its
-// quantity, plan or end changes, and only a suspension that a purchase made is
-// ended by one. Nothing changes a license that is revoked or deleted.
+// unknown plan is no error. A purchase of an add-on waits for LicenseID, and makes no
+// license. Nothing changes a license that is revoked or deleted.
+//
+// The terms of a license are what all its purchases make of it at each instant: it is
+// valid while a base counts, has the most activations of its bases and those of its
+// add-ons, and all their entitlements. Purchases of one line without Until are laid end to
+// end. What time will change is applied by every read. A field that was set by hand stays
+// until its value in the purchases changes; an end that was set by hand gives way only to a
+// later one, or when that of the purchases becomes earlier. A paused purchase suspends the
+// license unless another base counts, and ends only its own suspension.
 //
 // After a correction of the customer ID, events may name the ID before. After a
 // transfer, an event that names the former customer, or none, still counts for plan,
@@ -48,7 +54,7 @@ func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPa
 	return inner.Of(s.rules).Purchases().ListFulfillments(ctx, p)
 }
 
-// Reopen continues a purchase that was ended by mistake: events that say ended with
+// Reopen continues a purchase that was ended by mistake: events that say ended or refunded with
 // an At up to that of p do not count any more, also if they arrive again, and later
 // ones do. It changes the license as Fulfill does. It returns [api.ErrNotFound], or an
 // [*api.InvalidError] if the purchase has not ended, or if an event ended it after At.

@@ -51,6 +51,11 @@ func TestReadsSendStoredBytes(t *testing.T) {
 	for i := range 200 {
 		var rec record.License
 		fill(random, reflect.ValueOf(&rec).Elem())
+		rec.Changes, rec.ChangesAt = nil, time.Time{}
+		if i%3 == 0 {
+			rec.ChangesAt = c.Clock.Now().Add(time.Hour)
+			rec.Changes = record.Encode(map[string]any{"changes": []any{map[string]any{"at": rec.ChangesAt, "seats": -1, "entitlements": map[string]any{"<b>": nil}}}})
+		}
 		rec.ID = store.NewID("lic", c.Clock.Now())
 		rec.Key = fmt.Sprintf("KEY-%d", i)
 		rows = append(rows, rec.Row())
@@ -96,6 +101,9 @@ func fill(random *rand.Rand, v reflect.Value) {
 			if len(object) > 0 {
 				*field = record.Encode(object)
 			}
+		case *bool:
+			*field = random.IntN(2) > 0
+		case **record.License, *[]string: // not stored
 		default:
 			panic(fmt.Sprintf("no random value for %s of type %s", f.Name, f.Type))
 		}

@@ -88,6 +88,16 @@ func (c *codec) time(name string, v *time.Time) {
 	}
 }
 
+// flag reads or writes a truth value. False is left out.
+func (c *codec) flag(name string, v *bool) {
+	if c.writes && *v {
+		c.written = append(c.label(name), '1')
+	} else if c.at(name) {
+		*v = c.number() != 0
+		c.done()
+	}
+}
+
 // object reads or writes a JSON object, whose readers decode it when they need
 // it. An empty slice is left out.
 func (c *codec) object(name string, v *[]byte) {

@@ -33,9 +33,16 @@ type License struct {
 
 	UpdatesUntil time.Time // when the last build may have been made; zero: at any time
 
-	PlanID      string // of the plan that it was made from, if any
-	Reference   string // of the purchase that governs it, if any
-	SuspendedBy string // the purchase that suspended it; empty: none has
+	PlanID    string // of the plan that it was made from, if any
+	Reference string // of the purchase that governs it, if any
+
+	// What package terms stores of a license that has purchases; empty: it has none, or
+	// nothing is to be stored.
+	Bought     bool      // it has purchases
+	Hand       []byte    // a JSON object: the fields set by hand
+	Suspension []byte    // a JSON object: who suspends it
+	Changes    []byte    // a JSON object: what time will change
+	ChangesAt  time.Time // the first of these changes; zero: there is none
 
 	Entitlements []byte // a JSON object; empty: none
 	Metadata     []byte // a JSON object; empty: none
@@ -43,6 +50,11 @@ type License struct {
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	// Stored is the license as it is stored, if changes have come since, with the
+	// purchases that have ended by them; nil: as it is here.
+	Stored *License
+	Ended  []string
 
 	unknown []byte // the other members, each with a comma before it
 }
@@ -64,7 +76,7 @@ func ReadLicense(row store.License) (License, error) {
 
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
-	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
+	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Hand) + len(l.Suspension) + len(l.Changes) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
 	l.visit(&c)
 	l.Document = c.document(l.unknown)
 	return l.License
@@ -85,7 +97,11 @@ func (l *License) visit(c *codec) {
 	c.time("updates", &l.UpdatesUntil)
 	c.text("plan", &l.PlanID)
 	c.text("reference", &l.Reference)
-	c.text("suspended_by", &l.SuspendedBy)
+	c.flag("bought", &l.Bought)
+	c.object("hand", &l.Hand)
+	c.object("suspension", &l.Suspension)
+	c.object("changes", &l.Changes)
+	c.time("changes_at", &l.ChangesAt)
 	c.object("entitlements", &l.Entitlements)
 	c.object("metadata", &l.Metadata)
 	c.integer("revision", &l.Revision, l.Revision != 0)

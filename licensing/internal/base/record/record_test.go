@@ -16,7 +16,7 @@ func at(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 var whole = record.License{
 	License: store.License{ID: "lic_1", Key: "K", CustomerID: "c", ProductID: "p", State: store.StateRevoked, StartsAt: at(1), ExpiresAt: at(2)},
 	Name:    "Ünïcode \"\\\b\f\n\r\t\x01'\u2028</>&", KeyText: "k", StateReason: "why", StateAt: at(0),
-	GraceSeconds: 7, MaxActivations: 0, LeaseSeconds: 1<<63 - 1, OfflineSeconds: 0, Generation: 3, PlanID: "price_1", Reference: "shop:1", SuspendedBy: "shop:1",
+	GraceSeconds: 7, MaxActivations: 0, LeaseSeconds: 1<<63 - 1, OfflineSeconds: 0, Generation: 3, PlanID: "price_1", Reference: "shop:1", Bought: true, Hand: []byte(`{"seats":3}`), Suspension: []byte(`{"by":"shop:1"}`), Changes: []byte(`{"changes":[{"at":"2030-01-01T00:00:00Z"}]}`), ChangesAt: time.UnixMilli(7).UTC(),
 	Entitlements: []byte(`{"a":1.0,"b":[{"}":"]\""}]}`), Metadata: []byte(`{"x":"}\\"}`),
 	Revision: 9, CreatedAt: at(-1), UpdatedAt: at(3),
 }
@@ -24,7 +24,7 @@ var whole = record.License{
 func TestLicenseRoundTrip(t *testing.T) {
 	is := is.New(t)
 	for want, l := range map[string]record.License{
-		`{"name":"Ünïcode \"\\\b\f\n\r\t\u0001'` + "\u2028" + `</>&","key":"k","reason":"why","since":0,"grace":7,"seats":0,"lease":9223372036854775807,"offline":0,"generation":3,"plan":"price_1","reference":"shop:1","suspended_by":"shop:1",` +
+		`{"name":"Ünïcode \"\\\b\f\n\r\t\u0001'` + "\u2028" + `</>&","key":"k","reason":"why","since":0,"grace":7,"seats":0,"lease":9223372036854775807,"offline":0,"generation":3,"plan":"price_1","reference":"shop:1","bought":1,"hand":{"seats":3},"suspension":{"by":"shop:1"},"changes":{"changes":[{"at":"2030-01-01T00:00:00Z"}]},"changes_at":7,` +
 			`"entitlements":{"a":1.0,"b":[{"}":"]\""}]},"metadata":{"x":"}\\"},"revision":9,"created":-1,"updated":3}`: whole,
 		`{}`: {License: store.License{ID: "lic_2"}, MaxActivations: -1, LeaseSeconds: -1, OfflineSeconds: -1},
 	} {

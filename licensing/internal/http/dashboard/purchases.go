@@ -29,6 +29,8 @@ var waitingTexts = map[api.Waiting]string{
 	api.WaitingActive:       "No event has reported it as active",
 	api.WaitingUnknownPlan:  "There is no plan with its plan ID",
 	api.WaitingOtherProduct: "Its plan is one of another product than the license",
+	api.WaitingLicenseID:    "It is an add-on, and no event has named its license",
+	api.WaitingLicenseFull:  "Its license has too many purchases",
 }
 
 // purchaseRow is a purchase formatted for a page.
@@ -52,6 +54,9 @@ func newPurchaseRow(f api.Fulfillment) purchaseRow {
 	r.State, _ = f.Fields["state"].Value.(api.PurchaseState)
 	if f.EndedAt != nil {
 		r.State = api.PurchaseEnded
+	}
+	if f.RefundedAt != nil {
+		r.State = api.PurchaseRefunded
 	}
 	return r
 }
@@ -86,12 +91,15 @@ func showPurchases(v *visit) error {
 	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license.", None: "None."}
 	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active.", None: "None."}
 	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license."}
+	kept := waitingList{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license."}
 	for _, f := range list {
 		to := &unpaid
 		switch {
+		case f.License != nil:
+			to = &kept
 		case inner.Of(v.licenses).Purchases().Paid(f):
 			to = &paid
-		case f.EndedAt != nil:
+		case f.EndedAt != nil || f.RefundedAt != nil:
 			to = &ended
 		}
 		to.Rows = append(to.Rows, newPurchaseRow(f))
@@ -99,6 +107,9 @@ func showPurchases(v *visit) error {
 	body.Lists = []waitingList{paid, unpaid}
 	if len(ended.Rows) > 0 {
 		body.Lists = append(body.Lists, ended)
+	}
+	if len(kept.Rows) > 0 {
+		body.Lists = append(body.Lists, kept)
 	}
 	body.Full = len(list) >= purchasesListed
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
@@ -129,8 +140,12 @@ func showPurchase(v *visit) error {
 				field.Value = "never"
 			}
 		case api.PurchaseState:
-			if field.Value = string(value); f.EndedAt != nil { // which is stored apart from the other states
+			field.Value = string(value)
+			if f.EndedAt != nil { // ended and refunded are stored apart from the other states
 				field.Value, field.At = string(api.PurchaseEnded), *f.EndedAt
+			}
+			if f.RefundedAt != nil {
+				field.Value, field.At = string(api.PurchaseRefunded), *f.RefundedAt
 			}
 		case *string:
 			if field.Value = "removed"; value != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -50,6 +51,13 @@ type hooks struct {
 	// CustomerChanged runs in each Update that gives a license another customer, or
 	// another ID of the same one, after the license is written.
 	CustomerChanged func(ctx context.Context, tx *Tx, before, after record.License) error
+
+	// Purchases returns the purchases of a license that has some, and the one that stands
+	// for a license that no purchase made.
+	Purchases func(ctx context.Context, r store.Reader, licenseID string) ([]terms.Purchase, error)
+
+	// OwnChanged stores what an edit by hand made of the purchase that stands for a license.
+	OwnChanged func(ctx context.Context, tx *Tx, own terms.Purchase) error
 
 	// Erasing removes what receivers of webhooks answered to events that an erasure
 	// blanks next, outside its Updates; nil: nothing keeps answers.

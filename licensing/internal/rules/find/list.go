@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -41,7 +40,7 @@ func (s Service) ListEncoded(ctx context.Context, p api.ListLicensesParams) (api
 	page.Data = make([]func([]byte) ([]byte, error), 0, len(found.rows))
 	for _, row := range found.rows {
 		page.Data = append(page.Data, func(b []byte) ([]byte, error) {
-			rec, err := record.ReadLicense(row)
+			rec, err := licenses.Read(row, found.at)
 			if err == nil {
 				b, err = licenses.Of(s.Call).AppendWire(b, rec, found.at)
 			}

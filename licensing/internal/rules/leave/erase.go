@@ -98,7 +98,7 @@ func (e *erasure) deleteLicenses(ctx context.Context, tx *call.Tx) error {
 	e.more = len(rows) > 0
 	activations := 0
 	for _, row := range rows {
-		rec, err := record.ReadLicense(row)
+		rec, err := licenses.Read(row, tx.Now)
 		if err != nil {
 			return err
 		}

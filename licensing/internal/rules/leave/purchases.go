@@ -47,6 +47,13 @@ func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*p
 		}
 		for _, before := range linked {
 			p := before
+			if p.IsOwn() {
+				change(&p)
+				if _, err := purchases.PutPurchase(ctx, tx, before, p); err != nil {
+					return err
+				}
+				continue
+			}
 			p.CustomerID, p.Former = d.to.CustomerID, maps.Clone(before.Former)
 			if p.Former == nil {
 				p.Former = map[string]bool{}
@@ -57,7 +64,7 @@ func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*p
 			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
 				return err
 			}
-			if _, err := purchases.PutPurchase(ctx, tx, before, p, ""); err != nil {
+			if _, err := purchases.PutPurchase(ctx, tx, before, p); err != nil {
 				return err
 			}
 		}
@@ -94,7 +101,7 @@ func bindTrial(ctx context.Context, tx *call.Tx, d departure) error {
 	}
 	before := trial
 	trial.Subjects = append(slices.Clone(trial.Subjects), key)
-	if _, err := purchases.PutPurchase(ctx, tx, before, trial, ""); err != nil {
+	if _, err := purchases.PutPurchase(ctx, tx, before, trial); err != nil {
 		return err
 	}
 	return purchases.PutTrial(ctx, tx, d.from.ID, []string{key})

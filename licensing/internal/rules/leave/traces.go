@@ -47,8 +47,9 @@ func traces() []trace {
 		// Those of a deleted license stay, because their references are used.
 		{
 			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind},
-			transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
+			deleted: removeOwn, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
 		},
+		{name: "changes to come", kinds: []string{licenses.DueKind}, deleted: removeDue},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
 		// They expire within Options.IdempotencyTTL.
@@ -123,6 +124,16 @@ func removeSpentSeats(ctx context.Context, tx *call.Tx, d departure) error {
 		return nil
 	}
 	return seats.RemoveSpent(ctx, tx, d.from.ID)
+}
+
+func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
+	return licenses.RemoveDue(ctx, tx, d.from.ID)
+}
+
+// removeOwn removes the purchase that stands for a license, since its reference is that of
+// no event.
+func removeOwn(ctx context.Context, tx *call.Tx, d departure) error {
+	return purchases.RemoveOwn(ctx, tx, d.from.ID)
 }
 
 func revokeDeleted(ctx context.Context, tx *call.Tx, d departure) error {

@@ -1,6 +1,7 @@
 package licenses
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -22,6 +24,7 @@ type Edit struct {
 	// Apply puts the change of l into next, which is l's record, or says
 	// which rule forbids it.
 	Apply func(l api.License, next *record.License, now time.Time) error
+	lifts bool // it ends every suspension
 }
 
 // Edit applies one change in one Update: it replaces the record and
@@ -45,6 +48,9 @@ func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 		if err := e.Apply(before, &next, tx.Now); err != nil {
 			return err
 		}
+		if err := s.byHand(ctx, tx, rec, &next, e.lifts); err != nil {
+			return err
+		}
 		edited, _, err = s.Replace(ctx, tx, rec, before, next, e.Event, api.EventData{Reason: e.Reason})
 		return err
 	})
@@ -54,18 +60,59 @@ func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 	return s.Shown(edited), nil
 }
 
+// byHand makes what an edit set in next stay until the purchases of the license give
+// those fields other values. If lifts is true, it also ends every suspension.
+func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, next *record.License, lifts bool) error {
+	var bought []terms.Purchase
+	if rec.Bought {
+		var err error
+		if bought, err = s.Purchases(ctx, tx, rec.ID); err != nil {
+			return err
+		}
+	}
+	if lifts {
+		reason := next.StateReason
+		PutSuspension(terms.Suspension{}.Reinstate(terms.GrantOf(bought, rec.ProductID)), next, tx.Now)
+		next.StateReason = reason
+	}
+	if !rec.Bought {
+		return nil
+	}
+	is, err := StateOf(rec)
+	if err != nil {
+		return err
+	}
+	want, err := StateOf(*next)
+	if err != nil {
+		return err
+	}
+	state, own := is.Edit(bought, want.Terms, tx.Now)
+	PutState(state, next)
+	if own == nil {
+		return nil
+	}
+	return s.OwnChanged(ctx, tx, *own)
+}
+
 // Replace writes the record that a license, whose record is rec, has after a
 // change, and appends the event, with all changes unless data has some. If the change changes nothing, it writes nothing.
 func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, before api.License, next record.License, event string, data api.EventData) (after api.License, changed bool, err error) {
 	if after, err = FromRecord(next, tx.Now); err != nil {
 		return api.License{}, false, err
 	}
-	if outdates(before, after) {
+	outdated, err := outdates(rec, next)
+	if err != nil {
+		return api.License{}, false, err
+	}
+	if outdated {
 		next.Generation = Generation(rec) + 1
 		after.Generation = next.Generation
 	}
-	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key {
-		return before, false, nil
+	if err := s.appendPassed(ctx, tx, rec, before); err != nil {
+		return api.License{}, false, err
+	}
+	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key && bytes.Equal(rec.Suspension, next.Suspension) {
+		return before, false, s.putUnseen(ctx, tx, rec, next)
 	} else if data.Changes == nil {
 		data.Changes = changes
 	}
@@ -74,6 +121,9 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 	if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
 		return api.License{}, false, api.ErrKeyTaken
 	} else if err != nil {
+		return api.License{}, false, err
+	}
+	if err := putDue(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}
 	if err := revokeFiles(ctx, tx, rec, next); err != nil {

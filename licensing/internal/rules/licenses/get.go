@@ -35,7 +35,7 @@ func (s Service) Find(ctx context.Context, r store.Reader, id string) (record.Li
 	if err != nil {
 		return record.License{}, err
 	}
-	return record.ReadLicense(row)
+	return Read(row, s.Now())
 }
 
 // ByKey returns the license with a typed key if it exists for the caller. A
@@ -51,7 +51,7 @@ func (s Service) ByKey(ctx context.Context, r store.Reader, typed string) (rec r
 		return record.License{}, false, nil
 	}
 	if err == nil {
-		rec, err = record.ReadLicense(row)
+		rec, err = Read(row, s.Now())
 	}
 	return rec, err == nil, err
 }
@@ -95,5 +95,5 @@ func (s Service) match(ctx context.Context, r store.Reader, m api.Match) (record
 		}
 		return record.License{}, ambiguous
 	}
-	return record.ReadLicense(recs[0])
+	return Read(recs[0], s.Now())
 }

@@ -111,7 +111,7 @@ func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
 		if err == nil {
 			var l record.License
 			var rows []store.Activation
-			if l, err = record.ReadLicense(row); err == nil {
+			if l, err = Read(row, tx.Now); err == nil {
 				rows, left, err = s.LongLeases(ctx, tx, l, tx.Now)
 			}
 			if err == nil {

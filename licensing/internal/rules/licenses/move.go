@@ -53,11 +53,24 @@ func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api
 		Reason:  p.Reason,
 		Find:    func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
 		IfMatch: p.IfMatch,
+		lifts:   m.to == store.StateActive,
 		Apply: func(l api.License, next *record.License, now time.Time) error {
-			if !slices.Contains(m.from, next.State) {
+			is, err := SuspensionOf(*next)
+			if err != nil {
+				return err
+			}
+			paused := m.to == store.StateSuspended && is.By != "" && !is.Held
+			if !slices.Contains(m.from, next.State) && !paused {
 				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
 			}
-			next.State, next.StateReason, next.StateAt, next.SuspendedBy = m.to, p.Reason, now, ""
+			switch m.to {
+			case store.StateSuspended:
+				PutSuspension(is.Hold(p.Reason), next, now)
+			case store.StateRevoked:
+				next.State, next.StateAt, next.StateReason, next.Suspension = m.to, now, p.Reason, nil
+			default:
+				next.StateReason = p.Reason
+			}
 			return nil
 		},
 	})

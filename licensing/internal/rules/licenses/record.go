@@ -16,7 +16,7 @@ import (
 
 // FromRow converts a row of the store to its state at an instant.
 func FromRow(row store.License, at time.Time) (api.License, error) {
-	rec, err := record.ReadLicense(row)
+	rec, err := Read(row, at)
 	if err != nil {
 		return api.License{}, err
 	}

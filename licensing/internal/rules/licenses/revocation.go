@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -17,35 +18,18 @@ import (
 // Generation returns the generation of a license.
 func Generation(rec record.License) int64 { return max(1, rec.Generation) }
 
-// outdates reports whether a change of a license makes its earlier files
-// promise too much: another key or product, an earlier end or end of updates, a later start, an
-// entitlement that was removed or changed, or a limit on activations where
-// there was none.
-func outdates(before, after api.License) bool {
-	if before.Key != after.Key || before.ProductID != after.ProductID {
-		return true
+// outdates reports whether a change of a license makes its earlier files promise too
+// much: another key, a later start, or what [terms.Outdates] says.
+func outdates(was, is record.License) (bool, error) {
+	if was.Key != is.Key || is.StartsAt.After(was.StartsAt) {
+		return true, nil
 	}
-	earlier := func(was, is time.Time) bool { return !is.IsZero() && (was.IsZero() || is.Before(was)) }
-	if earlier(endOf(before), endOf(after)) || earlier(call.TimeOrZero(before.UpdatesUntil), call.TimeOrZero(after.UpdatesUntil)) {
-		return true
+	before, err := StateOf(was)
+	if err != nil {
+		return false, err
 	}
-	if call.TimeOrZero(after.StartsAt).After(call.TimeOrZero(before.StartsAt)) {
-		return true
-	}
-	for name, v := range before.Entitlements {
-		if after.Entitlements[name] != v {
-			return true
-		}
-	}
-	return before.MaxActivations == nil && after.MaxActivations != nil
-}
-
-// endOf returns when a license stops being valid; zero: never.
-func endOf(l api.License) time.Time {
-	if l.ExpiresAt == nil {
-		return time.Time{}
-	}
-	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+	after, err := StateOf(is)
+	return terms.Outdates(before, after), err
 }
 
 // VoidFiles raises the generation of a license, so that all its files are refused once

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// maxSeats is the largest MaxActivations of a license.
-const maxSeats = 1_000_000
+// MaxSeats is the largest MaxActivations of a license.
+const MaxSeats = 1_000_000
 
 // SeatsOfPlan returns the MaxActivations of a number of units of a plan, and whether that is less
 // than they should be, because no license has as many.
@@ -21,7 +21,7 @@ func SeatsOfPlan(t api.Plan, units int64) (n *int64, clamped bool) {
 		return nil, false
 	}
 	all := units * *t.MaxActivations
-	few := min(all, maxSeats)
+	few := min(all, MaxSeats)
 	return &few, few < all
 }
 

@@ -2,6 +2,7 @@ package purchases
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -20,7 +22,7 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 		return api.License{}, err
 	}
 	var plan api.Plan
-	var bought Purchase
+	units, addOns := int64(1), int64(0)
 	return licenses.Of(s.Call).Edit(ctx, licenses.Edit{
 		Verb:   "apply plan to",
 		Event:  api.EventLicenseUpdated,
@@ -37,23 +39,27 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 			} else if err == nil && plan.ProductID != rec.ProductID {
 				err = plans.ErrOtherProduct
 			}
-			if err == nil && rec.Reference != "" {
-				bought, _, err = ReadPurchase(ctx, r, rec.Reference, s.Now())
+			if err != nil || !rec.Bought {
+				return rec, err
+			}
+			all, err := purchasesOf(ctx, r, rec.ID)
+			if given, ok := terms.GrantOf(termsOf(all...), rec.ProductID).At(s.Now()); ok {
+				addOns = given.AddOns()
+			}
+			if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == rec.Reference }); i >= 0 {
+				units = all[i].units()
 			}
 			return rec, err
 		},
 		IfMatch: p.IfMatch,
 		Apply: func(l api.License, next *record.License, _ time.Time) error {
 			fields := licenses.ParamsOf(l)
-			takeTerms(&fields, plan, bought.units())
+			fields.PlanID, fields.Terms = plan.ID, plan.Terms
+			if fields.MaxActivations, _ = plans.SeatsOfPlan(plan, units); fields.MaxActivations != nil {
+				fields.MaxActivations = new(min(*fields.MaxActivations+addOns, plans.MaxSeats))
+			}
 			licenses.WriteFields(fields, next)
 			return nil
 		},
 	})
-}
-
-// takeTerms replaces what ApplyPlan replaces.
-func takeTerms(p *api.CreateLicenseParams, t api.Plan, units int64) {
-	p.PlanID, p.Terms = t.ID, t.Terms
-	p.MaxActivations, _ = plans.SeatsOfPlan(t, units)
 }

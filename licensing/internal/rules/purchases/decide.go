@@ -1,6 +1,7 @@
 package purchases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -20,8 +23,10 @@ type decision struct {
 	result        api.FulfillResult // what is certain before the license is written
 	waits         api.Waiting
 	before, after Purchase
-	license       *record.License          // the stored license; nil: there is none
-	was, is       grant                    // of the license, before and after the call
+	license       *record.License          // the license as it is now; nil: there is none
+	others        []Purchase               // of the license, beside the one of the call
+	own           *Purchase                // to be stored: the one that stands for the license; nil: none
+	was, is       []terms.Purchase         // of the license, before and after the call
 	params        *api.CreateLicenseParams // of the license to create; nil: none
 	id            string                   // of the license to create; empty: any
 	reason        string                   // recorded in the event
@@ -46,7 +51,7 @@ func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams
 		return decision{}, err
 	}
 	hidden := before.hear(&p)
-	if ok && limited && !s.Sees(before.ProductID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
+	if ok && limited && !s.Sees(before.ProductID()) || differ(before.CustomerID, p.CustomerID) || before.Granted && differ(before.LicenseID, p.LicenseID) {
 		return decision{}, api.ErrReferenceTaken
 	}
 	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
@@ -83,11 +88,13 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 // decideChange decides how to change the license, after an event that may name a plan.
 func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, plan Said[string]) (decision, error) {
 	p := &d.after
+	if isOwn(p.Reference) {
+		return decision{}, api.ErrNotFound
+	}
 	if p.Erased {
 		d.result = api.FulfillDeleted
 		return d, nil
 	}
-	product := ""
 	if p.LicenseID != "" {
 		row, err := r.License(ctx, p.LicenseID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
@@ -97,24 +104,24 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		if err != nil {
 			return d, err
 		}
-		rec, err := record.ReadLicense(row)
+		rec, err := licenses.Read(row, s.Now())
 		if err != nil {
 			return d, err
 		}
 		switch {
 		case p.Granted || !differ(rec.CustomerID, p.CustomerID):
-			if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
+			if d.license = &rec; rec.State == store.StateRevoked {
 				d.result = api.FulfillRevoked
 				return d, nil
 			}
-		case d.before.LicenseID == "":
+		case d.before.LicenseID != p.LicenseID:
 			return d, api.ErrReferenceTaken
 		default: // the license was transferred while the purchase waited, so it gets another
-			p.LicenseID, p.NotFor = "", p.LicenseID
+			p.LicenseID, p.LicenseAt, p.NotFor = "", time.Time{}, p.LicenseID
 		}
 	}
 	var err error
-	if d.waits, err = p.resolvePlan(ctx, r, plan, product); err != nil {
+	if d.waits, err = p.resolvePlan(ctx, r, plan); err != nil {
 		return d, err
 	}
 	if !p.Granted {
@@ -125,6 +132,8 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 			d.waits = api.WaitingPlan
 		case p.FirstActive.IsZero():
 			d.waits = api.WaitingActive
+		case p.Terms.Value.ID != "" && p.Terms.Value.Kind == api.PlanAddOn && d.license == nil:
+			d.waits = api.WaitingLicenseID
 		case p.Terms.Value.ID != "":
 			return s.decideGrant(ctx, r, d)
 		}
@@ -137,36 +146,45 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 // decideGrant decides how to change the license of a purchase that has one, or
 // that now gets one.
 func (s Service) decideGrant(ctx context.Context, r store.Reader, d decision) (decision, error) {
+	d.after.Granted, d.after.LicenseAt = true, time.Time{}
 	if d.license == nil {
-		d.is = grantOf(d.after)
-		params := d.is.params()
+		d.after.Made = true
+		d.is = termsOf(d.after)
+		params := d.newLicense(s.Now())
 		d.result, d.params = api.FulfillCreated, &params
 		return d, nil
 	}
-	others, err := purchasesOf(ctx, r, d.license.ID)
-	if err != nil {
+	if err := s.combine(ctx, r, &d); err != nil {
 		return d, err
 	}
-	others = slices.DeleteFunc(others, func(p Purchase) bool { return p.Reference == d.after.Reference })
-	if d.was = grantOf(others...); d.before.Granted {
-		d.was = grantOf(append(others, d.before)...)
-	}
-	d.after.Granted = true
-	d.is = grantOf(append(others, d.after)...)
 	d.result = api.FulfillUnchanged
+	if waits := terms.GrantOf(d.is, d.license.ProductID).Standing(d.after.Reference, s.Now()).Waiting; waits != "" {
+		d.waits = waits
+	}
 	return d, nil
 }
 
-// resolvePlan sets the terms of a purchase to those of the latest plan that exists
-// and is one of a product; empty: any. While its plan stays the same, a purchase
-// that has been granted keeps the terms that it has. It returns what the latest
-// plan waits for.
-func (p *Purchase) resolvePlan(ctx context.Context, r store.Reader, event Said[string], product string) (waits api.Waiting, err error) {
+// newLicense returns the fields of the license that a purchase makes.
+func (d *decision) newLicense(now time.Time) api.CreateLicenseParams {
+	state := terms.State{}.Follow(nil, d.is, now)
+	var rec record.License
+	state.Name = cmp.Or(state.Name, d.after.CustomerID)
+	licenses.PutState(state, &rec)
+	l := licenses.FromParts(rec, state.Entitlements, nil, now)
+	l.CustomerID, l.Metadata = d.after.CustomerID, map[string]string{}
+	for name, v := range state.Metadata {
+		l.Metadata[name] = *v
+	}
+	return licenses.ParamsOf(l)
+}
+
+// resolvePlan sets the terms of a purchase to those of the latest plan that exists.
+// While its plan stays the same, a purchase that has been granted keeps the terms that
+// it has. It returns what the latest plan waits for.
+func (p *Purchase) resolvePlan(ctx context.Context, r store.Reader, event Said[string]) (waits api.Waiting, err error) {
 	terms := Said[string]{p.Terms.Value.ID, p.Terms.At}
 	named := []Said[string]{event, p.Plan}
-	if terms.Value != "" && p.Granted {
-		product = p.Terms.Value.ProductID
-	} else if !p.Granted { // the terms as they are now
+	if !p.Granted { // the terms as they are now
 		named = append(named, terms)
 		slices.SortFunc(named, func(a, b Said[string]) int { return a.At.Compare(b.At) })
 		p.Terms, terms = Said[api.Plan]{}, Said[string]{}
@@ -185,8 +203,6 @@ func (p *Purchase) resolvePlan(ctx context.Context, r store.Reader, event Said[s
 			return "", err
 		case !ok:
 			waits = api.WaitingUnknownPlan
-		case product != "" && found.ProductID != product:
-			waits = api.WaitingOtherProduct
 		default:
 			waits, terms = "", plan
 			p.Terms = Said[api.Plan]{found, plan.At}
@@ -200,8 +216,9 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 	p := d.after
 	f := api.Fulfillment{
 		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
-		Governs: l != nil && d.is.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.ProductID(),
+		Governs: l != nil && p.Reference != "" && l.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.ProductID(),
 		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
+		RefundedAt: record.OptionalTime(p.FirstRefunded),
 		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	_, f.Clamped = plans.SeatsOfPlan(p.Terms.Value, p.units())

@@ -29,6 +29,9 @@ func CheckFulfill(p *api.FulfillParams, now time.Time) []api.FieldError {
 	} else if isTrial(p.Reference) {
 		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "trial:", which marks a trial`})
 	}
+	if isOwn(p.Reference) {
+		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "license:", which marks a license that no purchase made`})
+	}
 	if p.At.IsZero() {
 		p.At = now
 	}
@@ -53,7 +56,10 @@ var errAhead = api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "m
 
 // purchaseOf returns the purchase of which nothing but p is known.
 func purchaseOf(p api.FulfillParams) Purchase {
-	e := Purchase{Reference: p.Reference, CustomerID: p.CustomerID, LicenseID: p.LicenseID}
+	e := Purchase{Reference: p.Reference, CustomerID: p.CustomerID}
+	if p.LicenseID != "" {
+		e.LicenseID, e.LicenseAt = p.LicenseID, p.At
+	}
 	say(&e.Plan, p.PlanID, p.At, p.PlanID != "")
 	say(&e.Name, p.Name, p.At, p.Name != "")
 	say(&e.Reason, p.Reason, p.At, p.Reason != "")
@@ -77,6 +83,8 @@ func purchaseOf(p api.FulfillParams) Purchase {
 		e.FirstActive = p.At
 	case api.PurchaseEnded:
 		e.FirstEnded, e.LastEnded = p.At, p.At
+	case api.PurchaseRefunded:
+		e.FirstRefunded, e.LastRefunded = p.At, p.At
 	}
 	return e
 }

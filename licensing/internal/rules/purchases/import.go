@@ -2,7 +2,6 @@ package purchases
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -24,37 +23,20 @@ func (s Service) ImportReference(ctx context.Context, r store.Reader, row api.Li
 }
 
 // ImportPurchase makes an imported license that of a purchase, which has events if
-// it has waited for the license. What the row says counts as said before any event.
+// it has waited for the license. A row says nothing about the purchase itself: the
+// license keeps its terms until the next event.
 func (s Service) ImportPurchase(ctx context.Context, tx *call.Tx, row api.LicenseRow, rec record.License, waits Purchase) error {
 	if row.Reference == "" {
 		return nil
 	}
-	first := time.UnixMilli(0).UTC()
-	p := Purchase{
-		Reference: row.Reference, CustomerID: row.CustomerID, LicenseID: rec.ID, Granted: true,
-		Plan: Said[string]{row.PlanID, first}, State: Said[api.PurchaseState]{api.PurchaseActive, first},
-		FirstActive: rec.CreatedAt,
-	}
-	if row.PlanID == "" {
-		p.Plan = Said[string]{}
-	}
-	if _, err := p.resolvePlan(ctx, tx, p.Plan, rec.ProductID); err != nil {
-		return err
-	}
-	if p.Terms.Value.ID == "" && rec.ExpiresAt.IsZero() && !rec.UpdatesUntil.IsZero() {
-		p.Terms.Value.UntilEnds = api.UntilEndsUpdates // until the plan is known
-	}
-	p.Until = Said[time.Time]{rec.ExpiresAt, first}
-	if p.Terms.Value.UntilEnds == api.UntilEndsUpdates {
-		p.Until.Value = rec.UpdatesUntil
-	}
+	p := Purchase{Reference: row.Reference, CustomerID: row.CustomerID, LicenseID: rec.ID, Granted: true}
 	if isTrial(p.Reference) {
 		p.Subjects = []string{TrialKey("customer", rec.ProductID, row.CustomerID)}
 		if err := PutTrial(ctx, tx, rec.ID, p.Subjects); err != nil {
 			return err
 		}
 	}
-	p, err := PutPurchase(ctx, tx, Purchase{}, p, "")
+	p, err := PutPurchase(ctx, tx, Purchase{}, p)
 	if err != nil || waits.Reference == "" {
 		return err
 	}

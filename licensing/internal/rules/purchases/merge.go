@@ -32,7 +32,11 @@ func later[T any](a, b Said[T], compare func(a, b T) int) Said[T] {
 // events at one instant, those count that are better for the customer.
 func (p Purchase) merge(q Purchase) Purchase {
 	p.Reference = cmp.Or(p.Reference, q.Reference)
-	p.CustomerID, p.LicenseID = cmp.Or(p.CustomerID, q.CustomerID), cmp.Or(p.LicenseID, q.LicenseID)
+	p.CustomerID = cmp.Or(p.CustomerID, q.CustomerID)
+	if !p.Granted && q.LicenseID != "" {
+		named := later(Said[string]{p.LicenseID, p.LicenseAt}, Said[string]{q.LicenseID, q.LicenseAt}, strings.Compare)
+		p.LicenseID, p.LicenseAt = named.Value, named.At
+	}
 	p.Plan = later(p.Plan, q.Plan, strings.Compare)
 	p.Name = later(p.Name, q.Name, strings.Compare)
 	p.Reason = later(p.Reason, q.Reason, strings.Compare)
@@ -52,10 +56,12 @@ func (p Purchase) merge(q Purchase) Purchase {
 	p.Reopened = call.LastOf(p.Reopened, q.Reopened)
 	p.FirstEnded = call.FirstOf(p.counted(p.FirstEnded), p.counted(q.FirstEnded))
 	p.LastEnded = call.LastOf(p.counted(p.LastEnded), p.counted(q.LastEnded))
+	p.FirstRefunded = call.FirstOf(p.counted(p.FirstRefunded), p.counted(q.FirstRefunded))
+	p.LastRefunded = call.LastOf(p.counted(p.LastRefunded), p.counted(q.LastRefunded))
 	return p
 }
 
-// counted returns the At of an ended event, or zero if it does not count because
+// counted returns the At of an event that said ended or refunded, or zero if it does not count because
 // the purchase was reopened after it.
 func (p Purchase) counted(ended time.Time) time.Time {
 	if !ended.After(p.Reopened) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // The kinds of the entries of purchases. The key of purchaseKind is the digest of
 // the reference. The others lead to it: their keys begin with a license ID, or
 // with the digest of a customer ID, and end with that digest. A purchase that is
-// waiting expires, and its Owner is what it waits for; any other is kept forever.
+// waiting for its license expires; any other is kept forever. Its Owner is what it waits for.
 const (
 	PurchaseKind           = "purchase"
 	PurchaseOfLicenseKind  = "purchase_license"
@@ -29,10 +30,11 @@ const waitingFor = 90 * 24 * time.Hour
 
 // A Purchase is what the events of one reference say. See [purchase.merge].
 type Purchase struct {
-	Reference  string `json:"reference,omitempty"`
-	CustomerID string `json:"customer_id,omitempty"`
-	LicenseID  string `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
-	NotFor     string `json:"not_for,omitempty"`    // the license that it was meant for, which another customer has
+	Reference  string    `json:"reference,omitempty"`
+	CustomerID string    `json:"customer_id,omitempty"`
+	LicenseID  string    `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
+	LicenseAt  time.Time `json:"license_at,omitzero"`  // the At of the event that named it, before it is granted
+	NotFor     string    `json:"not_for,omitempty"`    // the license that it was meant for, which another customer has
 	// Former are the digests of earlier IDs of the customer, which events may still
 	// name: with true, the ID was corrected; with false, it is that of another customer, who
 	// had the license before a transfer.
@@ -49,16 +51,27 @@ type Purchase struct {
 	FirstActive time.Time `json:"first_active,omitzero"`
 	FirstEnded  time.Time `json:"first_ended,omitzero"` // of the ended events after Reopened
 	LastEnded   time.Time `json:"last_ended,omitzero"`
-	Reopened    time.Time `json:"reopened,omitzero"`
+	// FirstRefunded and LastRefunded are those of the refunded events after Reopened.
+	FirstRefunded time.Time `json:"first_refunded,omitzero"`
+	LastRefunded  time.Time `json:"last_refunded,omitzero"`
+	Reopened      time.Time `json:"reopened,omitzero"`
 
 	// Terms are those of the latest plan that applies. The plan of a later event
 	// may not exist, or be one of another product.
 	Terms Said[api.Plan] `json:"terms,omitzero"`
 
-	Granted  bool     `json:"granted,omitempty"`  // it has had a license
-	Erased   bool     `json:"erased,omitempty"`   // see Service.EraseCustomer
-	Product  string   `json:"product,omitempty"`  // of an erased purchase
-	Subjects []string `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
+	// Made reports that the purchase created its license.
+	Made bool `json:"made,omitempty"`
+	// Updates is UpdatesUntil of the license, in the purchase that stands for a license
+	// that no purchase made.
+	Updates time.Time `json:"updates,omitzero"`
+
+	Granted bool `json:"granted,omitempty"` // it has had a license
+	// Waits is what it waits for; empty: nothing. It is also the Owner of its entry.
+	Waits    api.Waiting `json:"waits,omitempty"`
+	Erased   bool        `json:"erased,omitempty"`   // see Service.EraseCustomer
+	Product  string      `json:"product,omitempty"`  // of an erased purchase
+	Subjects []string    `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -83,27 +96,6 @@ func (p Purchase) ProductID() string {
 		return p.Product
 	}
 	return p.Terms.Value.ProductID
-}
-
-// end returns when the purchase ends, and false if no event says so.
-func (p Purchase) end() (end time.Time, known bool) {
-	switch {
-	case !p.Until.At.IsZero():
-		end, known = p.Until.Value, true
-	case p.Terms.Value.ID != "":
-		end, known = plans.EndOfPlan(p.Terms.Value, p.FirstActive), true
-	}
-	if !p.FirstEnded.IsZero() && (!known || compareEnds(p.FirstEnded, end) < 0) {
-		end, known = p.FirstEnded, true
-	}
-	return end, known
-}
-
-// ends returns ExpiresAt and UpdatesUntil of the license, and false if no event says so.
-func (p Purchase) ends() (expires, updates time.Time, known bool) {
-	end, known := p.end()
-	expires, updates = plans.EndsOf(p.Terms.Value, end)
-	return expires, updates, known
 }
 
 // ReadPurchase returns the purchase with a reference, unless it has expired.
@@ -132,13 +124,33 @@ func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]Purch
 	return LinkedPurchases(ctx, r, links)
 }
 
-// waitingPurchases returns purchases that wait for something; empty: for anything.
+// waitingPurchases returns up to 1,000 purchases that wait for something, those that have
+// a license last; an empty waits: for anything.
 func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time) ([]Purchase, error) {
 	entries, err := WaitingEntries(ctx, r, waits, now, store.Position{})
 	if err != nil {
 		return nil, err
 	}
-	return DecodePurchases(entries)
+	all, err := DecodePurchases(entries)
+	if err != nil || len(all) == store.MaxLimit {
+		return all, err
+	}
+	for _, w := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct, api.WaitingLicenseFull} {
+		if waits != "" && waits != w {
+			continue
+		}
+		kept, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseKind, Order: store.ByExpiry, Owner: string(w)})
+		if err != nil {
+			return nil, err
+		}
+		kept = slices.DeleteFunc(kept, func(e store.Entry) bool { return !e.ExpiresAt.IsZero() })
+		some, err := DecodePurchases(kept)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all[:min(len(all), store.MaxLimit)], nil
 }
 
 // LinkedPurchases returns the purchases that other entries lead to.
@@ -166,7 +178,7 @@ func DecodePurchases(entries []store.Entry) ([]Purchase, error) {
 
 // PutPurchase stores what a purchase has become, and returns it. Without a license
 // it expires. If nothing has changed, it writes nothing.
-func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase, waits api.Waiting) (Purchase, error) {
+func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase, error) {
 	p.CreatedAt, p.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	if bytes.Equal(record.Encode(before), record.Encode(p)) {
 		return p, nil
@@ -179,9 +191,9 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase, waits api
 	if p.Erased {
 		p.Reference = ""
 	}
-	entry.Data = record.Encode(p)
+	entry.Data, entry.Owner = record.Encode(p), string(p.Waits)
 	if !p.Granted {
-		entry.Owner, entry.ExpiresAt = string(waits), tx.Now.Add(waitingFor)
+		entry.ExpiresAt = tx.Now.Add(waitingFor)
 	}
 	entries := []store.Entry{entry}
 	link := func(kind, owner string) {

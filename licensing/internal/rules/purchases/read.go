@@ -1,8 +1,11 @@
 package purchases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -39,7 +42,10 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 		var err error
 		if p.LicenseID != "" {
 			all, err = purchasesOf(ctx, r, p.LicenseID)
-			rank(all)
+			all = slices.DeleteFunc(all, Purchase.IsOwn)
+			slices.SortFunc(all, func(a, b Purchase) int {
+				return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
+			})
 		} else {
 			all, err = waitingPurchases(ctx, r, p.Waiting, s.Now())
 		}
@@ -54,6 +60,7 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 			f, err = s.ShowPurchase(ctx, r, p)
 			list = append(list, f)
 		}
+		slices.SortStableFunc(list, func(a, b api.Fulfillment) int { return cmp.Compare(btoi(b.Governs), btoi(a.Governs)) })
 		return err
 	})
 	if err != nil {
@@ -89,9 +96,10 @@ func (s Service) HasPurchases(ctx context.Context, customerID string) (bool, err
 }
 
 // WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
-// does not exist or that is one of another product.
+// does not exist or is one of another product, or for a license that they add to or that
+// has too many.
 func (s Service) WaitingPurchases(ctx context.Context) (n int, err error) {
-	for _, waits := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct} {
+	for _, waits := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct, api.WaitingLicenseID, api.WaitingLicenseFull} {
 		all, err := waitingPurchases(ctx, s.Reader(), waits, s.Now())
 		if err != nil {
 			return 0, err

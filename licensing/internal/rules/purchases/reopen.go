@@ -29,10 +29,11 @@ func (s Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillmen
 			return decision{}, err
 		case !ok || before.Erased || s.Caller.Products != nil && !s.Sees(before.ProductID()):
 			return decision{}, api.ErrNotFound
-		case before.FirstEnded.IsZero():
+		case before.FirstEnded.IsZero() && before.FirstRefunded.IsZero():
 			return decision{}, api.Invalid("reference", api.FieldUnknown, "is that of a purchase that has not ended")
-		case before.LastEnded.After(p.At):
-			return decision{}, api.Invalid("at", api.FieldOutOfRange, fmt.Sprintf("must not be before %s, when the purchase was last reported as ended", before.LastEnded.Format(time.RFC3339Nano)))
+		case call.LastOf(before.LastEnded, before.LastRefunded).After(p.At):
+			return decision{}, api.Invalid("at", api.FieldOutOfRange, fmt.Sprintf("must not be before %s, when the purchase was last reported as ended or refunded",
+				call.LastOf(before.LastEnded, before.LastRefunded).Format(time.RFC3339Nano)))
 		}
 		d := decision{before: before, after: before.merge(Purchase{Reopened: p.At}), reason: p.Reason}
 		return s.decideChange(ctx, r, d, Said[string]{})

@@ -155,7 +155,7 @@ func (s Service) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
 		}
 		before := trial
 		trial.Reference, trial.Subjects = reference, nil
-		if trial, err = PutPurchase(ctx, tx, before, trial, ""); err != nil {
+		if trial, err = PutPurchase(ctx, tx, before, trial); err != nil {
 			return err
 		}
 		return s.AppendOther(ctx, tx, store.Event{

@@ -18,10 +18,14 @@ import (
 const fulfilledTogether = 50
 
 // paid reports whether the purchase is active, so that its customer expects a license.
-func (p Purchase) paid() bool { return !p.FirstActive.IsZero() && p.FirstEnded.IsZero() }
+func (p Purchase) paid() bool {
+	return !p.FirstActive.IsZero() && p.FirstEnded.IsZero() && p.FirstRefunded.IsZero()
+}
 
 // Paid reports whether a purchase is active, as [purchase.paid].
-func (Service) Paid(f api.Fulfillment) bool { return f.FirstActiveAt != nil && f.EndedAt == nil }
+func (Service) Paid(f api.Fulfillment) bool {
+	return f.FirstActiveAt != nil && f.EndedAt == nil && f.RefundedAt == nil
+}
 
 // FulfillWaiting gives the purchases that wait for a plan their licenses, each by a
 // Fulfill that reports nothing new, so that Options.BeforeCreate runs outside of any
@@ -80,9 +84,10 @@ func (s Service) CountWaiting(ctx context.Context) (paid, unpaid int, more bool,
 	all, err := waitingPurchases(ctx, s.Reader(), "", s.Now())
 	for _, p := range all {
 		switch {
+		case p.Granted:
 		case p.paid():
 			paid++
-		case p.FirstEnded.IsZero():
+		case p.FirstEnded.IsZero() && p.FirstRefunded.IsZero():
 			unpaid++
 		}
 	}

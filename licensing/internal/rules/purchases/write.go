@@ -102,8 +102,11 @@ func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.F
 	if d.result == api.FulfillRevoked || d.result == api.FulfillDeleted {
 		d.before.Reference = d.after.Reference
 		d.after = d.before
-	} else if d.after, err = PutPurchase(ctx, tx, d.before, d.after, d.waits); err != nil {
-		return api.Fulfillment{}, err
+	} else {
+		d.after.Waits = d.waits
+		if d.after, err = PutPurchase(ctx, tx, d.before, d.after); err != nil {
+			return api.Fulfillment{}, err
+		}
 	}
 	return s.shownFulfillment(d, l), nil
 }
@@ -132,10 +135,12 @@ func (s Service) createFor(ctx context.Context, tx *call.Tx, d *decision) (api.L
 	if d.id != "" {
 		rec.ID = d.id
 	}
-	rec.Reference = d.after.Reference
-	d.is.suspend(&rec, tx.Now)
 	licenses.WriteFields(p, &rec)
-	d.after.LicenseID, d.after.Granted = rec.ID, true
+	rec.Reference = d.after.Reference
+	if err := d.create(&rec, tx.Now); err != nil {
+		return api.License{}, err
+	}
+	d.after.LicenseID = rec.ID
 	l, err := licenses.Of(s.Call).Add(ctx, tx, rec, p, api.EventData{Reference: d.after.Reference, Reason: d.reason})
 	if err != nil { // nothing is written if it is a rule error
 		return api.License{}, err
@@ -150,8 +155,16 @@ func (s Service) changeFor(ctx context.Context, tx *call.Tx, d *decision) (api.L
 		return api.License{}, err
 	}
 	next := *d.license
-	d.is.change(d.was, before, &next, tx.Now)
-	after, changed, err := licenses.Of(s.Call).Replace(ctx, tx, *d.license, before, next, eventOf(before, next), api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	if err := d.change(&next, tx.Now); err != nil {
+		return api.License{}, err
+	}
+	after, changed, err := licenses.Of(s.Call).Replace(ctx, tx, *d.license, before, next, d.eventOf(*d.license, next, tx.Now), api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	if err == nil && d.own != nil {
+		_, err = PutPurchase(ctx, tx, Purchase{}, *d.own)
+	}
+	if err == nil {
+		err = d.putWaits(ctx, tx, next)
+	}
 	if changed {
 		d.result = api.FulfillChanged
 	}

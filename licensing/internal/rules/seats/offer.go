@@ -84,7 +84,10 @@ func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
 
 // offerFile returns the file for the valid verdict v on f. It writes nothing.
 func (s Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.Verdict, ask fileAsk) (o offer, err error) {
-	exp := s.fileEnd(f, ask)
+	exp, err := s.fileEnd(f, ask)
+	if err != nil {
+		return offer{}, err
+	}
 	if f.seated {
 		exp, o.hold = f.holdUntil(exp)
 	}
@@ -155,12 +158,16 @@ func (s Service) noFile(f facts, fingerprint string, ask fileAsk) (*api.Reason, 
 	if err != nil {
 		return nil, err
 	}
-	_, refused, err := s.fileClaims(f, v, ask, s.fileEnd(f, ask))
+	exp, err := s.fileEnd(f, ask)
+	if err != nil {
+		return nil, err
+	}
+	_, refused, err := s.fileClaims(f, v, ask, exp)
 	return refused, err
 }
 
 // fileEnd returns when a file that is issued now expires at the latest.
-func (s Service) fileEnd(f facts, ask fileAsk) time.Time {
+func (s Service) fileEnd(f facts, ask fileAsk) (time.Time, error) {
 	longest := s.longestFile(f.license)
 	lifetime := longest
 	if !ask.lifetime.IsZero() {
@@ -173,7 +180,16 @@ func (s Service) fileEnd(f facts, ask fileAsk) time.Time {
 	if !f.license.ExpiresAt.IsZero() && licenses.GraceEnd(f.license).Before(end) {
 		end = licenses.GraceEnd(f.license)
 	}
-	return end.Truncate(time.Second)
+	if !f.license.ChangesAt.IsZero() && f.license.ChangesAt.Before(end) {
+		state, err := licenses.StateOf(f.license)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if promised := state.PromisedUntil(); !promised.IsZero() && promised.Before(end) {
+			end = promised
+		}
+	}
+	return end.Truncate(time.Second), nil
 }
 
 // holdUntil returns when a file of the seat that may last until end expires, and

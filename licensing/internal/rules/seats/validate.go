@@ -198,6 +198,9 @@ func (s Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.V
 		if f.license, err = licenses.Of(s.Call).Find(ctx, r, p.ID); err != nil {
 			return err
 		}
+		if f.license, err = licenses.Passed(f.license, at); err != nil {
+			return err
+		}
 		if p.Fingerprint != "" {
 			if err = f.findSeat(ctx, r, p.Fingerprint); err != nil {
 				return err

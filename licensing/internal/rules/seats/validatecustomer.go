@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -39,7 +39,7 @@ func (s Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPar
 				if !s.Sees(row.ProductID) {
 					continue
 				}
-				rec, err := record.ReadLicense(row)
+				rec, err := licenses.Read(row, now)
 				if err != nil {
 					return nil, err
 				}

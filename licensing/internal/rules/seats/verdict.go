@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -54,6 +55,10 @@ func evaluate(q question, f facts) (api.Verdict, error) {
 		return v, nil
 	}
 	v := verdictAt(q, f, at)
+	changes, err := licenses.ChangesOf(f.license)
+	if err != nil {
+		return api.Verdict{}, err
+	}
 	l, err := licenses.FromRecord(f.license, at)
 	if err != nil {
 		return api.Verdict{}, err
@@ -67,8 +72,8 @@ func evaluate(q question, f facts) (api.Verdict, error) {
 		}
 		v.Activation = &a
 	}
-	v.NextChangeAt = nextChange(q, f, at, v)
-	v.RecheckAfter = recheckAfter(v, f, at)
+	v.NextChangeAt = nextChange(q, f, at, v, changes)
+	v.RecheckAfter = recheckAfter(q, v, f, at, changes)
 	return v, nil
 }
 
@@ -174,15 +179,25 @@ func (f facts) full() bool {
 // at which a change of the license or activation changes the code. An
 // instant past the year 9999, where a long grace period can end, has no JSON
 // form and counts as never.
-func nextChange(q question, f facts, at time.Time, v api.Verdict) *time.Time {
+func nextChange(q question, f facts, at time.Time, v api.Verdict, changes []terms.Change) *time.Time {
 	var instants []time.Time
 	if l := f.license; !l.ExpiresAt.IsZero() {
 		instants = append(instants, l.ExpiresAt, licenses.GraceEnd(l))
 	}
 	instants = append(instants, f.license.StartsAt, f.seat.LeaseEndsAt)
+	for _, c := range changes {
+		instants = append(instants, c.At)
+	}
 	slices.SortFunc(instants, time.Time.Compare)
 	for _, t := range instants {
-		if t.After(at) && valid.IsInstant(t) && verdictAt(q, f, t).Code != v.Code {
+		if !t.After(at) || !valid.IsInstant(t) {
+			continue
+		}
+		then := f
+		if passed, err := licenses.Passed(f.license, t); err == nil { // evaluate has decoded it too
+			then.license = passed
+		}
+		if verdictAt(q, then, t).Code != v.Code {
 			return &t
 		}
 	}
@@ -190,8 +205,12 @@ func nextChange(q question, f facts, at time.Time, v api.Verdict) *time.Time {
 }
 
 // recheckAfter returns after how many seconds to validate again.
-func recheckAfter(v api.Verdict, f facts, at time.Time) int64 {
+func recheckAfter(q question, v api.Verdict, f facts, at time.Time, changes []terms.Change) int64 {
 	wait := f.recheck
+	asked := terms.Asked{Entitlements: q.entitlements, Updates: !q.builtAt.IsZero(), Activations: q.fingerprint != ""}
+	if next := (terms.State{Changes: changes}).NextChange(asked); !next.IsZero() {
+		wait = min(wait, next.Sub(at))
+	}
 	// The lease of an active activation may need renewal whether or not the
 	// license is valid. Rechecking at half of it leaves time for a retry.
 	if a := v.Activation; a != nil && a.Status == api.ActivationLive && a.LeaseEndsAt != nil {

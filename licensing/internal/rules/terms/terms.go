@@ -39,6 +39,9 @@ func (g *Grant) At(now time.Time) (is Terms, ok bool) {
 	return is, ok
 }
 
+// AddOns returns the part of MaxActivations that add-ons add.
+func (t Terms) AddOns() int64 { return t.addOns }
+
 // bare returns the terms without entitlements.
 func (g *Grant) bare(l *live, spans []span) (is Terms, ok bool) {
 	is = Terms{ProductID: g.product, Name: g.name, Metadata: g.metadata}

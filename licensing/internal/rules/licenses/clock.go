@@ -1,0 +1,114 @@
+package licenses
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// DueKind is the kind of the entries of licenses whose terms time will change. Key is the
+// license ID, and ExpiresAt the instant of the first change that is stored with it.
+const DueKind = "license_change"
+
+// clockActor is the actor of events caused by the passage of time.
+const clockActor = "clock"
+
+// dueBatch is how many licenses one Update of the clock changes.
+const dueBatch = 50
+
+// ApplyDue stores a batch of the changes of terms that have come, with one event for all
+// of a license, and reports whether there may be more. No answer depends on it: every
+// read makes the same changes.
+func (s Service) ApplyDue(ctx context.Context) (more bool, err error) {
+	q := store.EntryQuery{Kind: DueKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: s.Now().Add(1)}, Limit: dueBatch}
+	due, err := s.Store.Entries(ctx, q)
+	if err == nil && len(due) > 0 {
+		err = s.Write(ctx, func(tx *call.Tx) error {
+			for _, e := range due {
+				if err := s.applyDue(ctx, tx, e.Key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("changes of terms: %w", err)
+	}
+	return len(due) == dueBatch, nil
+}
+
+// applyDue stores the changes of one license that have come. Another process may have
+// been first.
+func (s Service) applyDue(ctx context.Context, tx *call.Tx, id string) error {
+	row, err := tx.License(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return tx.DeleteEntries(ctx, DueKind, id)
+	}
+	if err != nil {
+		return err
+	}
+	rec, err := Read(row, tx.Now)
+	if err != nil || rec.Stored == nil {
+		return err
+	}
+	l, err := FromRecord(rec, tx.Now)
+	if err == nil {
+		err = s.appendPassed(ctx, tx, rec, l)
+	}
+	if err == nil {
+		err = s.putUnseen(ctx, tx, rec, rec)
+	}
+	return err
+}
+
+// appendPassed appends the event of the changes that have come since a license, which is
+// rec and l now, was stored.
+func (s Service) appendPassed(ctx context.Context, tx *call.Tx, rec record.License, l api.License) error {
+	if rec.Stored == nil || rec.Stored.Revision == rec.Revision {
+		return nil
+	}
+	before, err := FromRecord(*rec.Stored, tx.Now)
+	if err != nil {
+		return err
+	}
+	c := s.As(call.Caller{Actor: clockActor})
+	return c.Append(ctx, tx, api.EventLicenseUpdated, l, api.EventData{Changes: diff(before, l), Ended: rec.Ended})
+}
+
+// putUnseen stores what no caller sees of a license, and the changes that have come.
+func (s Service) putUnseen(ctx context.Context, tx *call.Tx, rec, next record.License) error {
+	if rec.Stored == nil && rec.Bought == next.Bought && bytes.Equal(rec.Hand, next.Hand) && bytes.Equal(rec.Changes, next.Changes) && bytes.Equal(rec.Suspension, next.Suspension) {
+		return nil
+	}
+	if err := tx.UpdateLicense(ctx, next.Row()); err != nil {
+		return err
+	}
+	return putDue(ctx, tx, rec, next)
+}
+
+// putDue stores when time will next change a license that was rec.
+func putDue(ctx context.Context, tx *call.Tx, rec, next record.License) error {
+	was := rec.ChangesAt
+	if rec.Stored != nil {
+		was = rec.Stored.ChangesAt
+	}
+	switch {
+	case next.ChangesAt.Equal(was):
+		return nil
+	case next.ChangesAt.IsZero():
+		return tx.DeleteEntries(ctx, DueKind, next.ID)
+	}
+	return tx.PutEntries(ctx, store.Entry{Kind: DueKind, Key: next.ID, ExpiresAt: next.ChangesAt, CreatedAt: tx.Now})
+}
+
+// RemoveDue removes the entry of a license that is deleted or revoked.
+func RemoveDue(ctx context.Context, tx *call.Tx, id string) error {
+	return tx.DeleteEntries(ctx, DueKind, id)
+}

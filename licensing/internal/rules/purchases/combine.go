@@ -1,0 +1,222 @@
+package purchases
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ownPrefix begins the reference of the purchase that stands for a license that no
+// purchase made; the ID of the license follows.
+const ownPrefix = "license:"
+
+func isOwn(reference string) bool { return strings.HasPrefix(reference, ownPrefix) }
+
+// IsOwn reports whether the purchase stands for a license that no purchase made.
+func (p Purchase) IsOwn() bool { return isOwn(p.Reference) }
+
+// silent reports whether the events of a purchase do not say enough for a part in its
+// license, as those of one whose license was imported.
+func (p Purchase) silent() bool {
+	return !p.IsOwn() && (p.FirstActive.IsZero() || p.Terms.Value.ID == "")
+}
+
+// terms returns what package terms knows of a purchase.
+func (p Purchase) terms() terms.Purchase {
+	t := terms.Purchase{
+		Reference: p.Reference, Plan: p.Terms.Value, Quantity: p.Quantity.Value, FirstActive: p.FirstActive,
+		UntilSaid: !p.Until.At.IsZero(), Until: p.Until.Value, EndedAt: p.FirstEnded, RefundedAt: p.FirstRefunded,
+		Made: p.Made, UpdatesUntil: p.Updates, Name: p.Name.Value, Reason: p.Reason.Value,
+	}
+	if p.State.Value == api.PurchasePaused {
+		t.PausedAt = p.State.At
+	}
+	for name, v := range p.Metadata {
+		if t.Metadata == nil {
+			t.Metadata = make(map[string]*string, len(p.Metadata))
+		}
+		t.Metadata[name] = v.Value
+	}
+	return t
+}
+
+// termsOf returns what package terms knows of purchases, without silent ones.
+func termsOf(all ...Purchase) []terms.Purchase {
+	known := make([]terms.Purchase, 0, len(all))
+	for _, p := range all {
+		if !p.silent() {
+			known = append(known, p.terms())
+		}
+	}
+	return known
+}
+
+// ofOwn returns how the purchase that stands for a license is stored.
+func ofOwn(own terms.Purchase) Purchase {
+	first := time.UnixMilli(0).UTC()
+	p := Purchase{
+		Reference: own.Reference, LicenseID: strings.TrimPrefix(own.Reference, ownPrefix), Granted: true, FirstActive: own.FirstActive,
+		Until: Said[time.Time]{own.Until, first}, Updates: own.UpdatesUntil, Terms: Said[api.Plan]{own.Plan, first},
+	}
+	say(&p.Name, own.Name, first, own.Name != "")
+	for name, v := range own.Metadata {
+		if p.Metadata == nil {
+			p.Metadata = map[string]Said[*string]{}
+		}
+		p.Metadata[name] = Said[*string]{v, first}
+	}
+	return p
+}
+
+// newOwn returns the purchase that stands for a license from its first purchase on.
+func newOwn(ctx context.Context, r store.Reader, rec record.License) (Purchase, error) {
+	state, err := licenses.StateOf(rec)
+	if err != nil {
+		return Purchase{}, err
+	}
+	line := ""
+	if rec.PlanID != "" {
+		plan, _, err := plans.ReadPlan(ctx, r, rec.PlanID)
+		if err != nil {
+			return Purchase{}, err
+		}
+		line = cmp.Or(plan.Line, rec.PlanID)
+	}
+	return ofOwn(terms.Own(rec.ID, line, rec.CreatedAt, state.Terms)), nil
+}
+
+// TermsOf returns what package terms knows of the purchases of a license.
+func (s Service) TermsOf(ctx context.Context, r store.Reader, licenseID string) ([]terms.Purchase, error) {
+	all, err := purchasesOf(ctx, r, licenseID)
+	return termsOf(all...), err
+}
+
+// PutOwn stores what an edit by hand made of the purchase that stands for a license.
+func (s Service) PutOwn(ctx context.Context, tx *call.Tx, own terms.Purchase) error {
+	before, _, err := ReadPurchase(ctx, tx, own.Reference, tx.Now)
+	if err == nil {
+		_, err = PutPurchase(ctx, tx, before, ofOwn(own))
+	}
+	return err
+}
+
+// RemoveOwn removes the purchase that stands for a license.
+func RemoveOwn(ctx context.Context, tx *call.Tx, licenseID string) error {
+	own, ok, err := ReadPurchase(ctx, tx, ownPrefix+licenseID, tx.Now)
+	if err != nil || !ok {
+		return err
+	}
+	digest := call.Digest(own.Reference)
+	for _, e := range [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}, {plans.PurchaseOfPlanKind, own.Terms.Value.ID + "/" + digest}} {
+		if err := tx.DeleteEntries(ctx, e[0], e[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// combine decides what a license becomes when its purchases change: all but the one of
+// the decision stay.
+func (s Service) combine(ctx context.Context, r store.Reader, d *decision) error {
+	all, err := purchasesOf(ctx, r, d.license.ID)
+	if err != nil {
+		return err
+	}
+	d.others = slices.DeleteFunc(all, func(p Purchase) bool { return p.Reference == d.after.Reference })
+	was := d.others
+	if d.before.Granted {
+		was = append(slices.Clone(was), d.before)
+	}
+	if len(termsOf(was...)) == 0 && !d.after.silent() {
+		own, err := newOwn(ctx, r, *d.license)
+		if err != nil {
+			return err
+		}
+		d.own, was, d.others = &own, append(slices.Clone(was), own), append(d.others, own)
+	}
+	d.was, d.is = termsOf(was...), termsOf(append(slices.Clone(d.others), d.after)...)
+	return nil
+}
+
+// change changes a license, whose record is next, as its purchases have changed.
+func (d *decision) change(next *record.License, now time.Time) error {
+	state, err := licenses.StateOf(*next)
+	if err != nil {
+		return err
+	}
+	state = state.Follow(d.was, d.is, now)
+	licenses.PutState(state, next)
+	next.Bought = len(d.is) > 0
+	if !next.StartsAt.IsZero() && !next.ExpiresAt.IsZero() && !next.ExpiresAt.After(next.StartsAt) {
+		next.StartsAt = time.Time{} // of a license that begins after it ends
+	}
+	return d.suspend(next, now)
+}
+
+// create sets what package terms knows of a new license, whose fields may differ from
+// what its purchase gives.
+func (d *decision) create(rec *record.License, now time.Time) error {
+	want, err := licenses.StateOf(*rec)
+	if err != nil {
+		return err
+	}
+	given := terms.State{}.Follow(nil, d.is, now)
+	given.Name = cmp.Or(given.Name, d.after.CustomerID)
+	state, _ := given.Edit(d.is, want.Terms, now)
+	licenses.PutState(state, rec)
+	rec.Bought = true
+	return d.suspend(rec, now)
+}
+
+// suspend sets who suspends a license.
+func (d *decision) suspend(next *record.License, now time.Time) error {
+	is, err := licenses.SuspensionOf(*next)
+	if err == nil {
+		licenses.PutSuspension(is.Follow(terms.GrantOf(d.is, next.ProductID), now), next, now)
+	}
+	return err
+}
+
+// eventOf returns the type of the event of a change by a purchase.
+func (d *decision) eventOf(before, next record.License, now time.Time) string {
+	switch {
+	case next.State == store.StateSuspended && before.State != store.StateSuspended:
+		return api.EventLicenseSuspended
+	case next.State == store.StateActive && before.State == store.StateSuspended:
+		return api.EventLicenseReinstated
+	case terms.Renews(terms.GrantOf(d.was, before.ProductID), terms.GrantOf(d.is, next.ProductID), now):
+		return api.EventLicenseRenewed
+	}
+	return api.EventLicenseUpdated
+}
+
+// putWaits stores what other purchases of the license wait for now, as far as the change
+// of one of them changed it.
+func (d *decision) putWaits(ctx context.Context, tx *call.Tx, next record.License) error {
+	is := terms.GrantOf(d.is, next.ProductID)
+	for _, p := range d.others {
+		after := p
+		after.Waits = p.Waits
+		if waits := is.Standing(p.Reference, tx.Now).Waiting; waits != "" {
+			after.Waits = waits
+		} else if p.Waits == api.WaitingOtherProduct || p.Waits == api.WaitingLicenseFull {
+			after.Waits = ""
+		}
+		if after.Waits != p.Waits {
+			if _, err := PutPurchase(ctx, tx, p, after); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,419 @@
+package license_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// newShop returns a seller with plans that combine.
+func newShop(t *testing.T, st store.Store) *seller {
+	t.Helper()
+	s := newSeller(t, st)
+	for _, p := range []api.PutPlanParams{
+		{ID: "year", Duration: api.Duration{Days: 365}, Terms: api.Terms{MaxActivations: ptr[int64](5), Entitlements: map[string]any{"export": true}}},
+		{ID: "year2", Line: "year", Duration: api.Duration{Days: 365}, Terms: api.Terms{MaxActivations: ptr[int64](6)}},
+		{ID: "month", Duration: api.Duration{Days: 30}, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: ptr[int64](2)}},
+		{ID: "free", Terms: api.Terms{MaxActivations: ptr[int64](1)}},
+		{ID: "seats", Kind: api.PlanAddOn, Duration: api.Duration{Days: 30}, Terms: api.Terms{MaxActivations: ptr[int64](2), Entitlements: map[string]any{"projects": 3}}},
+		{ID: "sso", Kind: api.PlanAddOn, Terms: api.Terms{MaxActivations: ptr[int64](0), Entitlements: map[string]any{"sso": true}}},
+	} {
+		p.ProductID = "prod_editor"
+		_, err := selling.New(s.Service).PutPlan(t.Context(), p)
+		is.New(t).NoErr(err)
+	}
+	s.now = onDay(0)
+	return s
+}
+
+// check fails unless what is stored of a license is what its purchases make of it now.
+func (s *seller) check(t *testing.T, id string) {
+	t.Helper()
+	row, err := s.store.License(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := licenses.Read(row, s.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := licenses.StateOf(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	purchases, err := inner.Of(s.Service).Purchases().TermsOf(t.Context(), s.store, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := terms.GrantOf(purchases, rec.ProductID)
+	given, ok := grant.At(s.now)
+	if !ok {
+		return
+	}
+	want := stored
+	want.Terms, want.Changes = stored.Hand.Over(given), grant.Changes(stored.Hand, s.now)
+	if want.Name == "" {
+		want.Name = stored.Name
+	}
+	want.ProductID = stored.ProductID
+	var expected record.License = rec
+	licenses.PutState(want, &expected)
+	got, exp := rec.Row(), expected.Row()
+	if !bytes.Equal(got.Document, exp.Document) || !got.ExpiresAt.Equal(exp.ExpiresAt) {
+		t.Fatalf("stored:\n%s %s\nof the purchases:\n%s %s", got.ExpiresAt, got.Document, exp.ExpiresAt, exp.Document)
+	}
+}
+
+// A bought is an event of a purchase.
+type bought struct {
+	reference string
+	event
+}
+
+func sold(reference, plan string, day float64) bought {
+	return bought{reference, event{At: onDay(day), PlanID: plan, State: api.PurchaseActive}}
+}
+
+func said(reference string, day float64, state api.PurchaseState) bought {
+	return bought{reference, event{At: onDay(day), State: state}}
+}
+
+func until(e bought, day float64) bought {
+	e.Until = api.To(onDay(day))
+	return e
+}
+
+// A shown is what a test looks at in a license.
+type shown struct {
+	seats int64 // negative: unlimited
+	end   float64
+	names string
+	ok    bool // it is valid
+}
+
+const never = -1
+
+func (s *seller) shown(t *testing.T, id string) shown {
+	t.Helper()
+	l := s.mustGet(t, id)
+	is := shown{seats: -1, end: never}
+	if l.MaxActivations != nil {
+		is.seats = *l.MaxActivations
+	}
+	if l.ExpiresAt != nil {
+		is.end = l.ExpiresAt.Sub(start).Hours() / 24
+	}
+	names := make([]string, 0, len(l.Entitlements))
+	for name := range l.Entitlements {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	is.names = fmt.Sprint(names)
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is.ok = v.Valid
+	return is
+}
+
+// ordinary are sales of one license whose first purchase makes it, and what it is on a day.
+var ordinary = []struct {
+	name  string
+	sales []bought
+	day   float64
+	want  shown
+}{
+	{"a year renewed 65 days early", []bought{sold("a", "year", 0), sold("b", "year", 300)}, 301, shown{5, 730, "[export]", true}},
+	{"a renewal of another plan of the line", []bought{sold("a", "year", 0), sold("b", "year2", 300)}, 400, shown{6, 730, "[]", true}},
+	{"a year that was skipped", []bought{sold("a", "year", 0), sold("b", "year", 500)}, 501, shown{5, 865, "[export]", true}},
+	{"a renewal that is refunded", []bought{sold("a", "year", 0), sold("b", "year", 300), said("b", 310, "refunded")}, 311, shown{5, 365, "[export]", true}},
+	{"the first of two years refunded", []bought{sold("a", "year", 0), sold("b", "year", 300), said("a", 310, "refunded")}, 311, shown{5, 675, "[export]", true}},
+	{"an upgrade that is refunded", []bought{sold("a", "month", 0), sold("b", "year", 5), said("b", 6, "refunded")}, 7, shown{2, 30, "[]", true}},
+	{"an add-on that is refunded", []bought{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "refunded")}, 7, shown{5, 365, "[export]", true}},
+	{"an add-on adds", []bought{sold("a", "year", 0), sold("b", "sso", 5)}, 7, shown{5, 365, "[export sso]", true}},
+	{"two add-ons add", []bought{sold("a", "year", 0), sold("b", "seats", 5), sold("c", "seats", 6)}, 7, shown{9, 365, "[export projects]", true}},
+	{"an add-on ends", []bought{sold("a", "year", 0), sold("b", "seats", 5)}, 36, shown{5, 365, "[export]", true}},
+	{"an add-on ends after its base", []bought{sold("a", "month", 0), sold("b", "seats", 25)}, 40, shown{4, 30, "[projects]", false}},
+	{"a paused second purchase", []bought{sold("a", "year", 0), sold("b", "month", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
+	{"a paused add-on", []bought{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
+	{"a free plan and a subscription that ends", []bought{sold("a", "free", 0), until(sold("b", "year", 5), 100), said("b", 50, "ended")}, 60, shown{1, never, "[]", true}},
+	{"a canceled subscription and another", []bought{until(sold("a", "month", 0), 30), said("a", 10, "ended"), until(sold("b", "month", 20), 50)}, 21, shown{2, 50, "[]", true}},
+	{"two subscriptions, of which one ends", []bought{until(sold("a", "month", 0), 30), until(sold("b", "year", 1), 366), said("b", 3, "ended")}, 4, shown{2, 30, "[]", true}},
+	{"a perpetual license that is refunded", []bought{sold("a", "maintained", 0), said("a", 5, "ended"), said("a", 9, "refunded")}, 10, shown{3, 9, "[]", false}},
+}
+
+// TestOrdinaryHistories: each ends the same in every order of its events.
+func TestOrdinaryHistories(t *testing.T) {
+	for _, h := range ordinary {
+		t.Run(h.name, func(t *testing.T) {
+			orders(len(h.sales), func(order []int) {
+				s := newShop(t, memory.New())
+				s.now = onDay(h.day)
+				id := s.sell(t, h.sales, order)
+				if got := s.shown(t, id); got != h.want {
+					t.Fatalf("order %v: %+v, want %+v", order, got, h.want)
+				}
+				s.check(t, id)
+			})
+		})
+	}
+}
+
+// sell reports sales in an order. The license is that of the purchase "a"; the others say
+// which one it is as soon as it is there.
+func (s *seller) sell(t *testing.T, sales []bought, order []int) (id string) {
+	t.Helper()
+	made := s.tell(t, "a", event{At: onDay(-1), CustomerID: "cus_ada"})
+	is.New(t).Equal(made.License, nil)
+	later := func(i int) {
+		e := sales[i].event
+		e.CustomerID = "cus_ada"
+		if sales[i].reference != "a" {
+			e.LicenseID = id
+		}
+		f := s.tell(t, sales[i].reference, e)
+		if sales[i].reference == "a" && f.License != nil {
+			id = f.LicenseID
+		}
+		if id != "" {
+			s.check(t, id)
+		}
+	}
+	var waiting []int
+	for _, i := range order {
+		if id == "" && sales[i].reference != "a" {
+			waiting = append(waiting, i)
+			continue
+		}
+		later(i)
+	}
+	for _, i := range waiting {
+		later(i)
+	}
+	return id
+}
+
+// TestTimeChangesTerms: whatever has run, every read is that of the instant, each change
+// is one revision, and the clock's events and those of writes say what has changed.
+func TestTimeChangesTerms(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	s := newShop(t, st)
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	before := s.mustGet(t, id)
+	is.Equal(*before.MaxActivations, int64(7))
+
+	s.now = onDay(31)
+	l := s.mustGet(t, id)
+	is.Equal([]any{*l.MaxActivations, l.Revision, l.UpdatedAt}, []any{int64(5), before.Revision + 1, onDay(30)})
+	is.True(l.ETag() != before.ETag())
+	list, err := s.List(t.Context(), api.ListLicensesParams{})
+	is.NoErr(err)
+	is.Equal(list.Data[0], l)
+	text, _, err := inner.Of(s.Service).Licenses().GetEncoded(t.Context(), id)
+	is.NoErr(err)
+	var sent api.License
+	is.NoErr(json.Unmarshal(text, &sent))
+	is.Equal(sent, l)
+
+	// Two processes append one event, and store what every read says.
+	other := license.New(st, license.Options{Now: func() time.Time { return s.now }})
+	events := s.events(t)
+	for _, process := range []*license.Service{s.Service, other, s.Service} {
+		_, err := inner.Of(process).Licenses().ApplyDue(t.Context())
+		is.NoErr(err)
+	}
+	is.Equal(s.events(t), events+1)
+	page, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Limit: 1})
+	is.NoErr(err)
+	e := page.Data[0]
+	is.Equal([]any{e.Type, e.Actor}, []any{api.EventLicenseUpdated, "clock"})
+	data, err := e.Decode()
+	is.NoErr(err)
+	is.Equal(data.Ended, []string{"b"})
+	is.Equal(data.Changes["max_activations"], api.FieldChange{From: 7.0, To: 5.0})
+	is.Equal(s.mustGet(t, id), l)
+	row, err := st.License(t.Context(), id)
+	is.NoErr(err)
+	rec, err := record.ReadLicense(row)
+	is.NoErr(err)
+	is.Equal([]any{rec.MaxActivations, rec.ChangesAt}, []any{int64(5), time.Time{}})
+}
+
+// TestWriteAfterAChange: a write that comes before the clock appends the clock's event.
+func TestWriteAfterAChange(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, storetest.Twice(memory.New()))
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	events := s.events(t)
+	s.now = onDay(40)
+	l, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: ptr("Ada")})
+	is.NoErr(err)
+	is.Equal(s.events(t), events+2)
+	more, err := inner.Of(s.Service).Licenses().ApplyDue(t.Context())
+	is.NoErr(err)
+	is.True(!more)
+	is.Equal(s.events(t), events+2)
+	is.Equal(s.mustGet(t, id), l)
+	page, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Limit: 2})
+	is.NoErr(err)
+	clock, err := page.Data[1].Decode()
+	is.NoErr(err)
+	is.Equal([]any{page.Data[0].Actor, page.Data[1].Actor, clock.License.Revision, l.Revision}, []any{"go", "clock", l.Revision - 1, l.Revision})
+}
+
+// TestFilesEndAtALoss: a file does not promise what ends before it, and buying what ends
+// one day does not outdate files.
+func TestFilesEndAtALoss(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0)}, []int{0})
+	generation := s.mustGet(t, id).Generation
+	s.tell(t, "b", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "seats", State: "active", LicenseID: id})
+	l := s.mustGet(t, id)
+	is.Equal(l.Generation, generation)
+	s.now = onDay(25)
+	f, err := inner.Of(s.Service).Seats().IssueFile(t.Context(), api.IssueFileParams{LicenseID: id, Fingerprint: "pc"})
+	is.NoErr(err)
+	is.Equal(f.ExpiresAt, onDay(30)) // the entitlement projects ends
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Entitlements: []string{"projects"}})
+	is.NoErr(err)
+	is.Equal(*v.NextChangeAt, onDay(30))
+	s.now = onDay(30).Add(-time.Minute)
+	v, err = s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Entitlements: []string{"projects"}})
+	is.NoErr(err)
+	is.Equal(v.RecheckAfter, int64(60))
+	s.now = onDay(30)
+	v, err = s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Entitlements: []string{"projects"}})
+	is.NoErr(err)
+	is.Equal(v.Code, api.VerdictEntitlementMissing)
+}
+
+// randomSales returns sales of several purchases of one license.
+func randomSales(r *rand.Rand) (sales []bought) {
+	for n := range 1 + r.IntN(3) {
+		reference := string(rune('a' + n))
+		day := float64(r.IntN(60))
+		plans := []string{"year", "month", "free", "seats", "sso", "maintained", "year2", "other"}
+		if n == 0 {
+			plans = plans[:3]
+		}
+		sales = append(sales, sold(reference, plans[r.IntN(len(plans))], day))
+		for range r.IntN(3) {
+			e := said(reference, day+float64(r.IntN(50)), []api.PurchaseState{"active", "paused", "ended", "refunded", ""}[r.IntN(5)])
+			switch r.IntN(4) {
+			case 0:
+				e.Quantity = ptr(1 + r.Int64N(4))
+			case 1:
+				e.Until = api.To(onDay(day + float64(r.IntN(90))))
+			case 2:
+				e.PlanID = plans[r.IntN(len(plans))]
+			}
+			sales = append(sales, e)
+		}
+	}
+	return sales
+}
+
+// combineRandomly reports random sales in several orders, as time passes and an operator
+// edits the license, and checks what is stored after each.
+func (s *seller) combineRandomly(t *testing.T, seed uint64, n int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 50))
+	for h := range n {
+		sales := randomSales(r)
+		end, outcome := onDay(float64(110+r.IntN(80))), ""
+		for try := range 3 {
+			name := func(reference string) string { return fmt.Sprint(reference, ":", seed, ":", h, ":", try) }
+			s.now = end
+			byHand := try == 2
+			if byHand {
+				s.now = onDay(110)
+			}
+			id := ""
+			order := append([]int{0}, r.Perm(len(sales))...)
+			for _, i := range order {
+				e := sales[i].event
+				if e.CustomerID = "cus_ada"; sales[i].reference != "a" {
+					e.LicenseID = id
+				}
+				f := s.tell(t, name(sales[i].reference), e)
+				if id == "" {
+					id = f.LicenseID
+				}
+				s.check(t, id)
+				if byHand {
+					s.now = s.now.Add(time.Duration(r.IntN(30*24)) * time.Hour)
+					s.check(t, id)
+					s.editTerms(t, r, id)
+					s.check(t, id)
+				}
+			}
+			if byHand {
+				continue
+			}
+			l := s.mustGet(t, id)
+			l.ID, l.Key, l.Revision, l.Generation, l.StatusReason, l.Reference = "", "", 0, 0, "", ""
+			l.CreatedAt, l.UpdatedAt = time.Time{}, time.Time{}
+			got := string(record.Encode(l))
+			if outcome == "" {
+				outcome = got
+			}
+			if got != outcome {
+				t.Fatalf("history %d, order %v:\n%s\nand another:\n%s\n%+v", h, order, got, outcome, sales)
+			}
+		}
+	}
+}
+
+// editTerms changes a field of a license by hand.
+func (s *seller) editTerms(t *testing.T, r *rand.Rand, id string) {
+	t.Helper()
+	p := api.UpdateLicenseParams{ID: id}
+	switch r.IntN(6) {
+	case 0:
+		p.MaxActivations = api.To(r.Int64N(9))
+	case 1:
+		p.ExpiresAt = api.To(s.now.Add(time.Duration(1+r.IntN(90)) * 24 * time.Hour))
+	case 2:
+		p.Entitlements = api.To(map[string]any{"sso": nil, "beta": true})
+	case 3:
+		p.Name = ptr(fmt.Sprint("Hand ", r.IntN(9)))
+	case 4:
+		p.MaxActivations = api.ToNull[int64]()
+	default:
+		return
+	}
+	_, err := s.Update(t.Context(), p)
+	is.New(t).NoErr(err)
+}
+
+func TestRandomPurchasesCombine(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { newShop(t, memory.New()).combineRandomly(t, 1, 300) })
+	t.Run("memory, each Update twice", func(t *testing.T) { newShop(t, storetest.Twice(memory.New())).combineRandomly(t, 2, 40) })
+	t.Run("sqlite", func(t *testing.T) {
+		st, err := sqlite.Open(t.TempDir() + "/licenses.db")
+		is.New(t).NoErr(err)
+		defer st.Close()
+		newShop(t, st).combineRandomly(t, 3, 10)
+	})
+}
