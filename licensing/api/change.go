@@ -43,6 +43,15 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Value)
 }
 
+// UnmarshalJSON reads what MarshalJSON returns.
+func (c *Change[T]) UnmarshalJSON(b []byte) error {
+	*c = Change[T]{Set: true, Null: string(b) == "null"}
+	if c.Null {
+		return nil
+	}
+	return json.Unmarshal(b, &c.Value)
+}
+
 // Erased is the result of Service.EraseCustomer.
 type Erased struct {
 	Licenses  int `json:"licenses"`           // deleted

@@ -13,9 +13,18 @@ type Fulfillment struct {
 	Waiting Waiting `json:"waiting,omitempty"`
 	// License is the license of the purchase; nil: it has none.
 	License *License `json:"license"`
-	// Governs reports that this purchase determines the terms of its license. Of
-	// several, that is the one that was active first at the latest instant.
+	// Governs reports that this purchase determines the plan, lease and offline time of its
+	// license now. Of the bases that count, that is the one that was active first at the
+	// latest instant.
 	Governs bool `json:"governs"`
+	// Counts reports that the purchase is now a part of what its license allows.
+	Counts bool `json:"counts"`
+	// StartsAt is when the purchase starts to count; nil: when it was active first, or
+	// nothing is known of it.
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+	// EndsAt is when the purchase ends, without its grace period; nil: never, or nothing is
+	// known of it.
+	EndsAt *time.Time `json:"ends_at,omitempty"`
 	// Clamped reports that the quantity buys more activations than the 1,000,000
 	// that a license may have.
 	Clamped bool `json:"clamped"`

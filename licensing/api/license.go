@@ -37,6 +37,25 @@ type License struct {
 	// UpdatesUntil is the last instant at which a build may have been made that the
 	// license is valid for; nil: any build. Older builds keep running.
 	UpdatesUntil *time.Time `json:"updates_until,omitempty"`
+
+	// Upcoming is what time will change in the terms because purchases begin or end, the
+	// earliest first. The end of the license is not one of these changes.
+	Upcoming []UpcomingChange `json:"upcoming,omitempty"`
+}
+
+// An UpcomingChange is what time will change in a license at an instant. A field that is
+// not set stays.
+type UpcomingChange struct {
+	At             time.Time         `json:"at"`
+	PlanID         string            `json:"plan_id,omitempty"`
+	Reference      string            `json:"reference,omitempty"` // of the purchase that governs then
+	ExpiresAt      Change[time.Time] `json:"expires_at,omitzero"`
+	GraceSeconds   *int64            `json:"grace_seconds,omitempty"`
+	MaxActivations Change[int64]     `json:"max_activations,omitzero"`
+	LeaseSeconds   Change[int64]     `json:"lease_seconds,omitzero"`
+	OfflineSeconds Change[int64]     `json:"offline_seconds,omitzero"`
+	UpdatesUntil   Change[time.Time] `json:"updates_until,omitzero"`
+	Entitlements   map[string]any    `json:"entitlements,omitempty"` // by name; nil: removed
 }
 
 // Version returns the version that IfMatch compares and the ETag encodes.

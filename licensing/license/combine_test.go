@@ -221,10 +221,18 @@ func TestTimeChangesTerms(t *testing.T) {
 	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
 	before := s.mustGet(t, id)
 	is.Equal(*before.MaxActivations, int64(7))
+	is.Equal(string(record.Encode(before.Upcoming)), `[{"at":"2026-03-31T12:00:00Z","max_activations":5,"entitlements":{"projects":null}}]`)
+	f, err := selling.New(s.Service).GetFulfillment(t.Context(), "b")
+	is.NoErr(err)
+	is.Equal([]any{f.Counts, f.Governs, f.StartsAt, *f.EndsAt}, []any{true, false, (*time.Time)(nil), onDay(30)})
 
 	s.now = onDay(31)
 	l := s.mustGet(t, id)
 	is.Equal([]any{*l.MaxActivations, l.Revision, l.UpdatedAt}, []any{int64(5), before.Revision + 1, onDay(30)})
+	is.Equal(len(l.Upcoming), 0)
+	f, err = selling.New(s.Service).GetFulfillment(t.Context(), "b")
+	is.NoErr(err)
+	is.True(!f.Counts)
 	is.True(l.ETag() != before.ETag())
 	list, err := s.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
@@ -279,6 +287,100 @@ func TestWriteAfterAChange(t *testing.T) {
 	clock, err := page.Data[1].Decode()
 	is.NoErr(err)
 	is.Equal([]any{page.Data[0].Actor, page.Data[1].Actor, clock.License.Revision, l.Revision}, []any{"go", "clock", l.Revision - 1, l.Revision})
+}
+
+// TestStackedRenewal: a renewal that was bought early counts from the end of the year
+// before, and both say so.
+func TestStackedRenewal(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	s.now = onDay(300)
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "year2", 300)}, []int{0, 1})
+	l := s.mustGet(t, id)
+	is.Equal([]any{*l.MaxActivations, l.Reference, *l.ExpiresAt}, []any{int64(5), "a", onDay(730)})
+	is.Equal([]any{l.Upcoming[0].At, l.Upcoming[0].MaxActivations.Value, l.Upcoming[0].Reference}, []any{onDay(365), int64(6), "b"})
+	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	is.NoErr(err)
+	is.Equal([]any{list[0].Reference, list[0].Governs, list[0].Counts}, []any{"a", true, true})
+	is.Equal([]any{list[1].Governs, list[1].Counts, *list[1].StartsAt, *list[1].EndsAt}, []any{false, false, onDay(365), onDay(730)})
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
+	is.NoErr(err)
+	is.Equal([]string{v.License.Reference, v.License.Upcoming[0].Reference}, []string{"", ""}) // not for a license key holder
+	s.now = onDay(365)
+	is.Equal(s.mustGet(t, id).Reference, "b")
+}
+
+// TestUndoOfTakingOver: a base takes over a license that no purchase made, and its refund
+// gives the license back, with what was set by hand meanwhile.
+func TestUndoOfTakingOver(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	p := plain()
+	p.ProductID, p.CustomerID, p.MaxActivations, p.ExpiresAt = "prod_editor", "cus_ada", ptr[int64](1), ptr(onDay(100))
+	l, err := s.Create(t.Context(), p)
+	is.NoErr(err)
+	s.tell(t, "b", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "year", State: "active", LicenseID: l.ID})
+	s.check(t, l.ID)
+	got := s.mustGet(t, l.ID)
+	is.Equal([]any{*got.MaxActivations, *got.ExpiresAt, got.Reference}, []any{int64(5), onDay(465), "b"})
+	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	is.Equal(len(list), 1)
+	s.now = onDay(1)
+	s.tell(t, "b", event{At: onDay(1), State: "refunded"})
+	s.check(t, l.ID)
+	got = s.mustGet(t, l.ID)
+	is.Equal([]any{*got.MaxActivations, *got.ExpiresAt, got.Reference, got.Name}, []any{int64(1), onDay(100), "", l.Name})
+	_, err = selling.New(s.Service).Fulfill(t.Context(), event{Reference: "license:" + l.ID, State: "active"})
+	is.Equal(refusedField(err), "reference")
+	is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
+	is.True(!bytes.Contains([]byte(everything(t, s.store)), []byte(`"reference":"license:`)))
+}
+
+// TestTwoOwnersOfASuspension: a payment ends only the pause of its purchase, and Reinstate
+// ends both.
+func TestTwoOwnersOfASuspension(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0), said("a", 0.1, "paused")}, []int{0, 1})
+	l := s.mustGet(t, id)
+	is.Equal(l.Status, api.LicenseSuspended)
+	held, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: id, Reason: "fraud"})
+	is.NoErr(err)
+	is.Equal([]any{held.StatusReason, held.Revision}, []any{"fraud", l.Revision + 1})
+	_, err = s.Suspend(t.Context(), api.MoveLicenseParams{ID: id, Reason: "fraud"})
+	is.True(err != nil) // it is held
+	is.Equal(s.tell(t, "a", event{At: onDay(0.2), State: "active"}).License.Status, api.LicenseSuspended)
+	s.tell(t, "a", event{At: onDay(0.3), State: "paused", Reason: "declined"})
+	free, err := s.Reinstate(t.Context(), api.MoveLicenseParams{ID: id})
+	is.NoErr(err)
+	is.Equal(free.Status, api.LicenseActive)
+	is.Equal(s.tell(t, "a", event{At: onDay(0.4), Quantity: ptr[int64](2)}).License.Status, api.LicenseActive)
+	s.tell(t, "a", event{At: onDay(0.5), State: "active"})
+	is.Equal(s.tell(t, "a", event{At: onDay(0.6), State: "paused"}).License.Status, api.LicenseSuspended)
+}
+
+// TestProductOfALicense: it is that of the plan of the purchase that made it. A purchase of
+// another product waits, also with a license, and counts when it fits.
+func TestProductOfALicense(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	generation := s.mustGet(t, id).Generation
+	l := s.tell(t, "a", event{At: onDay(0.1), PlanID: "other"}).License
+	is.Equal([]any{l.ProductID, *l.MaxActivations, l.Generation}, []any{"prod_other", int64(1), generation + 1})
+	waiting, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingOtherProduct})
+	is.NoErr(err)
+	is.Equal([]any{len(waiting), waiting[0].Reference, waiting[0].Counts}, []any{1, "b", false})
+	n, err := inner.Of(s.Service).Purchases().WaitingPurchases(t.Context())
+	is.NoErr(err)
+	is.Equal(n, 1)
+	l = s.tell(t, "a", event{At: onDay(0.2), PlanID: "year"}).License
+	is.Equal([]any{l.ProductID, *l.MaxActivations}, []any{"prod_editor", int64(7)})
+	n, err = inner.Of(s.Service).Purchases().WaitingPurchases(t.Context())
+	is.NoErr(err)
+	is.Equal(n, 0)
+	is.Equal(s.tell(t, "c", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "sso", State: "active"}).Waiting, api.WaitingLicenseID)
 }
 
 // TestFilesEndAtALoss: a file does not promise what ends before it, and buying what ends
@@ -374,6 +476,9 @@ func (s *seller) combineRandomly(t *testing.T, seed uint64, n int) {
 			l := s.mustGet(t, id)
 			l.ID, l.Key, l.Revision, l.Generation, l.StatusReason, l.Reference = "", "", 0, 0, "", ""
 			l.CreatedAt, l.UpdatedAt = time.Time{}, time.Time{}
+			for i := range l.Upcoming {
+				l.Upcoming[i].Reference = ""
+			}
 			got := string(record.Encode(l))
 			if outcome == "" {
 				outcome = got

@@ -150,6 +150,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	gone = buy("shop:2", "zaphod")
 	use(gone, "zaphod")
 	s.tell(t, "shop:2:extra", event{At: onDay(3), CustomerID: "zaphod", PlanID: "extra", State: "active", Until: api.To(onDay(300)), LicenseID: gone.ID, Name: "Zaphod"})
+	s.tell(t, "shop:2:other", event{At: onDay(3), CustomerID: "zaphod", PlanID: "other", State: "active", LicenseID: gone.ID}) // waits
 	is.NoErr(s.StoreUsage(ctx))
 	gone, err = s.Transfer(ctx, api.TransferLicenseParams{ID: gone.ID, CustomerID: "trillian", Reason: "zaphod gave it away"})
 	is.NoErr(err)

@@ -138,6 +138,11 @@ func (e *erasure) blankPurchases(ctx context.Context, tx *call.Tx) error {
 		if err := tx.PutEntries(ctx, store.Entry{Kind: purchases.PurchaseKind, Key: call.Digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
 			return err
 		}
+		if p.Granted && p.Waits != "" {
+			if err := tx.DeleteEntries(ctx, purchases.WaitingWithLicenseKind, string(p.Waits)+"/"+call.Digest(p.Reference)); err != nil {
+				return err
+			}
+		}
 		if id := p.Terms.Value.ID; id != "" {
 			if err := tx.DeleteEntries(ctx, plans.PurchaseOfPlanKind, id+"/"+call.Digest(p.Reference)); err != nil {
 				return err

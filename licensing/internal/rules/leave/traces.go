@@ -46,8 +46,8 @@ func traces() []trace {
 		{name: "license files", kinds: []string{licenses.FilesKind, licenses.RevokedKind}, deleted: revokeDeleted},
 		// Those of a deleted license stay, because their references are used.
 		{
-			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind},
-			deleted: removeOwn, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
+			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
+			deleted: leavePurchases, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
 		},
 		{name: "changes to come", kinds: []string{licenses.DueKind}, deleted: removeDue},
 		// They are digests. After a transfer they are those of the former customer.
@@ -130,10 +130,8 @@ func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
 	return licenses.RemoveDue(ctx, tx, d.from.ID)
 }
 
-// removeOwn removes the purchase that stands for a license, since its reference is that of
-// no event.
-func removeOwn(ctx context.Context, tx *call.Tx, d departure) error {
-	return purchases.RemoveOwn(ctx, tx, d.from.ID)
+func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {
+	return purchases.LicenseDeleted(ctx, tx, d.from.ID)
 }
 
 func revokeDeleted(ctx context.Context, tx *call.Tx, d departure) error {

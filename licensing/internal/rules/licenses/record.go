@@ -30,7 +30,9 @@ func FromRecord(rec record.License, at time.Time) (api.License, error) {
 	if err != nil {
 		return api.License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
 	}
-	return FromParts(rec, entitlements, metadata, at), nil
+	l := FromParts(rec, entitlements, metadata, at)
+	l.Upcoming, err = upcoming(rec)
+	return l, err
 }
 
 // FromParts is fromRecord with the decoded documents of the record.
@@ -168,6 +170,7 @@ func diff(before, after api.License) map[string]api.FieldChange {
 	call.Note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)
 	call.Note(changes, "metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
 	call.Note(changes, "plan_id", before.PlanID == after.PlanID, before.PlanID, after.PlanID)
+	call.Note(changes, "upcoming", sameUpcoming(before.Upcoming, after.Upcoming), before.Upcoming, after.Upcoming)
 	call.Note(changes, "reference", before.Reference == after.Reference, before.Reference, after.Reference)
 	call.NoteTerms(changes, before.Terms, after.Terms)
 	return changes

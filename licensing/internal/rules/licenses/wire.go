@@ -54,6 +54,12 @@ func (s Service) AppendWire(b []byte, rec record.License, at time.Time) ([]byte,
 	if !rec.UpdatesUntil.IsZero() {
 		w.time(`,"updates_until":`, rec.UpdatesUntil)
 	}
+	if !rec.ChangesAt.IsZero() {
+		coming, err := upcoming(rec)
+		if w.err = cmp.Or(w.err, err); len(coming) > 0 {
+			w.text = append(append(w.text, `,"upcoming":`...), record.Encode(coming)...)
+		}
+	}
 	if w.err != nil {
 		return nil, fmt.Errorf("license %s: %w", rec.ID, w.err)
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 )
 
-// csvFields are the fields of a License that a CSV file has: all but Object.
+// csvFields are the fields of a License that a CSV file has: all but Object and
+// Upcoming.
 var csvFields = slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[api.License]()), func(f reflect.StructField) bool {
-	return f.Anonymous || f.Name == "Object"
+	return f.Anonymous || f.Name == "Object" || f.Name == "Upcoming"
 })
 
 // csvColumns are the columns of a CSV file: the names of csvFields in the API.

@@ -110,19 +110,26 @@ func (s Service) PutOwn(ctx context.Context, tx *call.Tx, own terms.Purchase) er
 	return err
 }
 
-// RemoveOwn removes the purchase that stands for a license.
-func RemoveOwn(ctx context.Context, tx *call.Tx, licenseID string) error {
-	own, ok, err := ReadPurchase(ctx, tx, ownPrefix+licenseID, tx.Now)
-	if err != nil || !ok {
-		return err
-	}
-	digest := call.Digest(own.Reference)
-	for _, e := range [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}, {plans.PurchaseOfPlanKind, own.Terms.Value.ID + "/" + digest}} {
-		if err := tx.DeleteEntries(ctx, e[0], e[1]); err != nil {
-			return err
+// LicenseDeleted removes what is stored of the purchases of a license that is deleted,
+// except what says that their references were used: the one that stands for a license,
+// and what they wait for.
+func LicenseDeleted(ctx context.Context, tx *call.Tx, licenseID string) error {
+	all, err := purchasesOf(ctx, tx, licenseID)
+	for _, p := range all {
+		digest := call.Digest(p.Reference)
+		gone := [][2]string{{WaitingWithLicenseKind, string(p.Waits) + "/" + digest}}
+		if p.IsOwn() {
+			gone = [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}, {plans.PurchaseOfPlanKind, p.Terms.Value.ID + "/" + digest}}
+		} else if p.Waits == "" {
+			continue
+		}
+		for _, e := range gone {
+			if err := tx.DeleteEntries(ctx, e[0], e[1]); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return err
 }
 
 // combine decides what a license becomes when its purchases change: all but the one of

@@ -30,6 +30,7 @@ type decision struct {
 	params        *api.CreateLicenseParams // of the license to create; nil: none
 	id            string                   // of the license to create; empty: any
 	reason        string                   // recorded in the event
+	at            time.Time                // of the call
 	hidden        bool                     // the answer says nothing about the license; see [purchase.hear]
 }
 
@@ -87,6 +88,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 // decideChange decides how to change the license, after an event that may name a plan.
 func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, plan Said[string]) (decision, error) {
+	d.at = s.Now()
 	p := &d.after
 	if isOwn(p.Reference) {
 		return decision{}, api.ErrNotFound
@@ -220,6 +222,11 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
 		RefundedAt: record.OptionalTime(p.FirstRefunded),
 		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	if l != nil && len(d.is) > 0 {
+		is := terms.GrantOf(d.is, l.ProductID).Standing(p.Reference, d.at)
+		f.Counts, f.Governs = is.Counts, is.Governs
+		f.StartsAt, f.EndsAt = record.OptionalTime(is.StartsAt), record.OptionalTime(is.EndsAt)
 	}
 	_, f.Clamped = plans.SeatsOfPlan(p.Terms.Value, p.units())
 	show := func(name string, value any, at time.Time) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,11 +17,15 @@ import (
 // The kinds of the entries of purchases. The key of purchaseKind is the digest of
 // the reference. The others lead to it: their keys begin with a license ID, or
 // with the digest of a customer ID, and end with that digest. A purchase that is
-// waiting for its license expires; any other is kept forever. Its Owner is what it waits for.
+// waiting for its license expires; its Owner is what it waits for. Any other is kept forever.
 const (
 	PurchaseKind           = "purchase"
 	PurchaseOfLicenseKind  = "purchase_license"
 	PurchaseOfCustomerKind = "purchase_customer"
+
+	// WaitingWithLicenseKind is the kind of the entries of purchases that wait for something
+	// although they have a license. Key is what they wait for, a slash and the digest.
+	WaitingWithLicenseKind = "purchase_waiting"
 )
 
 // waitingFor is how long a purchase without a license is kept after its last event.
@@ -67,7 +70,7 @@ type Purchase struct {
 	Updates time.Time `json:"updates,omitzero"`
 
 	Granted bool `json:"granted,omitempty"` // it has had a license
-	// Waits is what it waits for; empty: nothing. It is also the Owner of its entry.
+	// Waits is what it waits for; empty: nothing. Before it is granted, it is the Owner of its entry.
 	Waits    api.Waiting `json:"waits,omitempty"`
 	Erased   bool        `json:"erased,omitempty"`   // see Service.EraseCustomer
 	Product  string      `json:"product,omitempty"`  // of an erased purchase
@@ -135,20 +138,19 @@ func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, no
 	if err != nil || len(all) == store.MaxLimit {
 		return all, err
 	}
-	for _, w := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct, api.WaitingLicenseFull} {
-		if waits != "" && waits != w {
-			continue
-		}
-		kept, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseKind, Order: store.ByExpiry, Owner: string(w)})
-		if err != nil {
-			return nil, err
-		}
-		kept = slices.DeleteFunc(kept, func(e store.Entry) bool { return !e.ExpiresAt.IsZero() })
-		some, err := DecodePurchases(kept)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
+	q := store.EntryQuery{Kind: WaitingWithLicenseKind}
+	if waits != "" {
+		q.From = string(waits) + "/"
+		q.Before = store.PrefixEnd(q.From)
+	}
+	links, err := r.Entries(ctx, q)
+	if err != nil || len(links) == 0 {
+		return all, err
+	}
+	some, err := LinkedPurchases(ctx, r, links)
+	all = append(all, some...)
+	if err != nil {
+		return nil, err
 	}
 	return all[:min(len(all), store.MaxLimit)], nil
 }
@@ -191,9 +193,9 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase
 	if p.Erased {
 		p.Reference = ""
 	}
-	entry.Data, entry.Owner = record.Encode(p), string(p.Waits)
+	entry.Data = record.Encode(p)
 	if !p.Granted {
-		entry.ExpiresAt = tx.Now.Add(waitingFor)
+		entry.Owner, entry.ExpiresAt = string(p.Waits), tx.Now.Add(waitingFor)
 	}
 	entries := []store.Entry{entry}
 	link := func(kind, owner string) {
@@ -204,6 +206,14 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase
 	}
 	if p.Granted && !p.Erased {
 		link(PurchaseOfLicenseKind, p.LicenseID)
+	}
+	if before.Granted && before.Waits != "" && before.Waits != p.Waits {
+		if err := tx.DeleteEntries(ctx, WaitingWithLicenseKind, string(before.Waits)+"/"+entry.Key); err != nil {
+			return p, err
+		}
+	}
+	if p.Granted && p.Waits != "" {
+		link(WaitingWithLicenseKind, string(p.Waits))
 	}
 	plan := p.Terms.Value.ID
 	if was := before.Terms.Value.ID; was != "" && was != plan {

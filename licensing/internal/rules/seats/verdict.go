@@ -64,6 +64,9 @@ func evaluate(q question, f facts) (api.Verdict, error) {
 		return api.Verdict{}, err
 	}
 	l.Key, l.Reference = "", ""
+	for i := range l.Upcoming {
+		l.Upcoming[i].Reference = ""
+	}
 	v.License = &l
 	if f.seated {
 		a, err := ActivationAt(f.seat, at)
