@@ -78,11 +78,21 @@ func (c *Checker) Check(v any) (faults []Fault) {
 	errors.As(c.engine().Struct(v), &broken)
 	for _, b := range broken {
 		_, path, _ := strings.Cut(b.StructNamespace(), ".")
-		f := Fault{Path: path, Field: strings.NewReplacer("[", "/", "]", "").Replace(b.Field())}
+		f := Fault{Path: path, Field: wirePath(b)}
 		f.Code, f.Detail = c.describe(b)
 		faults = append(faults, f)
 	}
 	return faults
+}
+
+// wirePath returns the path of a field on the wire: its name or, in a list, the path
+// from the list.
+func wirePath(b validator.FieldError) string {
+	name := b.Field()
+	if list := strings.IndexByte(b.Namespace(), '['); list >= 0 {
+		name = b.Namespace()[strings.LastIndexByte(b.Namespace()[:list], '.')+1:]
+	}
+	return strings.NewReplacer("[", "/", "]", "", ".", "/").Replace(name)
 }
 
 // describe returns the code of the broken rule, and how to fix it.

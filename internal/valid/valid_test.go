@@ -20,6 +20,15 @@ type params struct {
 	Count  int      `json:"count" validate:"max=9"`
 	Even   string   `json:"even" validate:"omitempty,even"`
 	Limits limits
+	Parts  []part `json:"parts" validate:"dive"`
+}
+
+type part struct {
+	Sizes []size `json:"sizes" validate:"max=2,dive"`
+}
+
+type size struct {
+	N int `json:"n" validate:"min=1"`
 }
 
 func TestCheck(t *testing.T) {
@@ -37,6 +46,8 @@ func TestCheck(t *testing.T) {
 		"Tags[1] tags/1 required is required":                                         func(p *params) { p.Tags[1] = "" },
 		"Count count out_of_range must be at most 9":                                  func(p *params) { p.Count = 10 },
 		"Even even odd must be even":                                                  func(p *params) { p.Even = "a" },
+		"Parts[1].Sizes[0].N parts/1/sizes/0/n out_of_range must be at least 1":       func(p *params) { p.Parts = []part{{}, {[]size{{0}}}} },
+		"Parts[0].Sizes parts/0/sizes out_of_range must have at most 2 members":       func(p *params) { p.Parts = []part{{make([]size, 3)}} },
 		"Limits.TTL TTL out_of_range must be at least 1m":                             func(p *params) { p.Limits.TTL = 1 },
 		"Limits.TTL TTL out_of_range must be at most 24h":                             func(p *params) { p.Limits.TTL = 25 * time.Hour },
 		"Limits.Key Key out_of_range must be at least 32 bytes":                       func(p *params) { p.Limits.Key = []byte("short") },

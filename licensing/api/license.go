@@ -145,6 +145,10 @@ type UpdateLicenseParams struct {
 	// removes its entry, null removes all entries.
 	Entitlements Change[map[string]any]     `json:"entitlements"`
 	Metadata     Change[map[string]*string] `json:"metadata"`
+
+	// Meters are merged in the same way, and so are the fields of each: a meter that the
+	// license does not have is added.
+	Meters Change[map[string]*MeterChange] `json:"meters"`
 }
 
 // A Match selects the license of a product and a customer.

@@ -18,7 +18,7 @@ type Plan struct {
 	Duration  Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
 	UntilEnds UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
 
-	Terms // MaxActivations is of one unit; Entitlements is never nil
+	Terms // MaxActivations and the limits of Meters are of one unit; Entitlements is never nil
 
 	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
 	CreatedAt time.Time `json:"created_at"`
@@ -69,7 +69,7 @@ type PutPlanParams struct {
 	Duration  Duration  `json:"duration"`                                                            // zero: forever unless the end is given
 	UntilEnds UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"` // default: [UntilEndsLicense]
 
-	Terms // MaxActivations is of one unit
+	Terms // MaxActivations and the limits of Meters are of one unit
 
 	// IfMatch, if not nil, requires that the plan exists at one of the versions.
 	IfMatch []Version `json:"-" header:"If-Match"`

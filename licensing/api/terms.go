@@ -12,4 +12,8 @@ type Terms struct {
 	// be of any Go number type or json.Number and are stored as float64, which
 	// reads return; whole numbers must be exact as float64.
 	Entitlements map[string]any `json:"entitlements" wire:"nullable"`
+
+	// Meters are what is counted, by name: at most 20, whose names are 1–64 letters,
+	// digits and . _ : @ -, beginning with a letter or a digit.
+	Meters map[string]Meter `json:"meters,omitempty" wire:"nullable"`
 }

@@ -105,7 +105,7 @@ func TestExportCSV(t *testing.T) {
 	header, row, _ := strings.Cut(out.String(), "\r\n")
 	require.HasPrefix(t, header, "\ufeffid,name,product_id,customer_id,key,status,")
 	require.HasPrefix(t, row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,")
-	require.Contains(t, row, `{},"{""order"":""7""}",1,`)
+	require.Contains(t, row, `{},,"{""order"":""7""}",1,`)
 
 	out.Reset()
 	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))

@@ -34,10 +34,10 @@ func (s *Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error 
 	return inner.Of(s.rules).Plans().DeletePlan(ctx, p)
 }
 
-// ApplyPlan replaces the grace period, activation limit, lease, offline time
-// and entitlements of a license with those of a plan, and appends a
-// license.updated event. A license of a purchase gets as many activations as its
-// quantity buys. The key, dates, customer and metadata stay, and so does the plan
+// ApplyPlan replaces the grace period, activation limit, lease, offline time,
+// entitlements and meters of a license with those of a plan, and appends a
+// license.updated event. A license of a purchase gets as many activations and units of
+// its meters as its quantity buys. The key, dates, customer and metadata stay, and so does the plan
 // of the purchase: the next change of that replaces the terms again. It returns
 // an [*api.InvalidError] if the plan does not exist or is one of another product;
 // other errors are those of [license.Service.Suspend], except for [*api.MoveError].

@@ -59,12 +59,27 @@ func Of(t reflect.Type) *Struct {
 		case name != "" && name != "-":
 			field.Name = name
 			s.byName[name] = true
-			decode(reflect.New(f.Type).Elem(), json.RawMessage("0"))
+			mustDecode(f.Type)
 		}
 		s.Fields = append(s.Fields, field)
 	}
 	actual, _ := structs.LoadOrStore(t, s)
 	return actual.(*Struct)
+}
+
+// mustDecode panics if a type, or one inside it, has no form on the wire.
+func mustDecode(t reflect.Type) {
+	decode(reflect.New(t).Elem(), json.RawMessage("0"))
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		mustDecode(t.Elem())
+	case reflect.Map:
+		if t.Elem().Kind() != reflect.Interface {
+			mustDecode(t.Elem())
+		}
+	case reflect.Struct:
+		Of(t)
+	}
 }
 
 // Is reports whether the tag wire of f has an option.

@@ -23,7 +23,7 @@ type optional interface{ Assign(null bool) (value any) }
 // decode decodes a JSON value into a field. The paths of the errors are relative
 // to the field: empty, or "/" and a name. It panics on a type without a form on
 // the wire.
-func decode(v reflect.Value, raw json.RawMessage) []api.FieldError {
+func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 	null := string(raw) == "null"
 	if o, ok := v.Addr().Interface().(optional); ok {
 		value := o.Assign(null)
@@ -97,10 +97,51 @@ func decode(v reflect.Value, raw json.RawMessage) []api.FieldError {
 			return failed(code, "must be a whole number")
 		}
 		v.SetInt(n)
+	case reflect.Struct:
+		if raw[0] != '{' {
+			return failed(api.FieldInvalidType, "must be an object")
+		}
+		o, _ := members(raw)
+		return below("", Of(v.Type()).Body(v.Addr(), o))
+	case reflect.Slice:
+		if raw[0] != '[' {
+			return failed(api.FieldInvalidType, "must be an array")
+		}
+		var all []json.RawMessage
+		_ = json.Unmarshal(raw, &all) // it is well-formed
+		v.Set(reflect.MakeSlice(v.Type(), len(all), len(all)))
+		for i, raw := range all {
+			errs = append(errs, below("/"+strconv.Itoa(i), decode(v.Index(i), raw))...)
+		}
+	case reflect.Map:
+		if raw[0] != '{' {
+			return failed(api.FieldInvalidType, "must be an object")
+		}
+		o, _ := members(raw)
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			value := reflect.New(v.Type().Elem()).Elem()
+			if value.Kind() != reflect.Pointer || string(o[name]) != "null" { // null is a nil pointer
+				errs = append(errs, below("/"+Escape(name), decode(value, o[name]))...)
+			}
+			v.SetMapIndex(reflect.ValueOf(name), value)
+		}
 	default:
 		panic(fmt.Sprintf("input: %v has no form on the wire", v.Type()))
 	}
-	return nil
+	return errs
+}
+
+// below returns errors whose paths are relative to a value with the path of that before
+// them.
+func below(path string, errs []api.FieldError) []api.FieldError {
+	for i, e := range errs {
+		if e.Field != "" && e.Field[0] != '/' {
+			e.Field = "/" + e.Field
+		}
+		errs[i].Field = path + e.Field
+	}
+	return errs
 }
 
 func failed(code, detail string) []api.FieldError {

@@ -46,6 +46,7 @@ type License struct {
 
 	Entitlements []byte // a JSON object; empty: none
 	Metadata     []byte // a JSON object; empty: none
+	Meters       []byte // a JSON object; empty: none
 
 	Revision  int64
 	CreatedAt time.Time
@@ -76,7 +77,7 @@ func ReadLicense(row store.License) (License, error) {
 
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
-	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Hand) + len(l.Suspension) + len(l.Changes) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
+	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Hand) + len(l.Suspension) + len(l.Changes) + len(l.Entitlements) + len(l.Metadata) + len(l.Meters) + len(l.unknown))
 	l.visit(&c)
 	l.Document = c.document(l.unknown)
 	return l.License
@@ -104,6 +105,7 @@ func (l *License) visit(c *codec) {
 	c.time("changes_at", &l.ChangesAt)
 	c.object("entitlements", &l.Entitlements)
 	c.object("metadata", &l.Metadata)
+	c.object("meters", &l.Meters)
 	c.integer("revision", &l.Revision, l.Revision != 0)
 	c.time("created", &l.CreatedAt)
 	c.time("updated", &l.UpdatedAt)

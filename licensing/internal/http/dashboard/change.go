@@ -16,7 +16,7 @@ var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
 	"kind": "Kind", "line": "Line", "duration": "Duration", "until_ends": "The end of a purchase ends", "offline_seconds": "Offline time", "plan_id": "Plan",
-	"entitlements": "Entitlement", "metadata": "Metadata", "types": "Events", "url": "URL",
+	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
 }
 
 // changeBlanks are the texts for fields without a value.
@@ -49,6 +49,9 @@ func describeChange(field string, c api.FieldChange) []string {
 	}
 	if field == "entitlements" || field == "metadata" {
 		return describeMapChange(label, c)
+	}
+	if field == "meters" {
+		return describeMapChange(label, api.FieldChange{From: meterTexts(c.From), To: meterTexts(c.To)})
 	}
 	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
 		return []string{label + " changed"}

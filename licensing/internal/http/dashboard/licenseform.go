@@ -27,6 +27,7 @@ func licenseForm(l api.License) *form {
 		amountField("grace_seconds", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds).inMore(""),
 		amountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds).inMore("Activations"),
 		pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement).inMore("Details"),
+		metersField(l.Meters).inMore(""),
 		pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, formatMetadata).inMore(""),
 	)
 }
@@ -103,6 +104,9 @@ func (f *form) createParams(now time.Time) api.CreateLicenseParams {
 		if len(p.Entitlements) == 0 {
 			p.Entitlements = nil
 		}
+		if len(p.Meters) == 0 {
+			p.Meters = nil
+		}
 	}
 	return p
 }
@@ -112,6 +116,7 @@ func (f *form) terms() api.Terms {
 	return api.Terms{
 		GraceSeconds: f.grace(), MaxActivations: f.number("max_activations"), LeaseSeconds: f.seconds("lease_seconds"),
 		OfflineSeconds: f.seconds("offline_seconds"), Entitlements: readPairs(f, "entitlements", parseEntitlement),
+		Meters: readPairs(f, "meters", parseMeter),
 	}
 }
 
@@ -159,6 +164,9 @@ func (f *form) updateParams(l api.License) api.UpdateLicenseParams {
 			}
 		}
 		p.Entitlements = api.To(merged)
+	}
+	if meters := readPairs(f, "meters", parseMeter); !f.Field("meters").samePairs(before.Field("meters")) {
+		p.Meters = api.To(changeMeters(l.Meters, meters))
 	}
 	if !f.Field("metadata").samePairs(before.Field("metadata")) {
 		merged := map[string]*string{}

@@ -16,6 +16,7 @@ func planFields(t api.Plan) *form {
 	name, product, seats := terms.Field("name"), terms.Field("product_id"), terms.Field("max_activations")
 	name.Hint, name.Required = "The name that you use. Leave blank for the plan ID.", false
 	seats.Hint = "For each unit of a purchase. Leave blank for unlimited."
+	terms.Field("meters").Hint += " A limit is for each unit of a purchase."
 	product.Half, seats.Half = false, false
 	f := newForm(
 		name, product,
@@ -25,7 +26,7 @@ func planFields(t api.Plan) *form {
 		untilEndsField(t.UntilEnds),
 		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
 		amountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
-		terms.Field("entitlements"),
+		terms.Field("entitlements"), terms.Field("meters"),
 	)
 	for _, x := range f.Fields { // some are shown on request in the form for a license
 		x.More, x.Title = false, ""

@@ -93,6 +93,6 @@ func showPlan(v *visit) error {
 	r.Licenses = use(t.ID)
 	return v.render(http.StatusOK, "plan", page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
-		Entitlements []pair
-	}{r, entitlementPairs(t.Entitlements)}})
+		Entitlements, Meters []pair
+	}{r, entitlementPairs(t.Entitlements), meterPairs(t.Meters)}})
 }

@@ -14,6 +14,7 @@ func NoteTerms(c Changes, before, after api.Terms) {
 	Note(c, "lease_seconds", SameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
 	Note(c, "offline_seconds", SameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
 	Note(c, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	Note(c, "meters", maps.EqualFunc(before.Meters, after.Meters, sameMeter), before.Meters, after.Meters)
 }
 
 type Changes map[string]api.FieldChange

@@ -43,6 +43,9 @@ func Normalize(p *api.CreateLicenseParams) (broken []api.FieldError) {
 	metadata, wrong := CheckMetadata(p.Metadata)
 	broken = append(broken, wrong...)
 	p.Metadata = metadata
+	meters, wrong := CheckMeters(p.Meters)
+	broken = append(broken, wrong...)
+	p.Meters = meters
 	return broken
 }
 

@@ -51,7 +51,11 @@ func (s Service) CreateInParts(ctx context.Context, p api.CreateLicenseParams) (
 func Clone(p api.CreateLicenseParams) api.CreateLicenseParams {
 	p.StartsAt, p.ExpiresAt, p.UpdatesUntil = clonePointer(p.StartsAt), clonePointer(p.ExpiresAt), clonePointer(p.UpdatesUntil)
 	p.MaxActivations, p.LeaseSeconds, p.OfflineSeconds = clonePointer(p.MaxActivations), clonePointer(p.LeaseSeconds), clonePointer(p.OfflineSeconds)
-	p.Entitlements, p.Metadata = maps.Clone(p.Entitlements), maps.Clone(p.Metadata)
+	p.Entitlements, p.Metadata, p.Meters = maps.Clone(p.Entitlements), maps.Clone(p.Metadata), maps.Clone(p.Meters)
+	for name, m := range p.Meters {
+		m.Limit = clonePointer(m.Limit)
+		p.Meters[name] = m
+	}
 	return p
 }
 

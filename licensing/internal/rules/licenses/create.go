@@ -54,7 +54,7 @@ func NewRecord(now time.Time) record.License {
 
 // Add writes a new record with the checked fields of p, and appends the event.
 func (s Service) Add(ctx context.Context, tx *call.Tx, rec record.License, p api.CreateLicenseParams, data api.EventData) (api.License, error) {
-	l := FromParts(rec, p.Entitlements, p.Metadata, tx.Now)
+	l := FromParts(rec, p.Entitlements, p.Metadata, p.Meters, tx.Now)
 	coming, err := upcoming(rec)
 	if err != nil {
 		return api.License{}, err

@@ -26,17 +26,18 @@ func FromRow(row store.License, at time.Time) (api.License, error) {
 // FromRecord converts a stored license to its state at an instant.
 func FromRecord(rec record.License, at time.Time) (api.License, error) {
 	entitlements, metadata := map[string]any{}, map[string]string{}
-	err := errors.Join(call.Decode(rec.Entitlements, &entitlements), call.Decode(rec.Metadata, &metadata))
+	var meters map[string]api.Meter
+	err := errors.Join(call.Decode(rec.Entitlements, &entitlements), call.Decode(rec.Metadata, &metadata), call.Decode(rec.Meters, &meters))
 	if err != nil {
 		return api.License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
 	}
-	l := FromParts(rec, entitlements, metadata, at)
+	l := FromParts(rec, entitlements, metadata, meters, at)
 	l.Upcoming, err = upcoming(rec)
 	return l, err
 }
 
 // FromParts is fromRecord with the decoded documents of the record.
-func FromParts(rec record.License, entitlements map[string]any, metadata map[string]string, at time.Time) api.License {
+func FromParts(rec record.License, entitlements map[string]any, metadata map[string]string, meters map[string]api.Meter, at time.Time) api.License {
 	return api.License{
 		Object:       "license",
 		ID:           rec.ID,
@@ -54,6 +55,7 @@ func FromParts(rec record.License, entitlements map[string]any, metadata map[str
 			LeaseSeconds:   optionalCount(rec.LeaseSeconds),
 			OfflineSeconds: optionalCount(rec.OfflineSeconds),
 			Entitlements:   entitlements,
+			Meters:         meters,
 		},
 		Generation:   Generation(rec),
 		Metadata:     metadata,
@@ -96,7 +98,7 @@ func WriteFields(p api.CreateLicenseParams, rec *record.License) {
 	rec.MaxActivations, rec.LeaseSeconds = call.CountOrNegative(p.MaxActivations), call.CountOrNegative(p.LeaseSeconds)
 	rec.OfflineSeconds = call.CountOrNegative(p.OfflineSeconds)
 	rec.UpdatesUntil = call.TimeOrZero(p.UpdatesUntil)
-	rec.Entitlements, rec.Metadata = call.EncodeMap(p.Entitlements), call.EncodeMap(p.Metadata)
+	rec.Entitlements, rec.Metadata, rec.Meters = call.EncodeMap(p.Entitlements), call.EncodeMap(p.Metadata), call.EncodeMap(p.Meters)
 	rec.PlanID = p.PlanID
 	rec.Text = call.TextOf(*rec, p.Metadata)
 }
@@ -119,6 +121,30 @@ func apply(p api.UpdateLicenseParams, fields *api.CreateLicenseParams) {
 			return "", false
 		}
 		return *v, true
+	})
+	fields.Meters = mergeMeters(fields.Meters, p.Meters)
+}
+
+// mergeMeters returns the meters of a license with a change merged into them.
+func mergeMeters(old map[string]api.Meter, c api.Change[map[string]*api.MeterChange]) map[string]api.Meter {
+	changed := api.Change[map[string]*api.Meter]{Set: c.Set, Null: c.Null, Value: map[string]*api.Meter{}}
+	for name, to := range c.Value {
+		changed.Value[name] = nil
+		if to != nil {
+			m := old[name]
+			change(&m.Limit, to.Limit)
+			record.Set(&m.Soft, to.Soft)
+			if to.Per.Set {
+				m.Per = to.Per.Value
+			}
+			changed.Value[name] = &m
+		}
+	}
+	return mergeMap(old, changed, func(m *api.Meter) (api.Meter, bool) {
+		if m == nil {
+			return api.Meter{}, false
+		}
+		return *m, true
 	})
 }
 

@@ -44,6 +44,9 @@ func (s Service) AppendWire(b []byte, rec record.License, at time.Time) ([]byte,
 	w.optionalCount(`,"lease_seconds":`, rec.LeaseSeconds)
 	w.optionalCount(`,"offline_seconds":`, rec.OfflineSeconds)
 	w.object(`,"entitlements":`, rec.Entitlements)
+	if len(rec.Meters) > 0 {
+		w.object(`,"meters":`, rec.Meters)
+	}
 	w.object(`,"metadata":`, rec.Metadata)
 	w.integer(`,"generation":`, Generation(rec))
 	w.integer(`,"revision":`, rec.Revision)

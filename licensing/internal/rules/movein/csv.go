@@ -85,5 +85,8 @@ func csvCell(v reflect.Value) string {
 	if v.Kind() == reflect.String {
 		return v.String()
 	}
+	if v.Kind() == reflect.Map && v.IsNil() {
+		return ""
+	}
 	return string(record.Encode(v.Interface()))
 }

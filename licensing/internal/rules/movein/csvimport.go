@@ -237,7 +237,7 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 			}
 		case "status_reason":
 			row["state_reason"] = cell
-		case "grace_seconds", "max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata":
+		case "grace_seconds", "max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata", "meters":
 			if row[name] = cell; json.Valid([]byte(cell)) {
 				row[name] = json.RawMessage(cell)
 			}

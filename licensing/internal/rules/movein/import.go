@@ -106,7 +106,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		}
 		referenced = referenced || row.Reference != ""
 		rec := recordOf(row, now)
-		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, now)
+		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
 		created, events = append(created, rec.Row()), append(events, s.Event(now, api.EventLicenseCreated, l, api.EventData{}))
 		return rec.ID, nil
 	})

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,6 +24,21 @@ func SeatsOfPlan(t api.Plan, units int64) (n *int64, clamped bool) {
 	all := units * *t.MaxActivations
 	few := min(all, MaxSeats)
 	return &few, few < all
+}
+
+// TermsOfPlan returns the terms of a license with a number of units of a plan.
+func TermsOfPlan(t api.Plan, units int64) api.Terms {
+	terms := t.Terms
+	terms.MaxActivations, _ = SeatsOfPlan(t, units)
+	terms.Meters = maps.Clone(t.Meters)
+	for name, m := range terms.Meters {
+		if m.Limit != nil {
+			m.Limit = new(min(units, call.MaxUnits/max(1, *m.Limit)+1) * *m.Limit)
+			*m.Limit = min(*m.Limit, call.MaxUnits)
+			terms.Meters[name] = m
+		}
+	}
+	return terms
 }
 
 // EndOfPlan returns when what a plan's Duration ends does so if it begins at from; zero:
@@ -87,6 +103,9 @@ func (s Service) FillPlan(ctx context.Context, r store.Reader, p *api.CreateLice
 	}
 	if left("entitlements", p.Entitlements == nil) {
 		p.Entitlements = plan.Entitlements
+	}
+	if left("meters", p.Meters == nil) {
+		p.Meters = plan.Meters
 	}
 	return nil
 }

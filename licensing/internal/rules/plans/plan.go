@@ -85,7 +85,10 @@ func CheckPlan(p *api.PutPlanParams, now time.Time) []api.FieldError {
 	refuse("lease_seconds", p.LeaseSeconds != nil)
 	refuse("offline_seconds", p.OfflineSeconds != nil)
 	entitlements, wrong := call.CheckEntitlements(p.Entitlements)
+	broken = append(broken, wrong...)
 	p.Entitlements = entitlements
+	meters, wrong := call.CheckMeters(p.Meters)
+	p.Meters = meters
 	return append(broken, wrong...)
 }
 

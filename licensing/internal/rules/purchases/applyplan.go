@@ -14,9 +14,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ApplyPlan replaces the grace period, activation limit, lease, offline time and
-// entitlements of a license with those of a plan, and appends a license.updated event; see
-// package license.
+// ApplyPlan replaces the grace period, activation limit, lease, offline time, entitlements
+// and meters of a license with those of a plan, and appends a license.updated event; see
+// package selling.
 func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
 	if err := call.Check(p); err != nil {
 		return api.License{}, err

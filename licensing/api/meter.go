@@ -1,0 +1,37 @@
+package api
+
+// A Meter says how much a license includes of something that is counted, such as
+// exports or API calls.
+type Meter struct {
+	Limit *int64      `json:"limit,omitempty" wire:"nullable"` // units in one period, at most 1,000,000,000,000; nil: usage is only counted
+	Soft  bool        `json:"soft,omitempty"`                  // usage above Limit is counted, too, instead of being refused
+	Per   MeterPeriod `json:"per,omitempty" wire:"nullable"`   // when counting starts again at 0; empty: never
+}
+
+// A MeterPeriod is the time for which a meter counts, in UTC.
+type MeterPeriod string
+
+// The values of MeterPeriod. The months and years of a license begin at its StartsAt or,
+// without that, at its CreatedAt. Each is computed from the first: a license of the 31st
+// of a month starts again on the 31st or, in a shorter month, on the last day.
+const (
+	PerDay          MeterPeriod = "day"
+	PerMonth        MeterPeriod = "month" // a calendar month
+	PerYear         MeterPeriod = "year"  // a calendar year
+	PerLicenseMonth MeterPeriod = "license_month"
+	PerLicenseYear  MeterPeriod = "license_year"
+)
+
+// The reserved meters. The service counts them, so usage of them cannot be reported.
+const (
+	MeterActivations = "activations" // new activations; renewals are free
+	MeterTransfers   = "transfers"   // transfers to another customer
+)
+
+// A MeterChange changes a meter of a license, or adds it. A field that is not set keeps
+// its value.
+type MeterChange struct {
+	Limit Change[int64]       `json:"limit,omitzero"`
+	Soft  *bool               `json:"soft,omitempty"`
+	Per   Change[MeterPeriod] `json:"per,omitzero"` // null: never
+}

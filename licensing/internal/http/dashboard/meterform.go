@@ -1,0 +1,95 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// Meters are edited in rows, too: the value is a text such as "1000 per month".
+
+// metersField returns the field for the meters of a license or a plan.
+func metersField(m map[string]api.Meter) *field {
+	return pairsField("meters", "Meters", "Meter", "What is counted, such as exports. The value is a limit such as “1000 per month”, “50 per day, soft” or “500”. "+
+		"A period is a day, month, year, license month or license year. Use above a soft limit is not refused. Leave the value blank to only count.", m, formatMeter)
+}
+
+// formatMeter formats a meter for parseMeter.
+func formatMeter(m api.Meter) string {
+	var parts []string
+	if m.Limit != nil {
+		parts = append(parts, strconv.FormatInt(*m.Limit, 10))
+	}
+	if m.Per != "" {
+		parts = append(parts, "per "+strings.ReplaceAll(string(m.Per), "_", " "))
+	}
+	text := strings.Join(parts, " ")
+	if m.Soft {
+		text = strings.TrimPrefix(text+", soft", ", ")
+	}
+	return text
+}
+
+// parseMeter parses a limit, a period and the word soft, each of which may be left out.
+func parseMeter(s string) (m api.Meter, err error) {
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(s, ",", " ")))
+	if n := len(words); n > 0 && words[n-1] == "soft" {
+		m.Soft, words = true, words[:n-1]
+	}
+	if len(words) > 0 && words[0] != "per" {
+		limit, err := strconv.ParseInt(words[0], 10, 64)
+		if err != nil {
+			return m, errors.New("enter a whole number without separators, such as “1000 per month”")
+		}
+		m.Limit, words = &limit, words[1:]
+	}
+	if len(words) > 0 {
+		m.Per = api.MeterPeriod(strings.Join(words[1:], "_"))
+		if words[0] != "per" || !slices.Contains([]api.MeterPeriod{api.PerDay, api.PerMonth, api.PerYear, api.PerLicenseMonth, api.PerLicenseYear}, m.Per) {
+			return api.Meter{}, errors.New("enter a limit and a period, such as “1000 per month”")
+		}
+	}
+	return m, nil
+}
+
+// changeMeters returns the change of the meters of a license to others.
+func changeMeters(before, after map[string]api.Meter) map[string]*api.MeterChange {
+	changes := map[string]*api.MeterChange{}
+	for name := range before {
+		changes[name] = nil
+	}
+	for name, m := range after {
+		changes[name] = &api.MeterChange{Limit: changeTo(m.Limit), Soft: &m.Soft, Per: api.To(m.Per)}
+	}
+	return changes
+}
+
+// meterTexts returns the meters in an event as texts, by name.
+func meterTexts(v any) map[string]any {
+	var meters map[string]api.Meter
+	if text, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(text, &meters) // an event of another form has none
+	}
+	texts := map[string]any{}
+	for _, p := range meterPairs(meters) {
+		texts[p.Name] = p.Value
+	}
+	return texts
+}
+
+// meterPairs lists meters by name.
+func meterPairs(m map[string]api.Meter) (list []pair) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		value := formatMeter(m[name])
+		if value == "" {
+			value = "counted"
+		}
+		list = append(list, pair{name, value})
+	}
+	return list
+}
