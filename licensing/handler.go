@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -138,6 +139,9 @@ func (h *Handler) Service() *license.Service { return h.service }
 // Selling returns what a shop sells: plans, purchases and trials. It acts as Service
 // does.
 func (h *Handler) Selling() *selling.Service { return selling.New(h.service) }
+
+// Metering counts usage of what licenses include. It acts as Service does.
+func (h *Handler) Metering() *metering.Service { return metering.New(h.service) }
 
 // Webhooks returns the manager of webhooks and their deliveries.
 func (h *Handler) Webhooks() *webhook.Service { return h.webhooks }

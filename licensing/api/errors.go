@@ -41,9 +41,9 @@ var (
 	// [*MoveError].
 	ErrMove = errors.New("the state of the license does not allow this change")
 
-	// ErrDenied: the license does not allow an activation. Always a
+	// ErrDenied: the license does not allow an activation or usage. Always a
 	// [*DeniedError].
-	ErrDenied = errors.New("the license does not allow the activation")
+	ErrDenied = errors.New("the license does not allow this")
 
 	// ErrSeatHeld: a license file holds the seat, so its program may run until the
 	// file expires. Always a [*SeatHeldError].
@@ -54,6 +54,9 @@ var (
 
 	// ErrActivationLimit: a [*DeniedError] because no seat is free.
 	ErrActivationLimit = errors.New("no seat of the license is free")
+
+	// ErrUsageLimit: a [*DeniedError] because the limit of a meter would be exceeded.
+	ErrUsageLimit = errors.New("the limit of a meter of the license is reached")
 
 	// ErrCursorGone: the event feed does not continue at the cursor, because
 	// retention removed events after it, or because the store was restored
@@ -138,9 +141,9 @@ func (e *MoveError) Error() string {
 // Is makes errors.Is(e, ErrMove) true.
 func (e *MoveError) Is(target error) bool { return target == ErrMove }
 
-// A DeniedError is returned if a license does not allow an activation. It
-// also matches [ErrNotFound] if no license has the key, and
-// [ErrActivationLimit] if no seat is free.
+// A DeniedError is returned if a license does not allow an activation or usage. It
+// also matches [ErrNotFound] if no license has the key, [ErrActivationLimit] if no seat
+// is free, and [ErrUsageLimit] if the limit of a meter would be exceeded.
 type DeniedError struct {
 	Verdict Verdict // the reasons, and when to retry
 }
@@ -152,13 +155,15 @@ func (e *DeniedError) Error() string {
 	return e.Verdict.Reasons[0].Detail
 }
 
-// Is makes errors.Is(e, ErrDenied) true, and the other two where they apply.
+// Is makes errors.Is(e, ErrDenied) true, and the other three where they apply.
 func (e *DeniedError) Is(target error) bool {
 	switch target {
 	case ErrNotFound:
 		return e.Verdict.Code == VerdictNotFound
 	case ErrActivationLimit:
 		return e.Verdict.Code == VerdictActivationLimit
+	case ErrUsageLimit:
+		return e.Verdict.Code == VerdictUsageLimit
 	}
 	return target == ErrDenied
 }

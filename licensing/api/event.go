@@ -37,6 +37,8 @@ type EventData struct {
 	// License is the license after the change; for license.deleted, its last
 	// state.
 	License *License `json:"license,omitempty"`
+	// Usage is set in events about usage, which do not have the license.
+	Usage *UsageCount `json:"usage,omitempty"`
 	// Plan is the plan after the change; for plan.deleted, its last state.
 	Plan *Plan `json:"plan,omitempty"`
 	// Reference is that of the purchase that caused the change.

@@ -28,6 +28,9 @@ const (
 
 	EventTrialAllowed = "trial.allowed" // see Service.AllowTrial of package selling
 
+	EventUsageCounted   = "usage.counted"           // what was used since the last such event, at most once an hour
+	EventUsageThreshold = "usage.threshold_reached" // 80 or 100 % of a limit
+
 	EventCustomerErased = "customer.erased"
 
 	EventLicensesExported = "license_export.created" // an export that contains license keys
@@ -48,7 +51,7 @@ func EventTypes() []string {
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
-		EventCustomerErased, EventLicensesExported,
+		EventUsageCounted, EventUsageThreshold, EventCustomerErased, EventLicensesExported,
 		EventWebhookCreated, EventWebhookUpdated, EventWebhookDisabled, EventWebhookDeleted, EventWebhookTest,
 		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",
 		"client.created", "client.updated", "client.rotated", "client.disabled", "client.deleted",

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // A Meter says how much a license includes of something that is counted, such as
 // exports or API calls.
 type Meter struct {
@@ -34,4 +36,14 @@ type MeterChange struct {
 	Limit Change[int64]       `json:"limit,omitzero"`
 	Soft  *bool               `json:"soft,omitempty"`
 	Per   Change[MeterPeriod] `json:"per,omitzero"` // null: never
+}
+
+// A MeterUse is what was used of a meter of a license in its present period.
+type MeterUse struct {
+	Name string `json:"name"`
+	Meter
+	Used      int64      `json:"used"`
+	Remaining *int64     `json:"remaining"` // nil: there is no limit
+	From      *time.Time `json:"from"`      // the beginning of the period; nil: the meter never starts again
+	ResetsAt  *time.Time `json:"resets_at"` // the end of the period; nil: as From
 }

@@ -26,6 +26,10 @@ type Verdict struct {
 	// active activation, and than a periodic check, of one hour by default.
 	RecheckAfter int64 `json:"recheck_after"`
 
+	// Meters is what was used of each meter of the license in its present period, by
+	// name.
+	Meters []MeterUse `json:"meters,omitempty"`
+
 	// File is the license file that the request asked for; empty: none. In Go
 	// code of the service it is empty.
 	File string `json:"file,omitempty"`
@@ -65,5 +69,7 @@ const (
 	VerdictLeaseEnded         VerdictCode = "lease_ended"         // the activation was not renewed in time
 	VerdictEvicted            VerdictCode = "evicted"             // another activation took over the seat
 	VerdictActivationLimit    VerdictCode = "activation_limit"    // the fingerprint is not activated, and no seat is free
+	VerdictUsageLimit         VerdictCode = "usage_limit"         // the limit of a meter would be exceeded
+	VerdictMeterMissing       VerdictCode = "meter_missing"       // the license lacks a meter
 	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // the license lacks a requested entitlement
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
@@ -18,7 +19,7 @@ import (
 const noticesEvery = 30 * time.Second
 
 // Background returns the background work of the rules, which Handler.Run does: it
-// appends expiry notices and stores usage and refusals. It removes expired usage,
+// appends expiry notices and events about usage of meters, and stores traffic and refusals. It removes expired usage,
 // refusals, replies of [Service.Once] and entries about license files, and the
 // activations of deleted licenses, and shortens the leases that interrupted changes have
 // left.
@@ -40,6 +41,7 @@ func (s internals) Background() feed.Background {
 					}
 					return feed.In(noticesEvery), err
 				}},
+				s.meters().TellTask(r),
 				s.refusals().FlushTask(r),
 			}
 		},
@@ -52,7 +54,7 @@ func (s internals) Background() feed.Background {
 // purge removes a batch of expired replies of Once, entries about license files,
 // refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = entries.Purge(ctx, s.c.Store, s.c.Now(), call.OnceKind, seats.SpentKind, licenses.FilesKind, licenses.RevokedKind, refusals.RefusedKind, refusals.RefusalKind, refusals.UsageKind, purchases.PurchaseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind); err != nil {
+	if more, err = entries.Purge(ctx, s.c.Store, s.c.Now(), call.OnceKind, seats.SpentKind, licenses.FilesKind, licenses.RevokedKind, refusals.RefusedKind, refusals.RefusalKind, refusals.UsageKind, purchases.PurchaseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, meters.CountedKind); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
@@ -32,6 +33,10 @@ func (s internals) Faults(params any) []api.FieldError {
 		return seats.CheckActivate(*p)
 	case *api.DeactivateKeyParams:
 		return seats.CheckDeactivate(*p)
+	case *api.CountUsageParams:
+		return reports.CheckCount(p, s.c.Now())
+	case *api.RecordUsageParams:
+		return reports.CheckRecord(p, s.c.Now())
 	case *api.IssueFileParams:
 		return seats.CheckIssueFile(*p)
 	}

@@ -12,11 +12,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/movein"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/notices"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
@@ -26,6 +28,7 @@ func (s *Service) licenses() licenses.Service   { return licenses.Of(&s.c) }
 func (s *Service) seats() seats.Service         { return seats.Of(&s.c) }
 func (s *Service) plans() plans.Service         { return plans.Of(&s.c) }
 func (s *Service) purchases() purchases.Service { return purchases.Of(&s.c) }
+func (s *Service) meters() meters.Service       { return meters.Of(&s.c) }
 func (s *Service) notices() notices.Service     { return notices.Of(&s.c) }
 func (s *Service) leave() leave.Service         { return leave.Of(&s.c) }
 func (s *Service) movein() movein.Service       { return movein.Service{Call: &s.c, Find: s.find()} }
@@ -52,6 +55,8 @@ func (s internals) Licenses() licenses.Service   { return s.licenses() }
 func (s internals) Seats() seats.Service         { return s.seats() }
 func (s internals) Plans() plans.Service         { return s.plans() }
 func (s internals) Purchases() purchases.Service { return s.purchases() }
+func (s internals) Meters() meters.Service       { return s.meters() }
+func (s internals) Reports() reports.Service     { return reports.Of(&s.c) }
 func (s internals) Find() find.Service           { return s.find() }
 func (s internals) Refused() refusals.Service    { return s.refusals() }
 func (s internals) MoveIn() movein.Service       { return s.movein() }

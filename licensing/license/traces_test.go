@@ -18,6 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -105,6 +106,10 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		return *s.tell(t, reference, event{At: onDay(3), Quantity: ptr[int64](3), Until: api.To(onDay(400))}).License
 	}
 	use := func(l api.License, who string) {
+		_, err := s.Update(ctx, api.UpdateLicenseParams{ID: l.ID, Meters: api.To(map[string]*api.MeterChange{"exports": {Limit: api.To[int64](10), Soft: ptr(true)}})})
+		is.NoErr(err)
+		_, err = metering.New(s.Service).CountUsage(ctx, api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: who + "-job", Total: 8}}})
+		is.NoErr(err)
 		at := s.Service.As(license.Caller{Address: map[string]string{"zaphod": "203.0.113.42"}[who]})
 		for i := range 7 { // one more than there are seats
 			p := api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint(who, "-pc-", i), Name: who, File: days14}
@@ -112,7 +117,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 				is.NoErr(err)
 			}
 		}
-		_, err := s.Deactivate(ctx, api.DeactivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-0"})
+		_, err = s.Deactivate(ctx, api.DeactivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-0"})
 		is.NoErr(err)
 		_, err = at.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: who + "-pc-8", TakeOver: api.TakeOverOldest})
 		is.NoErr(err)

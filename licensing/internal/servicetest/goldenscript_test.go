@@ -31,6 +31,7 @@ func (g *golden) script() {
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", "wrong")
 	g.licenseFiles()
 	g.selling()
+	g.usage()
 	g.call("POST", "/license/lic_"+noID+"/renew", `{"duration":"P1Y"}`)
 	g.call("GET", "/nothing", "")
 }
@@ -97,6 +98,31 @@ func (g *golden) selling() {
 	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_8"}`)
 	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_9","subjects":["device:1"]}`)
 	g.call("DELETE", "/plan/price_1", "")
+}
+
+// usage counts usage of meters.
+func (g *golden) usage() {
+	l := g.call("POST", "/license", `{"name":"Metered","product_id":"metered","customer_id":"cus_10","key":"USAGE-KEY-0001-0001","meters":{"exports":{"limit":10,"per":"month"},"calls":{}}}`)
+	id := l.json["id"].(string)
+	const key = `"key":"USAGE-KEY-0001-0001"`
+	g.call("POST", "/license/usage", `{`+key+`,"usage":[{"meter":"exports","id":"req-1","total":8},{"meter":"calls","id":"req-1","total":1}]}`, "Authorization", "")
+	g.call("POST", "/license/usage", `{`+key+`,"usage":[{"meter":"exports","id":"req-1","total":8}]}`, "Authorization", "")
+	g.call("POST", "/license/usage", `{`+key+`,"usage":[{"meter":"exports","id":"req-2","total":3}]}`, "Authorization", "")
+	g.call("POST", "/license/usage", `{`+key+`,"usage":[{"meter":"other","id":"req-2","total":3}]}`, "Authorization", "")
+	g.call("POST", "/license/usage", `{`+key+`,"usage":[{"meter":"exports","id":"","total":0},{"meter":"activations","id":"a","total":"1","at":"2020-01-01T00:00:00Z"}]}`, "Authorization", "")
+	g.call("POST", "/license/usage", `{"key":"AAAAA-AAAAA-AAAAA-AAAAA-AAAAA","usage":[{"meter":"exports","id":"a","total":1}]}`, "Authorization", "")
+	report := `,"usage":[{"meter":"exports","id":"job-7","total":4}]}`
+	g.call("POST", "/usage", `{"licenses":[{"license_id":"`+id+`"`+report+`,{"license_id":"lic_`+noID+`"`+report+`]}`)
+	g.call("POST", "/usage", `{"licenses":[{"license_id":"1"`+report+`,{"license_id":"1","usage":[]}]}`)
+	g.call("GET", "/license/"+id+"/usage?limit=1", "")
+	g.call("GET", "/license/"+id+"/usage?cursor=wrong", "")
+	g.call("GET", "/license/lic_"+noID+"/usage", "")
+	g.call("PUT", "/license/"+id+"/meter/exports", `{"used":4,"reason":"failed"}`)
+	g.call("PUT", "/license/"+id+"/meter/exports", `{"used":4,"from":"2026-01-01T00:00:01Z"}`)
+	g.call("PUT", "/license/"+id+"/meter/exports", `{"reason":"failed"}`)
+	g.call("PUT", "/license/"+id+"/meter/other", `{"used":4}`)
+	g.call("POST", "/license/validate", `{`+key+`}`, "Authorization", "")
+	g.call("GET", "/license/"+id+"/verdict", "")
 }
 
 // oauth calls the endpoints for access tokens.

@@ -56,6 +56,7 @@ func TestReadsSendStoredBytes(t *testing.T) {
 			rec.ChangesAt = c.Clock.Now().Add(time.Hour)
 			rec.Changes = record.Encode(map[string]any{"changes": []any{map[string]any{"at": rec.ChangesAt, "seats": -1, "entitlements": map[string]any{"<b>": nil}}}})
 		}
+		rec.Meters = []byte([]string{"", `{"a":{},"exports":{"limit":5,"soft":true,"per":"license_month"}}`}[random.IntN(2)])
 		rec.ID = store.NewID("lic", c.Clock.Now())
 		rec.Key = fmt.Sprintf("KEY-%d", i)
 		rows = append(rows, rec.Row())

@@ -36,6 +36,7 @@ type eventData struct {
 	Address    string                      `json:"address"`
 	Erased     bool                        `json:"erased"`
 	Export     *exportData                 `json:"export"`
+	Usage      *api.UsageCount             `json:"usage"`
 }
 
 // name returns the name of the object of the event, or "".
@@ -69,6 +70,7 @@ var eventFamilies = []struct{ family, name, label string }{
 	{"activation", "Activation", "Activations"},
 	{"plan", "Plan", "Plans"},
 	{"trial", "Trial", "Trials"},
+	{"usage", "Usage", "Usage"},
 	{"customer", "Customer", "Customers"},
 	{"license_export", "License export", "Exports"},
 	{"client", "Credential", "API credentials"},
@@ -83,6 +85,7 @@ var eventVerbs = map[string]string{
 	"license.transferred":     "given to another customer",
 	"trial.allowed":           "allowed again",
 	"license.expiring":        "expiring soon",
+	"usage.threshold_reached": "near the limit",
 	"client.rotated":          "secret rotated",
 	"operator.sign_in_failed": "failed to sign in",
 	"webhook.test":            "tested",
@@ -155,6 +158,10 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 	if data.Activation != nil || strings.HasPrefix(eventType, "license_file.") {
 		h.Text = name + " " + verb
 	}
+	if u := data.Usage; u != nil {
+		h.Text = name + " " + verb
+		h.Details = append(h.Details, usageLine(*u))
+	}
 	if a := data.Activation; a != nil {
 		h.Details = append(h.Details, activationRow{Activation: *a}.Label())
 	}
@@ -163,6 +170,18 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 	}
 	h.Details = append(h.Details, describeChanges(data.Changes)...)
 	return h
+}
+
+// usageLine describes what an event says about a meter.
+func usageLine(u api.UsageCount) string {
+	line := u.Meter + ": " + thousands(u.Used) + " used"
+	if u.Limit != nil {
+		line = u.Meter + ": " + thousands(u.Used) + " of " + thousands(*u.Limit) + " used"
+	}
+	if u.From != nil {
+		line += " since " + u.From.Format("2 Jan 2006")
+	}
+	return line
 }
 
 // licensePath returns the page of a license, as a reference from dashboard/.

@@ -77,6 +77,8 @@ func (g *generator) generate() []byte {
 	}
 	g.schemas.add(reflect.TypeFor[api.CreateLicenseParams](), true)
 	g.schemas.add(reflect.TypeFor[api.LicenseRow](), true)
+	g.schemas.add(reflect.TypeFor[api.UsageReport](), true)
+	g.schemas.add(reflect.TypeFor[api.LicenseUsage](), true)
 	for _, row := range Routes(Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1}) {
 		name := row.Method + " " + row.Path
 		g.rows[name] = append(g.rows[name], row)

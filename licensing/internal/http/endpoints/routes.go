@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -84,10 +85,15 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetFulfillment)))},
 		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).Fulfill)), Created: fulfilled},
 
+		{Method: "GET", Path: "/license/{licenseID}/usage", Scope: read, Do: web.List(meter((*metering.Service).ListUsage))},
+		{Method: "PUT", Path: "/license/{licenseID}/meter/{meter}", Scope: write, Do: web.Do(meter((*metering.Service).CorrectUsage))},
+		{Method: "POST", Path: "/usage", Scope: write, Do: web.Do(meter((*metering.Service).RecordUsage)), Body: 1 << 20},
+
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Do: web.Do((*rules).Activate)},
 		{Method: "POST", Path: "/license/deactivate", Do: web.Do((*rules).Deactivate)},
+		{Method: "POST", Path: "/license/usage", Do: web.Do(meter((*metering.Service).CountUsage))},
 		{Method: "POST", Path: "/license/file", Do: web.Do(issueFileByKey, checkFileByKey)},
 		{Method: "POST", Path: "/license/activation", Do: web.List((*rules).ListActivations)},
 

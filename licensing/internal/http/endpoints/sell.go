@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -14,6 +15,13 @@ import (
 func sell[P, R any](fn func(*selling.Service, context.Context, P) (R, error)) func(*license.Service, context.Context, P) (R, error) {
 	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
 		return fn(selling.New(rules), ctx, p)
+	}
+}
+
+// meter returns a function of package metering as one of the rules.
+func meter[P, R any](fn func(*metering.Service, context.Context, P) (R, error)) func(*license.Service, context.Context, P) (R, error) {
+	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
+		return fn(metering.New(rules), ctx, p)
 	}
 }
 

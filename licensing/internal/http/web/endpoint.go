@@ -259,7 +259,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 		if route.Method == http.MethodPatch {
 			types = append(types, MergePatch)
 		}
-		body, err = readBody(x, r, x.site.cfg.MaxBody, types)
+		body, err = readBody(x, r, max(x.site.cfg.MaxBody, route.Body), types)
 		if err == nil {
 			members, err = input.JSON(body)
 		}

@@ -38,7 +38,7 @@ var answers = []answer{
 	{api.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
 	{api.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request."},
 	{api.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation."},
-	{api.ErrDenied, 409, "denied", "The license does not allow this activation; verdict has the reasons and when to retry."},
+	{api.ErrDenied, 409, "denied", "The license does not allow this; verdict has the reasons and when to retry."},
 	{api.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
 	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
 	{api.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},

@@ -42,6 +42,7 @@ var sentinels = map[string]struct {
 	"api.ErrMove":                {&api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}, 409},
 	"api.ErrDenied":              {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictSuspended}}, 409},
 	"api.ErrActivationLimit":     {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictActivationLimit}}, 409},
+	"api.ErrUsageLimit":          {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictUsageLimit}}, 409},
 	"api.ErrCursorGone":          {api.ErrCursorGone, 410},
 	"api.ErrSeatHeld":            {&api.SeatHeldError{OfflineUntil: time.Now()}, 409},
 	"api.ErrNoFile":              {&api.NoFileError{Reason: api.Reason{Code: api.FileTooLarge, Detail: "No files."}}, 409},

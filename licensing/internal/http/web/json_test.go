@@ -25,6 +25,10 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 		reflect.TypeFor[time.Time]():         {at, time.Time{}, at.Truncate(time.Second)},
 		reflect.TypeFor[*time.Time]():        {&at, (*time.Time)(nil), new(time.UnixMilli(-1).UTC())},
 		reflect.TypeFor[map[string]any]():    {map[string]any{}, map[string]any(nil), map[string]any{"b": 1e21, "<a>": true, "c": "&"}},
+		reflect.TypeFor[map[string]api.Meter](): {
+			map[string]api.Meter{}, map[string]api.Meter(nil),
+			map[string]api.Meter{"b": {}, "a": {Limit: new(int64(0)), Soft: true, Per: api.PerDay}},
+		},
 		reflect.TypeFor[map[string]string](): {map[string]string{}, map[string]string(nil), map[string]string{"b": "<", "a": ""}},
 	}
 	var all []api.License

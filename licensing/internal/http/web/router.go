@@ -35,6 +35,7 @@ type Route struct {
 	Status       int   // on success; default: 200
 	OptionalBody bool  // no body is the same as an empty object
 	Secret       bool  // the response has a secret and is not stored for replays
+	Body         int64 // the largest body in bytes, if that is more than Config.MaxBody
 	Rows         int64 // the body is NDJSON of at most that many bytes, for a Stream
 	// Slots has an element for each request that is being served. If it is full, the
 	// status is 429. Nil: any number may be.

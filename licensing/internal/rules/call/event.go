@@ -21,6 +21,14 @@ func (s *Call) AppendOther(ctx context.Context, tx *Tx, e store.Event) error {
 	return tx.AppendEvents(ctx, e)
 }
 
+// AppendAbout adds an event about a license, without its state.
+func (s *Call) AppendAbout(ctx context.Context, tx *Tx, eventType string, l store.License, data api.EventData) error {
+	return tx.AppendEvents(ctx, store.Event{
+		ID: store.NewID("evt", tx.Now), Type: eventType, Time: tx.Now, Actor: s.actorOn(l.ID), RequestID: s.Caller.RequestID,
+		Subject: l.ID, ProductID: l.ProductID, CustomerID: l.CustomerID, Data: record.Encode(data),
+	})
+}
+
 // Event returns an event about l.
 func (s *Call) Event(now time.Time, eventType string, l api.License, data api.EventData) store.Event {
 	l.Key = ""
@@ -29,7 +37,7 @@ func (s *Call) Event(now time.Time, eventType string, l api.License, data api.Ev
 		ID:         store.NewID("evt", now),
 		Type:       eventType,
 		Time:       now,
-		Actor:      s.actorOn(l),
+		Actor:      s.actorOn(l.ID),
 		RequestID:  s.Caller.RequestID,
 		Subject:    l.ID,
 		ProductID:  l.ProductID,
@@ -46,11 +54,11 @@ func (s *Call) actor() string {
 	return s.Caller.Actor
 }
 
-// actorOn returns the actor for events about l; a license key holder appears
+// actorOn returns the actor for events about a license; a license key holder appears
 // as "license:" and the license ID.
-func (s *Call) actorOn(l api.License) string {
+func (s *Call) actorOn(licenseID string) string {
 	if s.Holder && s.Caller.Actor == "" {
-		return "license:" + l.ID
+		return "license:" + licenseID
 	}
 	return s.actor()
 }

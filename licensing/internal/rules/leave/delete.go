@@ -63,7 +63,7 @@ func (s Service) remove(ctx context.Context, tx *call.Tx, rec record.License, l 
 	if err := tx.DeleteLicense(ctx, l.ID); err != nil {
 		return 0, err
 	}
-	if err := leave(ctx, tx, departure{how: licenseDeleted, from: rec, released: &n}); err != nil {
+	if err := leave(ctx, tx, departure{how: licenseDeleted, from: rec, released: &n, call: s.Call}); err != nil {
 		return 0, err
 	}
 	if n == activationBatch {

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
@@ -40,6 +41,9 @@ func traces() []trace {
 		{name: "seat counts", kinds: []string{seats.SeatsKind}, deleted: removeSeatCount, transferred: removeSeatCount},
 		// Refusals in memory belong to a customer too: see pendingUsage.
 		{name: "refusals", kinds: []string{refusals.RefusalKind, refusals.RefusedKind}, deleted: removeRefusals, transferred: removeRefusals},
+		// What is left of those of a deleted license expires, and so do the IDs of reports, of
+		// which only digests are stored.
+		{name: "usage", kinds: []string{meters.MeterKind, meters.CountedKind}, deleted: leaveUsage, transferred: leaveUsage},
 		// Those of a deleted license expire.
 		{name: "spent seats", kinds: []string{seats.SpentKind}, transferred: removeSpentSeats},
 		// A transfer raises the generation, so replace revokes the files.
@@ -62,6 +66,7 @@ func traces() []trace {
 				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
 				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired,
 				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
+				api.EventUsageCounted, api.EventUsageThreshold,
 			},
 		},
 		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
@@ -75,6 +80,7 @@ type departure struct {
 	to       record.License // after it; of a deletion, none
 	exact    bool           // Options.HoldOffline
 	released *int           // of a deletion: the number of activations that were deleted
+	call     *call.Call     // for events
 }
 
 type departureKind int
@@ -88,7 +94,7 @@ const (
 // LeaveCustomer does what the list of traces says about a license that has got another
 // customer or, if CustomerSince stays, another ID of the same one.
 func (s Service) LeaveCustomer(ctx context.Context, tx *call.Tx, before, after record.License) error {
-	d := departure{how: customerIDCorrected, from: before, to: after, exact: s.Opts.HoldOffline}
+	d := departure{how: customerIDCorrected, from: before, to: after, exact: s.Opts.HoldOffline, call: s.Call}
 	if before.CustomerSince != after.CustomerSince {
 		d.how = licenseTransferred
 	}
@@ -115,6 +121,20 @@ func removeSeatCount(ctx context.Context, tx *call.Tx, d departure) error {
 
 func removeRefusals(ctx context.Context, tx *call.Tx, d departure) error {
 	return refusals.DeleteRefusals(ctx, tx, d.from.ID)
+}
+
+// leaveUsage tells what no event has told of the usage of a license, under the ID of the
+// customer who used it. With a deleted license go the counts that would never expire, and
+// with a transferred one those of periods that have ended: a running one stays, so that a
+// transfer does not refill it.
+func leaveUsage(ctx context.Context, tx *call.Tx, d departure) error {
+	if err := meters.Of(d.call).TellAll(ctx, tx, d.from); err != nil {
+		return err
+	}
+	if d.how == licenseDeleted {
+		return meters.RemoveLasting(ctx, tx, d.from.ID)
+	}
+	return meters.RemoveEnded(ctx, tx, d.from.ID)
 }
 
 // removeSpentSeats deletes the spent seats of a license. With Options.HoldOffline they

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -39,8 +41,8 @@ func (s Service) TransferInParts(ctx context.Context, p api.TransferLicenseParam
 			return err
 		}
 		for {
-			rows, err := activationsLeft(ctx, s.Reader(), p.ID)
-			if err == nil && len(rows) <= activationBatch {
+			many, usage, err := leftToTransfer(ctx, s.Reader(), p.ID, s.Now())
+			if err == nil && !many && !usage {
 				return nil
 			}
 			if err == nil {
@@ -80,9 +82,9 @@ func CheckTransfer(p *api.TransferLicenseParams) []api.FieldError {
 	return append(broken, wrong...)
 }
 
-// transfer does one Update of a transfer. If the license has more activations than a
-// batch, it only deletes a batch, and more is true. Otherwise it moves the license if
-// move is set.
+// transfer does one Update of a transfer. If the license has more activations or more
+// usage of earlier periods than a batch, it only deletes a batch of one of them, and more
+// is true. Otherwise it moves the license if move is set.
 func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved api.License, more bool, err error) {
 	from := t.from
 	err = s.Write(ctx, func(tx *call.Tx) error {
@@ -98,8 +100,8 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 		if err := t.refusal(before); err != nil {
 			return err
 		}
-		rows, err := activationsLeft(ctx, tx, rec.ID)
-		if more = len(rows) > activationBatch; err != nil || !more && !move {
+		many, usage, err := leftToTransfer(ctx, tx, rec.ID, tx.Now)
+		if more = many || usage; err != nil || !more && !move {
 			return err
 		}
 		if !more {
@@ -107,7 +109,11 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 			return err
 		}
 		from = rec.CustomerID
-		if err := deleteSeats(ctx, tx, departure{how: licenseTransferred, from: rec, exact: s.Opts.HoldOffline}); err != nil {
+		d := departure{how: licenseTransferred, from: rec, exact: s.Opts.HoldOffline, call: s.Call}
+		if usage {
+			return leaveUsage(ctx, tx, d)
+		}
+		if err := deleteSeats(ctx, tx, d); err != nil {
 			return err
 		}
 		return tx.DeleteEntries(ctx, seats.SeatsKind, rec.ID) // counted when it is needed
@@ -118,9 +124,14 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 	return moved, more, err
 }
 
-// activationsLeft returns the activations of a license, up to one more than a batch.
-func activationsLeft(ctx context.Context, r store.Reader, id string) ([]store.Activation, error) {
-	return r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: activationBatch + 1})
+// leftToTransfer reports whether a license has more activations than a batch, and at least
+// a batch of usage of earlier periods.
+func leftToTransfer(ctx context.Context, r store.Reader, id string, now time.Time) (many, usage bool, err error) {
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: activationBatch + 1})
+	if err == nil {
+		usage, err = meters.ManyEnded(ctx, r, id, now)
+	}
+	return len(rows) > activationBatch, usage, err
 }
 
 // refusal returns why a license cannot be transferred now; nil: it can.

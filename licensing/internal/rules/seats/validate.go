@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -24,7 +25,7 @@ func (s Service) Validate(ctx context.Context, p api.ValidateKeyParams) (Verdict
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
 	read := s.Read
-	if p.Fingerprint == "" && ask == nil {
+	if p.Fingerprint == "" && ask == nil { // what was used may be read a moment later
 		read = s.ReadOnce
 	}
 	var a decision
@@ -88,7 +89,10 @@ func (s Service) answer(ctx context.Context, r store.Reader, p api.ValidateKeyPa
 	if f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0 {
 		a.renews = f.renewSeat()
 	}
-	if a.verdict.Verdict, err = evaluate(q, *f); err != nil || ask == nil || !a.verdict.Valid {
+	if a.verdict.Verdict, err = evaluate(q, *f); err == nil {
+		a.verdict.Meters, err = meters.Uses(ctx, r, f.license, f.at)
+	}
+	if err != nil || ask == nil || !a.verdict.Valid {
 		return a, err
 	}
 	if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
@@ -206,7 +210,9 @@ func (s Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.V
 				return err
 			}
 		}
-		v, err = evaluate(q, f)
+		if v, err = evaluate(q, f); err == nil {
+			v.Meters, err = meters.Uses(ctx, r, f.license, at)
+		}
 		return err
 	})
 	if err != nil {

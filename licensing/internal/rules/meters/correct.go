@@ -1,0 +1,73 @@
+package meters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// CorrectUsage sets what was used of a meter in one period; see package metering.
+func (s Service) CorrectUsage(ctx context.Context, p api.CorrectUsageParams) (corrected api.UsagePeriod, err error) {
+	if err := call.Check(p); err != nil {
+		return api.UsagePeriod{}, err
+	}
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		rec, err := licenses.Of(s.Call).Find(ctx, tx, p.LicenseID)
+		if err != nil {
+			return err
+		}
+		key, before, limit, err := s.rowToCorrect(ctx, tx, rec, p)
+		if err != nil {
+			return err
+		}
+		corrected = periodOf(key, before)
+		if before.Used == p.Used {
+			return nil
+		}
+		after := before
+		after.Used = p.Used
+		corrected.Used = p.Used
+		return s.tell(ctx, tx, rec.License, key, before, after, limit, p.Reason)
+	})
+	if err != nil {
+		return api.UsagePeriod{}, fmt.Errorf("correct usage: %w", err)
+	}
+	return corrected, nil
+}
+
+// rowToCorrect returns the row that a correction names, which need not be stored if it is
+// that of the present period.
+func (s Service) rowToCorrect(ctx context.Context, tx *call.Tx, rec record.License, p api.CorrectUsageParams) (key string, r row, limit *int64, err error) {
+	meters, err := metersOf(rec)
+	if err != nil {
+		return "", r, nil, err
+	}
+	m, has := meters[p.Meter]
+	if !has && (p.From == nil || !call.IsMeterName(p.Meter)) {
+		return "", r, nil, fmt.Errorf("meter: %w", api.ErrNotFound)
+	}
+	in, present := spanOf(m.Per, rec, tx.Now), has
+	if p.From != nil && (!has || !p.From.Equal(in.from)) {
+		in, present = span{from: call.ToMillis(*p.From)}, false
+	}
+	key = rowKey(rec.ID, in.from, p.Meter)
+	e, err := tx.Entry(ctx, MeterKind, key)
+	switch {
+	case err == nil:
+		r, err = readRow(e)
+	case errors.Is(err, store.ErrNotFound) && present:
+		err = nil
+	case errors.Is(err, store.ErrNotFound):
+		err = api.Invalid("from", api.FieldUnknown, "is not the beginning of a period with usage; see the list of usage")
+	}
+	if present {
+		r.To = in.to
+	}
+	return key, r, m.Limit, err
+}

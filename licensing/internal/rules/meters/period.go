@@ -1,0 +1,90 @@
+package meters
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+)
+
+// A span is one period of a meter. Both ends are zero if the meter never starts again.
+type span struct{ from, to time.Time }
+
+// spanOf returns the period of a meter of l that an instant is in. Before the first month
+// or year of a license, that is the first.
+func spanOf(per api.MeterPeriod, l record.License, at time.Time) span {
+	y, m, d := at.UTC().Date()
+	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+	switch per {
+	case api.PerDay:
+		return span{day(y, m, d), day(y, m, d+1)}
+	case api.PerMonth:
+		return span{day(y, m, 1), day(y, m+1, 1)}
+	case api.PerYear:
+		return span{day(y, 1, 1), day(y+1, 1, 1)}
+	case api.PerLicenseMonth:
+		return spanFrom(firstOf(l), 1, at)
+	case api.PerLicenseYear:
+		return spanFrom(firstOf(l), 12, at)
+	}
+	return span{}
+}
+
+// firstOf returns when the first month of a license begins.
+func firstOf(l record.License) time.Time {
+	if l.StartsAt.IsZero() {
+		return l.CreatedAt.UTC()
+	}
+	return l.StartsAt.UTC()
+}
+
+// spanFrom returns the period of some months that an instant is in. Each is computed from
+// the first, so that the 31st stays the 31st.
+func spanFrom(first time.Time, months int, at time.Time) span {
+	nth := func(n int) time.Time { return capped(api.Duration{Months: n * months}.AddTo(first)) }
+	n := max(0, ((at.Year()-first.Year())*12+int(at.Month())-int(first.Month()))/months)
+	if n > 0 && nth(n).After(at) {
+		n--
+	}
+	return span{nth(n), nth(n + 1)}
+}
+
+// lastInstant is the last one that JSON and stores represent.
+var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+
+func capped(t time.Time) time.Time {
+	if t.After(lastInstant) {
+		return lastInstant
+	}
+	return t
+}
+
+// threshold returns the highest threshold of a limit that has been reached, in percent; 0:
+// none.
+func threshold(limit *int64, used int64) int64 {
+	for _, percent := range []int64{100, 80} {
+		if limit != nil && *limit > 0 && used >= (*limit*percent+99)/100 {
+			return percent
+		}
+	}
+	return 0
+}
+
+// useOf returns the public form of what was used of a meter in a period.
+func useOf(name string, m api.Meter, in span, used int64) api.MeterUse {
+	u := api.MeterUse{Name: name, Meter: m, Used: used, From: record.OptionalTime(in.from), ResetsAt: record.OptionalTime(in.to)}
+	if m.Limit != nil {
+		u.Remaining = new(max(0, *m.Limit-used))
+	}
+	return u
+}
+
+// limitReason says why more units of a meter are refused.
+func limitReason(u api.MeterUse, more int64) api.Reason {
+	detail := fmt.Sprintf("%d of %d %s are used, so %d more are not included", u.Used, *u.Limit, u.Name, more)
+	if u.ResetsAt != nil {
+		detail += "; counting starts again at " + u.ResetsAt.Format(time.RFC3339)
+	}
+	return api.Reason{Code: api.VerdictUsageLimit, Detail: detail + "."}
+}

@@ -1,0 +1,174 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// CountUsage counts usage of the license with a key; see package metering.
+func (s Service) CountUsage(ctx context.Context, p api.CountUsageParams) (u api.Usage, err error) {
+	p.Usage = slices.Clone(p.Usage)
+	if err := call.InvalidFields(CheckCount(&p, s.Now())); err != nil {
+		return api.Usage{}, err
+	}
+	s = Of(s.AsHolder())
+	var a answer
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		rec, ok, err := licenses.Of(s.Call).ByKey(ctx, tx, p.Key)
+		if err != nil {
+			return err
+		}
+		all := []question{{license: found(rec, ok), productID: p.ProductID, usage: p.Usage}}
+		answers, err := s.count(ctx, tx, all)
+		if err != nil {
+			return err
+		}
+		if a = answers[0]; a.denied != nil {
+			return a.denied
+		}
+		return nil
+	})
+	if a.denied != nil && errors.Is(err, api.ErrDenied) {
+		seats.Of(s.Call).ObserveUse(ctx, a.denied.Verdict, a.meter)
+	}
+	if err != nil {
+		return api.Usage{}, fmt.Errorf("count usage: %w", err)
+	}
+	return a.Usage, nil
+}
+
+// RecordUsage counts usage of licenses, each of which is decided by itself; see package
+// metering.
+func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.UsageBatch, error) {
+	p.Licenses = slices.Clone(p.Licenses)
+	ids := make([]string, len(p.Licenses))
+	for i, l := range p.Licenses {
+		ids[i], p.Licenses[i].Usage = l.LicenseID, slices.Clone(l.Usage)
+	}
+	if err := call.InvalidFields(CheckRecord(&p, s.Now())); err != nil {
+		return api.UsageBatch{}, err
+	}
+	var answers []answer
+	err := s.Write(ctx, func(tx *call.Tx) error {
+		rows, err := tx.Licenses(ctx, store.LicenseQuery{IDs: ids})
+		if err != nil {
+			return err
+		}
+		all := make([]question, len(ids))
+		for i, id := range ids {
+			all[i].usage = p.Licenses[i].Usage
+			at := slices.IndexFunc(rows, func(row store.License) bool { return row.ID == id && s.Sees(row.ProductID) && s.Owned(row.CustomerID) })
+			if at < 0 {
+				continue
+			}
+			rec, err := record.ReadLicense(rows[at])
+			if err != nil {
+				return err
+			}
+			all[i].license = &rec
+		}
+		answers, err = s.count(ctx, tx, all)
+		return err
+	})
+	if err != nil {
+		return api.UsageBatch{}, fmt.Errorf("record usage: %w", err)
+	}
+	batch := api.UsageBatch{Object: "usage_batch", Data: make([]api.Usage, len(answers))}
+	for i, a := range answers {
+		batch.Data[i] = a.Usage
+		batch.Data[i].LicenseID = ids[i]
+		if a.denied != nil && a.denied.Verdict.License != nil {
+			seats.Of(s.Call).ObserveUse(ctx, a.denied.Verdict, a.meter)
+		}
+	}
+	return batch, nil
+}
+
+func found(rec record.License, ok bool) *record.License {
+	if !ok {
+		return nil
+	}
+	return &rec
+}
+
+// A question is what a call reports about one license.
+type question struct {
+	license   *record.License // nil: there is none
+	productID string
+	usage     []api.UsageReport
+}
+
+// An answer is what a call is told about one license.
+type answer struct {
+	api.Usage
+	denied *api.DeniedError // why nothing was counted; nil: it was
+	meter  string           // that was refused
+}
+
+// count counts the reports that are not refused. It reads and decides before it writes.
+func (s Service) count(ctx context.Context, tx *call.Tx, all []question) ([]answer, error) {
+	load := make([]meters.Reports, 0, len(all))
+	for _, q := range all {
+		if q.license != nil {
+			load = append(load, meters.Reports{License: *q.license, Usage: q.usage})
+		}
+	}
+	ledger, err := meters.Load(ctx, tx, tx.Now, load...)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]answer, len(all))
+	for i, q := range all {
+		if answers[i], err = s.countOne(ledger, q, tx.Now); err != nil {
+			return nil, err
+		}
+	}
+	return answers, meters.Of(s.Call).Put(ctx, tx, ledger)
+}
+
+// countOne counts the reports about one license in a ledger.
+func (s Service) countOne(ledger *meters.Ledger, q question, now time.Time) (a answer, err error) {
+	a.Usage = api.Usage{Object: "usage", Counted: make([]int64, len(q.usage)), Meters: []api.MeterUse{}}
+	v, err := seats.Of(s.Call).MayUse(q.license, q.productID, now)
+	if err != nil {
+		return a, err
+	}
+	if !v.Valid && !happened(q, v) {
+		a.denied = &api.DeniedError{Verdict: v}
+		a.Refused = &v.Reasons[0]
+		return a, nil
+	}
+	counted, uses, refused, err := ledger.Count(meters.Reports{License: *q.license, Usage: q.usage})
+	if err != nil {
+		return a, err
+	}
+	a.LicenseID = q.license.ID
+	if refused != nil {
+		if a.Refused, a.meter = &refused.Reason, refused.Meter; refused.Uses != nil {
+			a.Meters = refused.Uses
+		}
+		a.denied, err = seats.Of(s.Call).DeniedUsage(*q.license, *refused, now)
+		return a, err
+	}
+	a.Counted, a.Meters = counted, uses
+	return a, nil
+}
+
+// happened reports whether all that is reported has been used already, so that the state of
+// the license does not matter.
+func happened(q question, v api.Verdict) bool {
+	other := func(r api.Reason) bool { return r.Code == api.VerdictProductMismatch }
+	asks := func(r api.UsageReport) bool { return r.At == nil }
+	return q.license != nil && !slices.ContainsFunc(v.Reasons, other) && !slices.ContainsFunc(q.usage, asks)
+}

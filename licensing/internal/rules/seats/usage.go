@@ -1,0 +1,45 @@
+package seats
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
+)
+
+// ActionUse is the action of a RefusedCall about usage.
+const ActionUse = "use"
+
+// MayUse returns the verdict on a program that uses units of the meters of a license, for a
+// product unless that is empty. Nil: there is no license.
+func (s Service) MayUse(l *record.License, productID string, at time.Time) (api.Verdict, error) {
+	f := s.facts(at)
+	if f.found = l != nil; f.found {
+		f.license = *l
+	}
+	return evaluate(question{productID: productID}, f)
+}
+
+// DeniedUsage returns the error for a license that is valid, of which a meter allows no
+// more.
+func (s Service) DeniedUsage(l record.License, refused meters.Refusal, at time.Time) (*api.DeniedError, error) {
+	shown, err := licenses.FromRecord(l, at)
+	if err != nil {
+		return nil, err
+	}
+	shown.Key, shown.Reference = "", ""
+	v := deny(refused.Reason)
+	v.License, v.Meters, v.RecheckAfter = &shown, refused.Uses, seconds(s.Opts.RecheckAfter)
+	for _, u := range refused.Uses {
+		v.NextChangeAt = u.ResetsAt
+	}
+	return &api.DeniedError{Verdict: v}, nil
+}
+
+// ObserveUse records that usage of a meter was refused.
+func (s Service) ObserveUse(ctx context.Context, v api.Verdict, meter string) {
+	s.observe(ctx, v, api.RefusedCall{Action: ActionUse, Asked: meter})
+}
