@@ -33,7 +33,7 @@ func TestRefusedUsage(t *testing.T) {
 	_, err := f.CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{use("calls", "b", 1), use("exports", "b", 3)}})
 	denied, _ := errors.AsType[*api.DeniedError](err)
 	is.True(errors.Is(err, api.ErrUsageLimit) && errors.Is(err, api.ErrDenied))
-	is.Equal(denied.Verdict.Reasons, []api.Reason{{Code: "usage_limit", Detail: "8 of 10 exports are used, so 3 more are not included; counting starts again at 2027-11-01T00:00:00Z."}})
+	is.Equal(denied.Verdict.Reasons, []api.Reason{{Code: "usage_limit", Detail: "8 of 10 exports are used, and the request needs 3 more; counting starts again at 2027-11-01T00:00:00Z."}})
 	u := denied.Verdict.Meters[0]
 	is.Equal([]any{u.Name, *u.Limit, u.Used, *u.Remaining, *u.ResetsAt, *denied.Verdict.NextChangeAt}, []any{"exports", int64(10), int64(8), int64(2), time.Date(2027, 11, 1, 0, 0, 0, 0, time.UTC), *u.ResetsAt})
 	is.Equal(denied.Verdict.License.Key, "")

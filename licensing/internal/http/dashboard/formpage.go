@@ -158,6 +158,10 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return v.renderForm(refused, p)
 	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
+	case errors.Is(err, api.ErrUsageLimit):
+		denied, _ := errors.AsType[*api.DeniedError](err)
+		p.Form.Problem = denied.Error()
+		return v.renderForm(http.StatusConflict, p)
 	case errors.Is(err, api.ErrStale):
 		conflict, isConflict = errEdited, true
 		fallthrough

@@ -100,11 +100,18 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 		if err := t.refusal(before); err != nil {
 			return err
 		}
+		units, err := s.reserve(ctx, tx, rec)
+		if err != nil {
+			return err
+		}
 		many, usage, err := leftToTransfer(ctx, tx, rec.ID, tx.Now)
 		if more = many || usage; err != nil || !more && !move {
 			return err
 		}
 		if !more {
+			if err := meters.Of(s.Call).Put(ctx, tx, units); err != nil {
+				return err
+			}
 			moved, err = s.moveTo(ctx, tx, rec, before, t.TransferLicenseParams)
 			return err
 		}
@@ -122,6 +129,20 @@ func (s Service) transfer(ctx context.Context, t *transfer, move bool) (moved ap
 		t.from = from
 	}
 	return moved, more, err
+}
+
+// reserve counts the transfer of a license that has a meter for that, or returns a
+// [*api.DeniedError]. It writes nothing, so a transfer in several Updates counts once, in
+// the Update that moves the license.
+func (s Service) reserve(ctx context.Context, tx *call.Tx, rec record.License) (*meters.Ledger, error) {
+	units, refused, err := meters.Reserve(ctx, tx, rec, tx.Now, api.MeterTransfers)
+	if err == nil && refused != nil {
+		var denied *api.DeniedError
+		if denied, err = seats.Of(s.Call).DeniedUsage(rec, *refused, tx.Now); err == nil {
+			err = denied
+		}
+	}
+	return units, err
 }
 
 // leftToTransfer reports whether a license has more activations than a batch, and at least

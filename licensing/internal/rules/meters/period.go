@@ -82,7 +82,7 @@ func useOf(name string, m api.Meter, in span, used int64) api.MeterUse {
 
 // limitReason says why more units of a meter are refused.
 func limitReason(u api.MeterUse, more int64) api.Reason {
-	detail := fmt.Sprintf("%d of %d %s are used, so %d more are not included", u.Used, *u.Limit, u.Name, more)
+	detail := fmt.Sprintf("%d of %d %s are used, and the request needs %d more", u.Used, *u.Limit, u.Name, more)
 	if u.ResetsAt != nil {
 		detail += "; counting starts again at " + u.ResetsAt.Format(time.RFC3339)
 	}

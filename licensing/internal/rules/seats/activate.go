@@ -26,7 +26,11 @@ func (s Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v Verdi
 	holder := s.asHolder()
 	defer func() {
 		if denied, ok := errors.AsType[*api.DeniedError](err); ok {
-			s.observe(ctx, denied.Verdict, api.RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint})
+			call := api.RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint}
+			if denied.Verdict.Code == api.VerdictUsageLimit {
+				call.Asked = api.MeterActivations
+			}
+			s.observe(ctx, denied.Verdict, call)
 		}
 	}()
 	find := func(r store.Reader, now time.Time) (facts, error) { return holder.findValid(ctx, r, p, now) }

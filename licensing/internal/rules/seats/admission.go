@@ -66,6 +66,9 @@ func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKey
 		return err
 	}
 	d.recount = !counted && d.count > 0
+	if d.units, err = s.reserve(ctx, r, d.facts); err != nil {
+		return err
+	}
 	if err := s.freeSeats(ctx, r, d); err != nil {
 		return err
 	}

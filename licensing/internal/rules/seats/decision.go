@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -23,6 +24,7 @@ type decision struct {
 	replaced string             // ID of the fingerprint's earlier activation
 	unspent  bool               // the spent seat of the fingerprint is removed
 	swept    []string           // IDs of activations that ended long ago
+	units    *meters.Ledger     // counts the activation; nil: no meter does
 
 	// leases are activations whose leases have ended or were shortened. They are
 	// stored even if the activation is refused.
@@ -55,6 +57,9 @@ func (s Service) write(ctx context.Context, tx *call.Tx, d *decision) error {
 		}
 	}
 	if d.takes {
+		if err := meters.Of(s.Call).Put(ctx, tx, d.units); err != nil {
+			return err
+		}
 		if err := s.appendSeat(ctx, tx, api.EventActivationCreated, d.license, d.seat, api.EventData{}); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // ActionUse is the action of a RefusedCall about usage.
@@ -37,6 +38,19 @@ func (s Service) DeniedUsage(l record.License, refused meters.Refusal, at time.T
 		v.NextChangeAt = u.ResetsAt
 	}
 	return &api.DeniedError{Verdict: v}, nil
+}
+
+// reserve counts a new activation of a license that has a meter for that, or returns a
+// [*api.DeniedError]. It writes nothing: see [meters.Service.Put].
+func (s Service) reserve(ctx context.Context, r store.Reader, f facts) (*meters.Ledger, error) {
+	units, refused, err := meters.Reserve(ctx, r, f.license, f.at, api.MeterActivations)
+	if err == nil && refused != nil {
+		var denied *api.DeniedError
+		if denied, err = s.DeniedUsage(f.license, *refused, f.at); err == nil {
+			err = denied
+		}
+	}
+	return units, err
 }
 
 // ObserveUse records that usage of a meter was refused.
