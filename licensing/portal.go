@@ -50,6 +50,11 @@ type PortalTexts struct {
 	Never    string `text:"No end date"`
 	Updates  string `text:"Includes updates until"`
 
+	Usage        string `text:"Usage"`
+	MeterUsed    string `text:"{used} of {limit} used"`
+	MeterCounted string `text:"{used} used"`
+	MeterResets  string `text:"Starts again on {date}"`
+
 	Active    string `text:"Active"`
 	Grace     string `text:"Ended; works until {date}"`
 	Expired   string `text:"Ended on {date}"`

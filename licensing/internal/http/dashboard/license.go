@@ -18,6 +18,7 @@ type licensePage struct {
 	Validity     *validityBar // nil without an expiry
 	Seats        seatMeter
 	SeatsText    string
+	Meters       []meterBar
 	Files        time.Time // when its license files end; zero: there are none
 	Plan         string    // the name of its plan; empty: it has none, or the plan was deleted
 	Entitlements []pair
@@ -67,6 +68,9 @@ func showLicense(v *visit, head licenseHead) (err error) {
 		return err
 	}
 	if body.Refusals, err = v.refusalPanel(l, body.Seats, body.SeatsText); err != nil {
+		return err
+	}
+	if body.Meters, err = v.meterBars(l); err != nil {
 		return err
 	}
 	status := http.StatusOK

@@ -88,6 +88,8 @@ var refusalReasons = map[api.VerdictCode]string{
 	api.VerdictEvicted:            "Seat taken over",
 	api.VerdictUpdatesEnded:       "Updates ended",
 	api.VerdictActivationLimit:    "No seat free",
+	api.VerdictUsageLimit:         "No units left",
+	api.VerdictMeterMissing:       "Meter missing",
 	api.VerdictEntitlementMissing: "Entitlement missing",
 }
 
@@ -102,6 +104,10 @@ func refusalReason(code api.VerdictCode) string {
 // refusalPanel reads the refusals of a license. The seats are the
 // seats in use now.
 func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
+	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	if err != nil {
+		return p, err
+	}
 	list, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
 	if err != nil {
 		return p, err
@@ -113,7 +119,7 @@ func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (
 	}
 	days := map[string]*day{}
 	for _, r := range list.Data {
-		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
+		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, seats.Full, now.Meters), strings.TrimSuffix(seatsText, "."))
 		if row.Times += " times"; r.Count == 1 {
 			row.Times = "Once"
 		}
@@ -204,6 +210,14 @@ var resolutions = map[api.VerdictCode]resolution{
 		check:   "The build of the program is newer than the updates that the license includes. Older builds keep running.",
 		actions: []refusalAction{renewing},
 	},
+	api.VerdictUsageLimit: {
+		open: "The limit of a meter is reached.", resolved: "units of the meters are left.",
+		actions: []refusalAction{editing("Raise the limit", "meters")},
+	},
+	api.VerdictMeterMissing: {
+		check:   "The program counts something that the license has no meter for.",
+		actions: []refusalAction{editing("Change the meters", "meters")},
+	},
 	api.VerdictEntitlementMissing: {
 		check:   "The program requires an entitlement that the license does not include.",
 		actions: []refusalAction{editing("Change the entitlements", "entitlements")},
@@ -214,6 +228,9 @@ var resolutions = map[api.VerdictCode]resolution{
 // Seats says that no seat is free.
 func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats string) refusalRow {
 	row := refusalRow{Code: r.Code, Reason: refusalReason(r.Code), Times: thousands(r.Count), Last: r.LastAt, Applies: applies}
+	if r.Code == api.VerdictUsageLimit && len(r.Recent) > 0 && r.Recent[0].Asked != "" {
+		row.Reason = "No " + r.Recent[0].Asked + " left"
+	}
 	how := resolutions[r.Code]
 	if r.Code == api.VerdictUpdatesEnded && l.UpdatesUntil == nil {
 		how = resolution{resolved: "the license includes all updates."}

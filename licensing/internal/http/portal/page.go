@@ -110,6 +110,35 @@ type device struct {
 	DownloadLabel string
 }
 
+// A meter is what was used of a meter of a license in its present period.
+type meter struct {
+	Name   string
+	Text   string
+	Bar    bool // there is a limit
+	Used   int  // in percent
+	Resets string
+}
+
+// meters returns what was used of the meters of a license.
+func (v *visit) meters(verdict api.Verdict) (list []meter) {
+	for _, u := range verdict.Meters {
+		used := strconv.FormatInt(u.Used, 10)
+		m := meter{Name: u.Name, Text: v.text("MeterCounted", "used", used)}
+		if u.Limit != nil {
+			m.Bar, m.Used = true, 100
+			m.Text = v.text("MeterUsed", "used", used, "limit", strconv.FormatInt(*u.Limit, 10))
+			if *u.Limit > 0 {
+				m.Used = int(min(100, float64(u.Used)*100/float64(*u.Limit)))
+			}
+		}
+		if u.ResetsAt != nil {
+			m.Resets = v.text("MeterResets", "date", v.date(u.ResetsAt))
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
 // plan returns the name of the plan of a license, or its ID if it was deleted.
 func (v *visit) plan(l api.License) (string, error) {
 	if l.PlanID == "" {
@@ -159,11 +188,12 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Devices   []device
 		Used      string // how many devices use the license, in words; empty: there is no limit
 		Next      string
+		Meters    []meter
 		Offline   bool // license files can be had
 		AnyDevice bool // a file needs no activation
 	}{
 		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
-		Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
+		Meters: v.meters(verdict), Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
 	now := inner.Of(v.h.opts.Licenses).Call().Now()
 	for _, a := range list.Data {

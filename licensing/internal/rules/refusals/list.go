@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -23,16 +25,19 @@ type RefusedLicense struct {
 	License  api.License
 	Seats    find.SeatNumber
 	Refusals []api.Refusal // as from [Service.Refusals]
+	meters   []api.MeterUse
 }
 
 // Applies reports whether the next request with a code would be refused for the
 // same reason, as far as the license decides.
 func (l RefusedLicense) Applies(code api.VerdictCode) bool {
-	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats.N) >= *l.License.MaxActivations)
+	return refusalApplies(code, l.License, l.License.MaxActivations != nil && int64(l.Seats.N) >= *l.License.MaxActivations, l.meters)
 }
 
-func refusalApplies(code api.VerdictCode, l api.License, full bool) bool {
+func refusalApplies(code api.VerdictCode, l api.License, full bool, uses []api.MeterUse) bool {
 	switch code {
+	case api.VerdictUsageLimit:
+		return slices.ContainsFunc(uses, func(u api.MeterUse) bool { return !u.Soft && u.Remaining != nil && *u.Remaining == 0 })
 	case api.VerdictActivationLimit: // a program without an activation gets this code, too, when it activates
 		return full
 	case api.VerdictExpired, api.VerdictSuspended, api.VerdictRevoked, api.VerdictScheduled:
@@ -41,10 +46,10 @@ func refusalApplies(code api.VerdictCode, l api.License, full bool) bool {
 	return false
 }
 
-// RefusalApplies is Applies for a license of which full says whether no seat is
-// free.
-func (Service) RefusalApplies(code api.VerdictCode, l api.License, full bool) bool {
-	return refusalApplies(code, l, full)
+// RefusalApplies is Applies for a license of which full says whether no seat is free, and
+// uses what was used of its meters.
+func (Service) RefusalApplies(code api.VerdictCode, l api.License, full bool, uses []api.MeterUse) bool {
+	return refusalApplies(code, l, full, uses)
 }
 
 // RefusedParams select refused licenses.
@@ -167,6 +172,10 @@ func (s Service) refused(ctx context.Context, r store.Reader, ids []string, reco
 	if err != nil {
 		return nil, err
 	}
+	uses, err := s.usesOf(ctx, r, ids, records, now)
+	if err != nil {
+		return nil, err
+	}
 	seats, err := find.SeatCounts(ctx, r, ids)
 	if err != nil {
 		return nil, err
@@ -179,10 +188,29 @@ func (s Service) refused(ctx context.Context, r store.Reader, ids []string, reco
 		record := records[id]
 		record.merge(pending[id])
 		if record.trim(now); len(record.Codes) > 0 && licenses[id].ID != "" {
-			list = append(list, RefusedLicense{licenses[id], seats[id], record.refusals()})
+			list = append(list, RefusedLicense{licenses[id], seats[id], record.refusals(), uses[id]})
 		}
 	}
 	return list, nil
+}
+
+// usesOf returns what was used of the meters of those licenses that were refused usage.
+func (s Service) usesOf(ctx context.Context, r store.Reader, ids []string, records map[string]refusalRecord, now time.Time) (map[string][]api.MeterUse, error) {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return records[id].Codes[api.VerdictUsageLimit] == nil })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]record.License, len(rows))
+	for i, row := range rows {
+		if recs[i], err = record.ReadLicense(row); err != nil {
+			return nil, err
+		}
+	}
+	return meters.UsesOf(ctx, r, recs, now)
 }
 
 // A RefusalGroup counts the refusals with one code.

@@ -1,0 +1,38 @@
+package dashboard
+
+import (
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// A meterBar is what was used of a meter in its present period.
+type meterBar struct {
+	seatMeter
+	Name   string
+	Resets *moment // nil: never
+}
+
+// meterBars returns the meters of a license; without any, it reads nothing.
+func (v *visit) meterBars(l api.License) (bars []meterBar, err error) {
+	if len(l.Meters) == 0 {
+		return nil, nil
+	}
+	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range now.Meters {
+		b := meterBar{Name: u.Name, seatMeter: seatMeter{Text: thousands(u.Used) + " used"}}
+		if u.Limit != nil {
+			b.Text = thousands(u.Used) + " of " + thousands(*u.Limit) + " used"
+			b.Bar, b.Full, b.Over, b.Used = true, *u.Remaining == 0, u.Used > *u.Limit, 100
+			if *u.Limit > 0 {
+				b.Used = int(min(100, float64(u.Used)*100/float64(*u.Limit)))
+			}
+		}
+		if u.ResetsAt != nil {
+			b.Resets = v.moment(*u.ResetsAt)
+		}
+		bars = append(bars, b)
+	}
+	return bars, nil
+}
