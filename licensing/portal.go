@@ -68,6 +68,7 @@ type PortalTexts struct {
 
 	Devices      string `text:"Devices"`
 	DevicesUsed  string `text:"{used} of {limit} in use"`
+	MoreDevices  string `text:"{number} more until {date}"`
 	NoDevices    string `text:"No device uses this license now."`
 	LastSeen     string `text:"Last used on {date}"`
 	HeldUntil    string `text:"Works offline until {date}"`

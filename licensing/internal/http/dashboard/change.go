@@ -29,10 +29,10 @@ var changeBlanks = map[string]string{
 const maxMapChanges = 20
 
 // describeChanges describes changes of fields, except the status and its reason,
-// which are part of the text of an event.
+// which are part of the text of an event, and of what comes.
 func describeChanges(changes map[string]api.FieldChange) (lines []string) {
 	for _, field := range slices.Sorted(maps.Keys(changes)) {
-		if field != "status" && field != "status_reason" {
+		if field != "status" && field != "status_reason" && field != "upcoming" {
 			lines = append(lines, describeChange(field, changes[field])...)
 		}
 	}

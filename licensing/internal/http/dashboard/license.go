@@ -24,6 +24,7 @@ type licensePage struct {
 	Entitlements []pair
 	Metadata     []pair
 	Purchases    []purchaseRow
+	Upcoming     []upcomingRow
 	Verdict      verdictPanel
 	Refusals     refusalPanel
 	History      []historyEntry
@@ -58,6 +59,7 @@ func showLicense(v *visit, head licenseHead) (err error) {
 	if body.Purchases, err = v.purchasesOf(l.ID); err != nil {
 		return err
 	}
+	body.Upcoming = upcomingRows(l)
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}

@@ -3,6 +3,7 @@ package portal
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,6 +188,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Released  bool
 		Devices   []device
 		Used      string // how many devices use the license, in words; empty: there is no limit
+		More      string // how many of the devices it allows only until a day, in words; empty: none
 		Next      string
 		Meters    []meter
 		Offline   bool // license files can be had
@@ -210,6 +212,11 @@ func (v *visit) showLicense(status int, problem, request string) error {
 	}
 	if l.MaxActivations != nil && !list.HasMore && query.Get("devices") == "" {
 		body.Used = v.text("DevicesUsed", "used", strconv.Itoa(len(list.Data)), "limit", strconv.FormatInt(*l.MaxActivations, 10))
+	}
+	if i := slices.IndexFunc(l.Upcoming, func(c api.UpcomingChange) bool { return c.MaxActivations.Set }); i >= 0 && l.MaxActivations != nil {
+		if c := l.Upcoming[i]; !c.MaxActivations.Null && c.MaxActivations.Value < *l.MaxActivations {
+			body.More = v.text("MoreDevices", "number", strconv.FormatInt(*l.MaxActivations-c.MaxActivations.Value, 10), "date", v.date(&c.At))
+		}
 	}
 	return v.render(status, "license", l.Name, body)
 }

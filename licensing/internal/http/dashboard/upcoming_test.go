@@ -1,0 +1,45 @@
+package dashboard_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// TestUpcomingChanges: the page of a license says which of its purchases count until when,
+// and what comes.
+func TestUpcomingChanges(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "year", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](2), Entitlements: map[string]any{"sso": true}}})
+	tell := func(p api.FulfillParams) api.Fulfillment {
+		t.Helper()
+		p.At, p.CustomerID, p.State = s.clock(), "cus_ada", api.PurchaseActive
+		f, err := s.Selling().Fulfill(t.Context(), p)
+		is.NoErr(err)
+		return f
+	}
+	id := tell(api.FulfillParams{Reference: "shop:1", PlanID: "year"}).LicenseID
+	tell(api.FulfillParams{Reference: "shop:2", PlanID: "extra", Quantity: ptr[int64](3), LicenseID: id})
+	tell(api.FulfillParams{Reference: "shop:3", PlanID: "year", LicenseID: id})
+	end := s.clock().AddDate(0, 0, 10).Format("2 January 2006")
+	page := v.get("licenses/" + id).body
+	for _, text := range []string{
+		"extra × 3 · counts until " + end, "year · counts from " + s.clock().AddDate(1, 0, 0).Format("2 January 2006"),
+		"Upcoming changes", "Maximum activations: 5, without sso",
+	} {
+		require.Contains(t, page, text)
+	}
+	s.advance(time.Hour)
+	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2", At: s.clock(), State: api.PurchaseRefunded})
+	is.NoErr(err)
+	page = v.get("licenses/" + id).body
+	require.NotContains(t, page, "without sso")
+	require.Contains(t, page, `<span class="pill expired">refunded</span> <span class="sub">extra × 3 · does not count`)
+}
