@@ -22,6 +22,7 @@ const (
 	clockName   = "clock"           // the floor of the clock, in Unix seconds
 	dueName     = "next-check"      // when the next check is due, in Unix seconds
 	keyName     = "key"             // the license key from SetKey
+	// Beside these, each process has a file with what it has counted: see usagePrefix.
 	requestName = "request"         // the nonce of the request that waits for a file
 	idName      = "installation-id" // the random fingerprint
 	ownerName   = "owner.json"      // whose default directory it is
@@ -52,10 +53,10 @@ func (d disk) read(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// write replaces a file: the complete text appears, or nothing changes. The times
-// are written often, and may be lost with the power.
+// write replaces a file: the complete text appears, or nothing changes. The times and the
+// counts are written often, and may be lost with the power.
 func (d disk) write(name, text string) error {
-	temp, err := d.temp(text, name != clockName && name != dueName)
+	temp, err := d.temp(text, name != clockName && name != dueName && !strings.HasPrefix(name, usagePrefix))
 	if err != nil {
 		return err
 	}

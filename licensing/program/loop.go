@@ -63,6 +63,7 @@ func (l *License) run() {
 		if due {
 			_ = l.refresh(l.ctx) // the status has the error
 		}
+		l.reportDue(l.ctx)
 		l.notify()
 	}
 }
@@ -71,11 +72,15 @@ func (l *License) run() {
 // status, or the next look at the clock.
 func (l *License) nap() time.Duration {
 	ends := l.current().ends
+	next, reports := l.nextReport()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wait := longestNap
 	if l.asks() {
 		wait = min(wait, time.Until(l.next))
+	}
+	if reports {
+		wait = min(wait, time.Until(next))
 	}
 	if ends > 0 {
 		wait = min(wait, ends-time.Since(l.start))

@@ -34,6 +34,8 @@ type License struct {
 	tried  chan struct{} // closed after the first attempt
 	opened chan struct{} // closed when Open returns
 
+	counts counts
+
 	wall  func() time.Time // the clock of the machine, without a monotonic reading
 	start time.Time        // with a monotonic reading
 	now   atomic.Pointer[timeline]
@@ -118,6 +120,7 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	l.judge()
 	wait := l.startTime()
 	l.mu.Unlock()
+	l.findCounts()
 	l.loop.Go(l.run)
 	if wait > 0 {
 		l.await(wait)
@@ -158,7 +161,8 @@ func Fixed(s Status) *License {
 
 func (l *License) isFixed() bool { return l.cancel == nil }
 
-// Close ends the checks, and waits until a request in progress has ended. The
+// Close ends the checks, waits until a request in progress has ended, and reports what
+// Count has counted, for at most 5 seconds. The
 // seat stays taken; see [License.Release]. After Close, the status no longer
 // follows the service. Another Close does nothing.
 func (l *License) Close() error {
@@ -167,6 +171,11 @@ func (l *License) Close() error {
 	}
 	l.cancel()
 	l.loop.Wait()
+	if _, waits := l.nextReport(); waits {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		l.reportCounts(ctx)
+		cancel()
+	}
 	l.turn <- struct{}{} // a request in progress has ended
 	defer func() { <-l.turn }()
 	l.mu.Lock()

@@ -88,7 +88,7 @@ func (l *License) ask(ctx context.Context, path string, p params) (answer, error
 
 // post sends a request, and returns the response with its body, which is JSON.
 // Any other response is a failure.
-func (l *License) post(ctx context.Context, path string, p params) (*http.Response, []byte, error) {
+func (l *License) post(ctx context.Context, path string, p any) (*http.Response, []byte, error) {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return nil, nil, err
