@@ -2,8 +2,8 @@
 // the store of the calling command.
 //
 // Each file has one purpose and is meant to be read and copied: app.go mounts the
-// handler, serve.go runs the server and shuts it down cleanly, receiver.go
-// receives events and prints them, and mail.go mails license keys.
+// handler, serve.go runs the server and shuts it down cleanly, and receiver.go
+// receives events and prints them. Package keymail mails license keys.
 package host
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -83,7 +84,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	var subscribers []licensing.Subscriber
 	if set.smtp != "" {
 		get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
-		subscribers = append(subscribers, mailKeys(get, newMailServer(set.smtp, set.mailFrom).send))
+		subscribers = append(subscribers, keymail.Subscriber(get, keymail.NewServer(set.smtp, set.mailFrom, os.Getenv("SMTP_USER"), os.Getenv("SMTP_PASSWORD")).Send))
 	}
 	h = licensing.NewHandler(db, licensing.Options{
 		PublicURL: base, Logger: logger,

@@ -1,4 +1,5 @@
-package host
+// Package keymail mails license keys to customers.
+package keymail
 
 import (
 	"bytes"
@@ -11,16 +12,17 @@ import (
 	"net"
 	"net/mail"
 	"net/smtp"
-	"os"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// mailKeys mails the key of a license to the address in its metadata when it is
-// created, when it gets a new key, and when another customer gets it. Events contain no keys, so it gets the license.
-func mailKeys(get func(ctx context.Context, id string) (api.License, error), send func(ctx context.Context, m keyMail) error) licensing.Subscriber {
+// Subscriber mails the key of a license to the address in its metadata when it is
+// created, when it gets a new key, and when another customer gets it. Events contain no
+// keys, so it gets the license. Several processes may have this subscriber on one
+// store: each event is handled by one of them.
+func Subscriber(get func(ctx context.Context, id string) (api.License, error), send func(ctx context.Context, m Mail) error) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:        "mail",
 		Types:       []string{api.EventLicenseCreated, api.EventLicenseRekeyed, api.EventLicenseTransferred},
@@ -37,29 +39,29 @@ func mailKeys(get func(ctx context.Context, id string) (api.License, error), sen
 			if l.Metadata["email"] == "" || imported {
 				return nil // no one to write to, or a customer who has the key already
 			}
-			return send(ctx, keyMail{ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
+			return send(ctx, Mail{ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
 		},
 	}
 }
 
-// A keyMail is one message. ID is that of the event: an event may be handled twice,
+// A Mail is one message. ID is that of the event: an event may be handled twice,
 // and mail programs show messages with the same Message-ID once.
-type keyMail struct {
+type Mail struct {
 	ID            string
 	At            time.Time
 	To, Name, Key string
 }
 
-// A mailServer is where messages are sent from.
-type mailServer struct {
+// A Server is where messages are sent from.
+type Server struct {
 	Addr string    // host and port
 	From string    // address of the sender
 	Auth smtp.Auth // nil: none
 }
 
-// send sends one message with SMTP. An address that is refused is an error: correct
+// Send sends one message with SMTP. An address that is refused is an error: correct
 // it, and retry the dead letter.
-func (s mailServer) send(ctx context.Context, m keyMail) error {
+func (s Server) Send(ctx context.Context, m Mail) error {
 	to, err := mail.ParseAddress(m.To)
 	if err != nil {
 		return fmt.Errorf("mail for event %s: %w", m.ID, err)
@@ -108,18 +110,18 @@ func (s mailServer) send(ctx context.Context, m keyMail) error {
 	return nil
 }
 
-// newMailServer signs in with SMTP_USER and SMTP_PASSWORD if they are set.
-func newMailServer(addr, from string) mailServer {
-	s := mailServer{Addr: addr, From: from}
-	if user := os.Getenv("SMTP_USER"); user != "" {
+// NewServer returns the server at addr, host:port. It signs in if user is not empty.
+func NewServer(addr, from, user, password string) Server {
+	s := Server{Addr: addr, From: from}
+	if user != "" {
 		host, _, _ := net.SplitHostPort(addr)
-		s.Auth = smtp.PlainAuth("", user, os.Getenv("SMTP_PASSWORD"), host)
+		s.Auth = smtp.PlainAuth("", user, password, host)
 	}
 	return s
 }
 
 // text returns the message (RFC 5322).
-func (m keyMail) text(from string, to *mail.Address) []byte {
+func (m Mail) text(from string, to *mail.Address) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\nMessage-ID: <%s@licensing>\r\n",
 		(&mail.Address{Address: from}).String(), to, mime.QEncoding.Encode("utf-8", "Your license key for "+m.Name), m.At.Format(time.RFC1123Z), m.ID)

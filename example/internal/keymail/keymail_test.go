@@ -1,4 +1,4 @@
-package host
+package keymail
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestKeysAreMailed(t *testing.T) {
 	defer st.Close()
 	var h *licensing.Handler
 	get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
-	sub := mailKeys(get, mailServer{Addr: s.Addr, From: "keys@vendor.example"}.send)
+	sub := Subscriber(get, Server{Addr: s.Addr, From: "keys@vendor.example"}.Send)
 	sub.MaxAttempts, sub.FromStart = 1, true
 	h = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler), Subscribers: []licensing.Subscriber{sub}})
 	s.Refuse("gone@customer.example")
