@@ -20,10 +20,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// commandLine is an indented line of a guide that runs go, and updateCommand is
+// commandLine is an indented line of a guide that runs a command, and updateCommand is
 // a command that rewrites what a test compares.
 var (
-	commandLine   = regexp.MustCompile(`(?m)^    (go .*)$`)
+	commandLine   = regexp.MustCompile(`(?m)^    ((?:go|licensekit) .*)$`)
 	updateCommand = regexp.MustCompile("`go test \\./(\\S+) -run (\\S+) -update`")
 )
 
@@ -32,24 +32,27 @@ var (
 var guideCommands = map[string]string{
 	"go run ./example": "TestSessions",
 	"go test ./...":    "this test is a part of it",
-	"go test ./example ./store/sqlite ./storetest -repeats":                            ".ci/run",
-	"go test ./storetest/internal/mutants -mutants":                                    ".ci/run",
-	"go run ./example/admin backup licenses.db copy.db":                                "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin check copy.db":                                             "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin restore copy.db restored.db":                               "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin create-operator licenses.db ada@example.com admin":         "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin reset-password licenses.db grace@example.com":              "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin remove-second-factor licenses.db grace@example.com":        "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin create-client licenses.db shop license:read,license:write": "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin erase-customer licenses.db cus_1":                          "TestAdminCommandsOfTheGuides",
-	"go run ./example/admin create-keys licenses.db":                                   "TestAdminCommandsOfTheGuides",
-	"go -C example/e2e run ./admin export /srv/licenses.db /srv/archive.ndjson":        "example/e2e/admin",
-	"go -C example/e2e run ./admin import /srv/archive.ndjson postgres:public":         "example/e2e/admin",
-	"go test -run '^$' -bench API ./example":                                           "TestBenchmarkOfTheGuide",
-	"go test -run '^$' -bench . ./store/sqlite":                                        "TestBenchmarkOfTheGuide",
-	"go run ./example -db atlas.db -seed":                                              "TestSeedOnRequest",
-	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA":      "example/program",
-	"go -C example/e2e run ./onpostgres":                                               "example/e2e/onpostgres",
+	"go test ./example ./store/sqlite ./storetest -repeats":                                    ".ci/run",
+	"go test ./storetest/internal/mutants -mutants":                                            ".ci/run",
+	"licensekit backup --store licenses.db copy.db":                                            "TestAdminCommandsOfTheGuides",
+	"licensekit check --store copy.db":                                                         "TestAdminCommandsOfTheGuides",
+	"licensekit restore --store restored.db copy.db":                                           "TestAdminCommandsOfTheGuides",
+	"licensekit export --store licenses.db archive.ndjson":                                     "TestAdminCommandsOfTheGuides",
+	"licensekit create-operator --store licenses.db ada@example.com admin":                     "TestAdminCommandsOfTheGuides",
+	"licensekit reset-password --store licenses.db grace@example.com":                          "TestAdminCommandsOfTheGuides",
+	"licensekit remove-second-factor --store licenses.db grace@example.com":                    "TestAdminCommandsOfTheGuides",
+	"licensekit create-client --store licenses.db shop license:read,license:write":             "TestAdminCommandsOfTheGuides",
+	"licensekit erase-customer --store licenses.db cus_1":                                      "TestAdminCommandsOfTheGuides",
+	"licensekit create-keys --store licenses.db":                                               "TestAdminCommandsOfTheGuides",
+	"licensekit import --store postgres://licensekit@db.example.com/licensekit archive.ndjson": "example/e2e/licensekit",
+	"licensekit serve --store postgres://licensekit@db.example.com/licensekit":                 "example/e2e/licensekit",
+	"licensekit serve --store licenses.db":                                                     "example/licensekit",
+	"licensekit help":                                                                          "example/licensekit",
+	"go -C example/licensekit install .":                                                       ".ci/run",
+	"go test -run '^$' -bench API ./example":                                                   "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench . ./store/sqlite":                                                "TestBenchmarkOfTheGuide",
+	"go run ./example -db atlas.db -seed":                                                      "TestSeedOnRequest",
+	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA":              "example/program",
 }
 
 // TestGuideCommands finds commands that no test runs, and tests of commands
@@ -83,17 +86,16 @@ func TestAdminCommandsOfTheGuides(t *testing.T) {
 	n := 0
 	for _, name := range []string{"licensing/docs/stores.md", "licensing/docs/security.md"} {
 		for _, m := range commandLine.FindAllStringSubmatch(docs[name], -1) {
-			args, ok := strings.CutPrefix(m[1], "go run ./example/admin ")
-			if !ok {
+			if guideCommands[m[1]] != "TestAdminCommandsOfTheGuides" {
 				continue
 			}
 			n++
-			if err := admin.Run(t.Context(), "admin", admin.OpenFile, strings.Fields(args), io.Discard, io.Discard); err != nil {
+			if err := admin.Run(t.Context(), "licensekit", admin.OpenFile, strings.Fields(m[1])[1:], io.Discard, io.Discard); err != nil {
 				t.Errorf("%s: %s: %v", name, m[1], err)
 			}
 		}
 	}
-	is.Equal(n, 9)
+	is.Equal(n, 10)
 }
 
 // TestUpdateCommands looks for the tests of the commands that rewrite files.

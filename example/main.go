@@ -15,8 +15,8 @@
 //	-smtp HOST:PORT        mail the keys of new licenses; see -help
 //
 // The application is in internal/host, and meant to be read and copied;
-// database.go opens its store. The same application on PostgreSQL is
-// e2e/onpostgres. A command for operators is in admin.
+// database.go opens its store. The service alone, on SQLite or PostgreSQL, and the
+// commands of its operators are in licensekit.
 package main
 
 import "github.com/seed-d8a106b4/licensekit/example/internal/host"

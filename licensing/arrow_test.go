@@ -79,11 +79,12 @@ var arrows = map[string][]string{
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":   {"example/internal/keymail", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":  {"licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
-	"example/admin":           {"example/internal/admin"},
+	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
 	"example/internal/keymail":  {"licensing", "licensing/api"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
+	"example/internal/process":  {"licensing/api"}, // for tests only
+	"example/internal/settings": {"licensing"},
 	"example/internal/smtpsink": {}, // for tests only
 	"example/program":           {"licensing/program"},
 }

@@ -2,6 +2,5 @@
 // itself must not have: real OAuth clients, other routers, PostgreSQL drivers,
 // and a third-party program under testdata/thirdparty. It is a separate module,
 // so its dependencies do not reach hosts, and it is never released. It contains
-// the command onpostgres, the example application on PostgreSQL, and the command
-// commerce, which replays what payment providers report.
+// the command commerce, which replays what payment providers report.
 package e2e

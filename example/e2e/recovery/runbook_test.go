@@ -104,7 +104,7 @@ func TestCorruptPage(t *testing.T) {
 	})
 	status, _ := s.send("GET", "/ready", "")
 	is.Equal(status, http.StatusServiceUnavailable)
-	is.True(exec.Command(command, "check", file).Run() != nil)
+	is.True(exec.Command(programs+"/licensekit", "check", "--store", file).Run() != nil)
 	s.follow("A page is corrupt")
 	s.stop(syscall.SIGTERM)
 	s.start()

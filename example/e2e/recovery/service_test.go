@@ -37,11 +37,11 @@ const (
 	variableServe = "LICENSEKIT_RECOVERY_SERVE"
 	variableAhead = "LICENSEKIT_RECOVERY_AHEAD" // of its clock, so that the leases of the process before have ended
 	variableLimit = "LICENSEKIT_RECOVERY_LIMIT" // of the size of its files, as on a full disk
-	variableKey   = "LICENSING_MASTER_KEY"
+	variableKey   = "LICENSEKIT_RECOVERY_KEY"
 )
 
-// command is the operators' command, as built for the tests.
-var command string
+// programs is the folder of licensekit, as built for the tests.
+var programs string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(variableServe) != "" {
@@ -60,8 +60,8 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	command = dir + "/admin"
-	if out, err := exec.Command("go", "build", "-C", "../..", "-o", command, "./admin").CombinedOutput(); err != nil {
+	programs = dir
+	if out, err := exec.Command("go", "build", "-C", "../../licensekit", "-o", dir+"/licensekit", ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		return 1
 	}
@@ -293,7 +293,7 @@ func (s *service) follow(comment string) {
 // backup runs the command of the store guide.
 func (s *service) backup() {
 	s.t.Helper()
-	const line = "go run ./example/admin backup licenses.db copy.db"
+	const line = "licensekit backup --store licenses.db copy.db"
 	if !strings.Contains(storeGuide, "\n    "+line+"\n") {
 		s.t.Fatal("the guide has no command for a backup")
 	}
@@ -303,8 +303,8 @@ func (s *service) backup() {
 // run runs a script of a guide.
 func (s *service) run(script string) {
 	s.t.Helper()
-	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", strings.ReplaceAll(script, "go run ./example/admin", command))
-	cmd.Env = append(os.Environ(), "PID="+strconv.Itoa(s.cmd.Process.Pid), variableKey+"="+s.key)
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", script)
+	cmd.Env = append(os.Environ(), "PID="+strconv.Itoa(s.cmd.Process.Pid), "PATH="+programs+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("%s: %v\n%s", script, err, out)
 	}

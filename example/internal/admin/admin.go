@@ -1,21 +1,19 @@
 // Package admin has the commands of an operator of the service: backups, checks,
 // moves between stores, operators, credentials, customers, and keys. The calling
-// command opens its database.
+// program opens the database that --store names.
 package admin
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -41,25 +39,27 @@ type command struct {
 }
 
 var commands = []command{
-	{"backup", []string{"DATABASE", "COPY"}, "copy a SQLite database, also while it is in use", backup},
-	{"restore", []string{"COPY", "DATABASE"}, "put a copy in place of a lost SQLite database", restore},
-	{"check", []string{"DATABASE"}, "look for damage in a SQLite database", check},
-	{"export", []string{"DATABASE", "ARCHIVE"}, "write everything to an archive that any store reads", exportArchive},
-	{"import", []string{"ARCHIVE", "DATABASE"}, "read an archive into a new database", importArchive},
-	{"move-in", []string{"DATABASE", "EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
-	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
-	{"reset-password", []string{"DATABASE", "EMAIL"}, "let an operator choose a new password; a second factor remains", resetPassword},
-	{"remove-second-factor", []string{"DATABASE", "EMAIL"}, "let an operator who has lost the second factor sign in without it", removeSecondFactor},
-	{"create-client", []string{"DATABASE", "NAME", "SCOPES"}, "create API credentials; SCOPES has commas, as in license:read,license:write", createClient},
-	{"erase-customer", []string{"DATABASE", "CUSTOMER"}, "delete the licenses of a customer, and blank the events about them", eraseCustomer},
-	{"create-keys", []string{"DATABASE"}, "create the keys of license files if there are none, and print the published ones", createKeys},
-	{"rotate-key", []string{"DATABASE"}, "sign license files with the next key; LICENSING_MASTER_KEY is the master key", rotateKey},
-	{"reencrypt", []string{"DATABASE"}, "encrypt secrets with LICENSING_MASTER_KEY; LICENSING_PREVIOUS_MASTER_KEYS decrypts", reencrypt},
+	{"backup", []string{"COPY"}, "copy a SQLite file, or write an archive of a PostgreSQL schema, also while it is in use", backup},
+	{"restore", []string{"COPY"}, "put a copy in place of a lost SQLite file, or read an archive into an empty schema", restore},
+	{"check", nil, "look for damage in a SQLite file, or read every record of a PostgreSQL schema", check},
+	{"export", []string{"ARCHIVE"}, "write everything to an archive that any store reads", exportArchive},
+	{"import", []string{"ARCHIVE"}, "read an archive into a new file or an empty schema", importArchive},
+	{"move-in", []string{"EXPORT", "MODE"}, "read an export of Keygen (JSON) or a CSV file; MODE is check or write", moveIn},
+	{"setup-code", nil, "create a code for the page that creates the first admin", setupCode},
+	{"create-operator", []string{"EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
+	{"reset-password", []string{"EMAIL"}, "let an operator choose a new password; a second factor remains", resetPassword},
+	{"remove-second-factor", []string{"EMAIL"}, "let an operator who has lost the second factor sign in without it", removeSecondFactor},
+	{"create-client", []string{"NAME", "SCOPES"}, "create API credentials; SCOPES has commas, as in license:read,license:write", createClient},
+	{"erase-customer", []string{"CUSTOMER"}, "delete the licenses of a customer, and blank the events about them", eraseCustomer},
+	{"create-keys", nil, "create the keys of license files if there are none, and print the published ones", createKeys},
+	{"rotate-key", nil, "sign license files with the next key", rotateKey},
+	{"reencrypt", nil, "encrypt secrets with the master key; the previous ones decrypt", reencrypt},
 	{"verify", []string{"FILE", "KEYS"}, "check a license file with the keys of GET /file/keys", verify},
 }
 
 // A call is one run of a command.
 type call struct {
+	set      *settings.Set
 	args     []string
 	open     Open
 	out      io.Writer        // results
@@ -67,53 +67,49 @@ type call struct {
 	now      func() time.Time // for progress
 }
 
-// Main is the main function of a command.
-func Main(program string, open Open) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
-	err := Run(ctx, program, open, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, program+":", err)
-		os.Exit(1)
+// Usage prints what the commands do.
+func Usage(w io.Writer) {
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-31s %s\n", c.usage(), c.about)
 	}
 }
 
-// Run runs the command that args name. Results go to out, and progress and
-// help to logs.
+// Run runs the command that args name. Results go to out, and progress and help to
+// logs. A wrong use is a [*settings.Error], which does not repeat the arguments.
 func Run(ctx context.Context, program string, open Open, args []string, out, logs io.Writer) error {
-	flags := flag.NewFlagSet(program, flag.ContinueOnError)
-	flags.SetOutput(logs)
-	flags.Usage = func() {
-		fmt.Fprintf(logs, "Usage: %s COMMAND ARGUMENTS\n\n", program)
-		for _, c := range commands {
-			fmt.Fprintf(logs, "  %-40s %s\n", c.usage(), c.about)
-		}
+	i := -1
+	if len(args) > 0 {
+		i = slices.IndexFunc(commands, func(c command) bool { return c.name == args[0] })
 	}
-	if err := flags.Parse(args); err != nil {
+	if i < 0 {
+		return &settings.Error{Text: "name a command first; " + program + " help lists them"}
+	}
+	command := commands[i]
+	set := settings.New(program+" "+command.name+" FLAGS "+strings.Join(command.args, " "), logs)
+	rest, err := set.Parse(args[1:])
+	if err != nil {
 		return err
 	}
-	if flags.NArg() == 0 {
-		flags.Usage()
-		return errors.New("name a command")
+	if len(rest) != len(command.args) {
+		return &settings.Error{Text: "usage: " + program + " " + command.name + " [--store STORE] " + strings.Join(command.args, " ")}
 	}
-	i := slices.IndexFunc(commands, func(c command) bool { return c.name == flags.Arg(0) })
-	if i < 0 {
-		flags.Usage()
-		return fmt.Errorf("unknown command %q", flags.Arg(0))
-	}
-	c := commands[i]
-	if flags.NArg() != 1+len(c.args) {
-		return errors.New("usage: " + program + " " + c.usage())
-	}
-	return c.run(ctx, &call{args: flags.Args()[1:], open: open, out: out, progress: logs, now: time.Now})
+	return command.run(ctx, &call{set: set, args: rest, open: open, out: out, progress: logs, now: time.Now})
 }
 
-func (c command) usage() string { return c.name + " " + strings.Join(c.args, " ") }
+func (c command) usage() string { return strings.Join(append([]string{c.name}, c.args...), " ") }
+
+// store returns the name of the database.
+func (c *call) store() (string, error) { return c.set.Store(), c.set.Err() }
+
+// masterKeys returns options with the master keys.
+func (c *call) masterKeys() (licensing.Options, error) { return c.set.MasterKeys(), c.set.Err() }
 
 // with opens an existing database, calls fn and closes the database.
-func (c *call) with(ctx context.Context, name string, fn func(*Database) error) error {
+func (c *call) with(ctx context.Context, fn func(*Database) error) error {
+	name, err := c.store()
+	if err != nil {
+		return err
+	}
 	db, err := c.open(ctx, name, false)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -28,11 +30,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// run runs a command and returns what it prints.
-func run(t *testing.T, args ...string) (string, error) {
+// run runs a command on a store and returns what it prints.
+func run(t *testing.T, command, store string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Run(t.Context(), "admin", OpenFile, args, &out, io.Discard)
+	err := Run(t.Context(), "licensekit", OpenFile, append([]string{command, "--store", store}, args...), &out, io.Discard)
 	return out.String(), err
 }
 
@@ -84,10 +86,10 @@ func TestBackupRestoreCheck(t *testing.T) {
 	_, err = run(t, "backup", db, saved)
 	require.ErrorIs(t, err, os.ErrExist) // a backup replaces no other
 
-	_, err = run(t, "restore", saved, restored)
+	_, err = run(t, "restore", restored, saved)
 	is.NoErr(err)
 	is.Equal(licensesIn(t, restored), 3)
-	_, err = run(t, "restore", saved, db)
+	_, err = run(t, "restore", db, saved)
 	require.ErrorIs(t, err, os.ErrExist) // nor the database that is there
 
 	out, err = run(t, "check", restored)
@@ -115,10 +117,10 @@ func TestExportImport(t *testing.T) {
 	_, err = run(t, "export", db, archive)
 	require.ErrorIs(t, err, os.ErrExist)
 
-	_, err = run(t, "import", archive, moved)
+	_, err = run(t, "import", moved, archive)
 	is.NoErr(err)
 	is.Equal(licensesIn(t, moved), 3)
-	_, err = run(t, "import", archive, moved)
+	_, err = run(t, "import", moved, archive)
 	is.True(err != nil) // it exists
 
 	// An import that fails leaves nothing behind.
@@ -126,11 +128,33 @@ func TestExportImport(t *testing.T) {
 	is.NoErr(err)
 	is.NoErr(os.WriteFile(archive, whole[:len(whole)/2], 0o600))
 	half := filepath.Join(dir, "half.db")
-	_, err = run(t, "import", archive, half)
+	_, err = run(t, "import", half, archive)
 	is.True(err != nil)
 	left, err := filepath.Glob(half + "*")
 	is.NoErr(err)
 	is.Equal(len(left), 0)
+}
+
+// TestSetupCode creates the first admin with the code, and no code after that.
+func TestSetupCode(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 0)
+	out, err := run(t, "setup-code", db)
+	is.NoErr(err)
+	m := regexp.MustCompile(`dashboard/setup#code=(\S+)\n`).FindStringSubmatch(out)
+	is.True(m != nil)
+
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	service := licensing.NewHandler(st, licensing.Options{}).Operators()
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/setup", nil)
+	op, err := service.CompleteSetup(httptest.NewRecorder(), r, m[1], "ada@example.com", "the ferry leaves before breakfast")
+	is.NoErr(err)
+	is.Equal(op.Role, operator.RoleAdmin)
+	_, err = run(t, "setup-code", db)
+	require.ErrorIs(t, err, operator.ErrAlreadySetUp)
 }
 
 func TestCreateOperator(t *testing.T) {
@@ -276,11 +300,11 @@ func TestMissingDatabase(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{
 		{"backup", missing, missing + ".copy"}, {"check", missing}, {"export", missing, missing + ".ndjson"},
-		{"create-operator", missing, "ada@example.com", "admin"}, {"reset-password", missing, "ada@example.com"},
+		{"setup-code", missing}, {"create-operator", missing, "ada@example.com", "admin"}, {"reset-password", missing, "ada@example.com"},
 		{"remove-second-factor", missing, "ada@example.com"},
 		{"create-client", missing, "shop", "license:read"}, {"erase-customer", missing, "cus_1"}, {"create-keys", missing},
 	} {
-		_, err := run(t, args...)
+		_, err := run(t, args[0], args[1], args[2:]...)
 		require.ErrorIs(t, err, os.ErrNotExist) // for each command
 	}
 	left, err := filepath.Glob(missing + "*")
@@ -288,20 +312,48 @@ func TestMissingDatabase(t *testing.T) {
 	is.Equal(len(left), 0)
 }
 
+// A wrong use is answered without the arguments, which may hold a password.
 func TestUsage(t *testing.T) {
 	is := is.New(t)
-	_, err := run(t, "backup", "licenses.db")
-	is.Equal(err.Error(), "usage: admin backup DATABASE COPY")
-	_, err = run(t, "bakup", "licenses.db")
-	is.Equal(err.Error(), `unknown command "bakup"`)
-	_, err = run(t)
-	is.Equal(err.Error(), "name a command")
-	var help bytes.Buffer
-	err = Run(t.Context(), "admin", OpenFile, []string{"-help"}, io.Discard, &help)
-	require.ErrorIs(t, err, flag.ErrHelp)
-	for _, c := range commands {
-		require.Contains(t, help.String(), c.usage())
+	const secret = "postgres://ada:hunter2@db/licenses"
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "name a command first"},
+		{[]string{"bakup"}, "licensekit help lists them"},
+		{[]string{secret}, "licensekit help lists them"},
+		{[]string{"backup", secret, "copy.db"}, "usage: licensekit backup [--store STORE] COPY"},
+		{[]string{"backup", "--" + secret}, "see -help"},
+		{[]string{"backup", "copy.db"}, "--store (LICENSEKIT_STORE): name a SQLite file or a PostgreSQL database"},
+		{[]string{"backup", "--store", "postgress" + secret, "copy.db"}, "without = and ://"},
+		{[]string{"backup", "--store", "host=db password=hunter2", "copy.db"}, "without = and ://"},
+	} {
+		err := Run(t.Context(), "licensekit", OpenFile, tt.args, io.Discard, io.Discard)
+		var wrong *settings.Error
+		is.True(errors.As(err, &wrong)) // for each use
+		require.Contains(t, err.Error(), tt.want)
+		require.NotContains(t, err.Error(), "hunter2")
 	}
+	var help bytes.Buffer
+	err := Run(t.Context(), "licensekit", OpenFile, []string{"backup", "-help"}, io.Discard, &help)
+	require.ErrorIs(t, err, flag.ErrHelp)
+	require.Contains(t, help.String(), "licensekit backup FLAGS COPY", "--store", "LICENSEKIT_MASTER_KEY_FILE")
+}
+
+// The environment has the flags that are not given.
+func TestEnvironment(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 1)
+	check := func(args ...string) error {
+		return Run(t.Context(), "licensekit", OpenFile, append([]string{"check"}, args...), io.Discard, io.Discard)
+	}
+	t.Setenv("LICENSEKIT_STORE", db)
+	is.NoErr(check())
+	require.ErrorIs(t, check("--store", db+".none"), os.ErrNotExist)
+	t.Setenv("LICENSEKIT_STORE", "")
+	require.Contains(t, check().Error(), "set and empty")
 }
 
 // Long work says how far it is.
@@ -328,7 +380,7 @@ func TestInterrupted(t *testing.T) {
 	newDatabase(t, db, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Run(ctx, "admin", OpenFile, []string{"export", db, filepath.Join(dir, "a.ndjson")}, io.Discard, io.Discard)
+	err := Run(ctx, "licensekit", OpenFile, []string{"export", "--store", db, filepath.Join(dir, "a.ndjson")}, io.Discard, io.Discard)
 	require.ErrorIs(t, err, context.Canceled)
 	left, err := filepath.Glob(filepath.Join(dir, "*.ndjson"))
 	is.NoErr(err)

@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// backup copies a SQLite database to a new file.
+// backup copies a SQLite database to a new file, and writes an archive of any other.
 func backup(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
-		st, err := db.sqliteStore()
-		if err != nil {
-			return err
+	return c.with(ctx, func(db *Database) error {
+		st, ok := db.Store.(*sqlite.Store)
+		if !ok {
+			return c.export(ctx, db)
 		}
 		began := c.now()
-		if err := st.Backup(ctx, c.args[1]); err != nil {
+		if err := st.Backup(ctx, c.args[0]); err != nil {
 			return err
 		}
-		return c.report("wrote", c.args[1], began)
+		return c.report("wrote", c.args[0], began)
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 
 // createClient creates credentials for the API. Their secret cannot be read again.
 func createClient(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		client, secret, err := licensing.NewHandler(db, licensing.Options{}).Auth().CreateClient(ctx, auth.CreateClientParams{
-			Name: c.args[1], Scopes: strings.Split(c.args[2], ","),
+			Name: c.args[0], Scopes: strings.Split(c.args[1], ","),
 		})
 		if err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 
 // eraseCustomer erases a customer, also while the service runs.
 func eraseCustomer(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
-		n, err := licensing.NewHandler(db, licensing.Options{}).Service().EraseCustomer(ctx, c.args[1])
+	return c.with(ctx, func(db *Database) error {
+		n, err := licensing.NewHandler(db, licensing.Options{}).Service().EraseCustomer(ctx, c.args[0])
 		fmt.Fprintf(c.out, "licenses   %d deleted\nevents     %d blanked\npurchases  %d blanked\n", n.Licenses, n.Events, n.Purchases)
 		if err != nil {
 			return fmt.Errorf("%w; run this again to do the rest", err)

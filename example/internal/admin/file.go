@@ -25,12 +25,3 @@ func OpenFile(_ context.Context, name string, create bool) (*Database, error) {
 	}
 	return &Database{Store: st, Close: st.Close, Discard: func() error { return errors.Join(st.Close(), os.Remove(name)) }}, nil
 }
-
-// sqliteStore returns the store of a database that is a SQLite file.
-func (db *Database) sqliteStore() (*sqlite.Store, error) {
-	st, ok := db.Store.(*sqlite.Store)
-	if !ok {
-		return nil, errors.New("this command is for SQLite files; for PostgreSQL, use pg_dump and pg_restore")
-	}
-	return st, nil
-}

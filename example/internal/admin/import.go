@@ -3,13 +3,15 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// importArchive reads an archive into a new database. If it fails, it removes
-// the database, because an import cannot continue.
+// importArchive reads an archive into a new SQLite file or an empty schema. An import
+// cannot continue: if it fails, it removes the file. It removes no schema, because the
+// schema may also have tables of others.
 func importArchive(ctx context.Context, c *call) error {
 	f, err := os.Open(c.args[0])
 	if err != nil {
@@ -20,7 +22,11 @@ func importArchive(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.open(ctx, c.args[1], true)
+	name, err := c.store()
+	if err != nil {
+		return err
+	}
+	db, err := c.open(ctx, name, true)
 	if err != nil {
 		return err
 	}
@@ -28,6 +34,9 @@ func importArchive(ctx context.Context, c *call) error {
 	if err := store.Import(ctx, db, p.reader(f)); err != nil {
 		if db.Discard != nil {
 			return errors.Join(err, db.Discard())
+		}
+		if !errors.Is(err, store.ErrExists) {
+			err = fmt.Errorf("%w; drop the schema, which has a part of the archive, and run this again", err)
 		}
 		return errors.Join(err, db.Close())
 	}

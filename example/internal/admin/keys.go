@@ -2,12 +2,10 @@ package admin
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -15,56 +13,23 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// masterKeyVariable is the environment variable with Options.MasterKey, in
-// base64, and previousKeysVariable that with Options.PreviousMasterKeys, with
-// spaces between them.
-const (
-	masterKeyVariable    = "LICENSING_MASTER_KEY"
-	previousKeysVariable = "LICENSING_PREVIOUS_MASTER_KEYS"
-)
-
-// masterKeys returns options with the master keys of the environment.
-func masterKeys() (opts licensing.Options, err error) {
-	if text, set := os.LookupEnv(masterKeyVariable); set {
-		if opts.MasterKey, err = masterKey(masterKeyVariable, text); err != nil {
-			return licensing.Options{}, err
-		}
-	}
-	for text := range strings.FieldsSeq(os.Getenv(previousKeysVariable)) {
-		key, err := masterKey("each key in "+previousKeysVariable, text)
-		if err != nil {
-			return licensing.Options{}, err
-		}
-		opts.PreviousMasterKeys = append(opts.PreviousMasterKeys, key)
-	}
-	return opts, nil
-}
-
-func masterKey(what, text string) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(key) < 32 {
-		return nil, errors.New(what + " must be at least 32 bytes in base64") // err would reveal a part of the key
-	}
-	return key, nil
-}
-
 // reencrypt encrypts secrets with a new master key, also while the service runs.
 func reencrypt(ctx context.Context, c *call) error {
-	opts, err := masterKeys()
+	opts, err := c.masterKeys()
 	if err != nil {
 		return err
 	}
 	if opts.MasterKey == nil {
-		return errors.New("set " + masterKeyVariable + " to the new master key, and " + previousKeysVariable + " to the old one")
+		return errors.New("name the file of the new master key with --master-key-file, and that of the old one with --previous-master-keys-file")
 	}
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		n, err := licensing.NewHandler(db, opts).ReencryptSecrets(ctx)
 		fmt.Fprintf(c.out, "webhook secrets  %d\nsigning keys     %d\nsecond factors   %d\nunreadable       %d\n", n.WebhookSecrets, n.SigningKeys, n.SecondFactors, n.Unreadable)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w; run this again to do the rest", err)
 		case n.Unreadable > 0:
-			return errors.New("some secrets are encrypted with another key; add it to " + previousKeysVariable)
+			return errors.New("some secrets are encrypted with another key; add it to the file that --previous-master-keys-file names")
 		}
 		return nil
 	})
@@ -79,9 +44,9 @@ func signingKeys(ctx context.Context, db *Database, opts licensing.Options) (*fi
 	case err != nil:
 		return nil, err
 	case n.Unreadable > 0 && opts.MasterKey == nil:
-		return nil, errors.New("the signing keys are encrypted; set " + masterKeyVariable)
+		return nil, errors.New("the signing keys are encrypted; name the file of the master key with --master-key-file")
 	case n.Unreadable > 0:
-		return nil, errors.New("the signing keys are encrypted with a key other than " + masterKeyVariable)
+		return nil, errors.New("the signing keys are encrypted with a key other than that of --master-key-file")
 	}
 	return keys, nil
 }
@@ -89,11 +54,11 @@ func signingKeys(ctx context.Context, db *Database, opts licensing.Options) (*fi
 // createKeys creates the first keys for license files, as their first use does, and
 // prints the set that programs embed.
 func createKeys(ctx context.Context, c *call) error {
-	opts, err := masterKeys()
+	opts, err := c.masterKeys()
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		keys, err := signingKeys(ctx, db, opts)
 		if err != nil {
 			return err
@@ -109,11 +74,11 @@ func createKeys(ctx context.Context, c *call) error {
 // rotateKey activates the next key for license files. The previous key remains
 // valid for the files that it signed.
 func rotateKey(ctx context.Context, c *call) error {
-	opts, err := masterKeys()
+	opts, err := c.masterKeys()
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		keys, err := signingKeys(ctx, db, opts)
 		if err != nil {
 			return err

@@ -19,6 +19,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
+// useKey puts a key into a file that the environment names.
+func useKey(t *testing.T, variable, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(variable, file)
+}
+
 func TestRotateKeyAndVerify(t *testing.T) {
 	is := is.New(t)
 	dir := t.TempDir()
@@ -44,28 +54,28 @@ func TestRotateKeyAndVerify(t *testing.T) {
 	is.NoErr(err)
 	is.NoErr(os.WriteFile(file, []byte(text), 0o600))
 
-	out, err := run(t, "verify", file, keysFile)
+	out, err := run(t, "verify", db, file, keysFile)
 	is.NoErr(err)
 	require.Contains(t, out, "the file is valid", "lic_1", "any machine")
 	claims.ExpiresAt = created.Add(time.Hour)
 	old, err := service.Sign(t.Context(), claims)
 	is.NoErr(err)
 	is.NoErr(os.WriteFile(file, []byte(old), 0o600))
-	out, err = run(t, "verify", file, keysFile)
+	out, err = run(t, "verify", db, file, keysFile)
 	is.NoErr(err)
 	require.Contains(t, out, "has expired")
 	is.NoErr(os.WriteFile(file, []byte(text[:len(text)-4]+"AAAA"), 0o600))
-	_, err = run(t, "verify", file, keysFile)
+	_, err = run(t, "verify", db, file, keysFile)
 	is.True(errors.Is(err, licensefile.ErrSignature) || errors.Is(err, licensefile.ErrEncoding))
 
 	_, err = run(t, "rotate-key", db)
 	is.True(err != nil)
-	require.Contains(t, err.Error(), "set "+masterKeyVariable)
-	t.Setenv(masterKeyVariable, "too short")
+	require.Contains(t, err.Error(), "--master-key-file")
+	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", "too short")
 	_, err = run(t, "rotate-key", db)
 	is.True(err != nil)
 	require.Contains(t, err.Error(), "32 bytes")
-	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(master))
+	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", base64.StdEncoding.EncodeToString(master))
 	out, err = run(t, "rotate-key", db)
 	is.NoErr(err)
 	require.Contains(t, out, set.IDs()[1]) // the next key is active now
@@ -87,16 +97,16 @@ func TestReencrypt(t *testing.T) {
 
 	_, err = run(t, "reencrypt", db)
 	is.True(err != nil)
-	require.Contains(t, err.Error(), "set "+masterKeyVariable)
-	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(second))
+	require.Contains(t, err.Error(), "--master-key-file")
+	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", base64.StdEncoding.EncodeToString(second))
 	_, err = run(t, "reencrypt", db)
 	is.True(err != nil)
-	require.Contains(t, err.Error(), previousKeysVariable)
-	t.Setenv(previousKeysVariable, "too short")
+	require.Contains(t, err.Error(), "--previous-master-keys-file")
+	useKey(t, "LICENSEKIT_PREVIOUS_MASTER_KEYS_FILE", "too short")
 	_, err = run(t, "reencrypt", db)
 	is.True(err != nil)
 	require.NotContains(t, err.Error(), "short")
-	t.Setenv(previousKeysVariable, base64.StdEncoding.EncodeToString(first))
+	useKey(t, "LICENSEKIT_PREVIOUS_MASTER_KEYS_FILE", base64.StdEncoding.EncodeToString(first))
 	for _, keys := range []string{"2", "0"} {
 		out, err := run(t, "reencrypt", db)
 		is.NoErr(err)
@@ -113,7 +123,7 @@ func TestCreateKeys(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "licenses.db")
 	newDatabase(t, db, 0)
 	master := bytes.Repeat([]byte("m"), 32)
-	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(master))
+	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", base64.StdEncoding.EncodeToString(master))
 	out, err := run(t, "create-keys", db)
 	is.NoErr(err)
 	set, err := licensefile.ParseKeys([]byte(out))
@@ -129,7 +139,7 @@ func TestCreateKeys(t *testing.T) {
 	n, err := licensing.NewHandler(st, licensing.Options{MasterKey: master}).Files().SecretCounts(t.Context())
 	is.NoErr(err)
 	is.Equal(n, files.SecretCounts{Sealed: 2})
-	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("o"), 32)))
+	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("o"), 32)))
 	_, err = run(t, "create-keys", db)
 	is.True(err != nil)
 }

@@ -33,15 +33,15 @@ func (m *move) leave(what string) { m.left[what]++ }
 // moveIn reads an export of another service. It stores nothing unless MODE is
 // write: a check does the same in a transaction that it undoes.
 func moveIn(ctx context.Context, c *call) error {
-	write := c.args[2] == "write"
-	if !write && c.args[2] != "check" {
+	write := c.args[1] == "write"
+	if !write && c.args[1] != "check" {
 		return errors.New("MODE must be check or write")
 	}
-	m, err := readMove(c.args[1])
+	m, err := readMove(c.args[0])
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		s := license.New(db, license.Options{})
 		var counts map[string]int
 		var refused []string

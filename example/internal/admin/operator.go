@@ -9,12 +9,25 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
+// setupCode creates the code of the page that creates the first admin. It ends the
+// code that the log of the service shows.
+func setupCode(ctx context.Context, c *call) error {
+	return c.with(ctx, func(db *Database) error {
+		code, err := licensing.NewHandler(db, licensing.Options{}).Operators().CreateSetupCode(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "Open this page below the address of the service within 30 minutes, and become the first admin:\n\n  dashboard/setup#code=%s\n", code)
+		return err
+	})
+}
+
 // createOperator invites an operator, who chooses the password. The code is a
 // secret, so it is in no log.
 func createOperator(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		service := licensing.NewHandler(db, licensing.Options{}).Operators()
-		code, err := service.Invite(ctx, operator.InviteParams{Email: c.args[1], Role: operator.Role(c.args[2])})
+		code, err := service.Invite(ctx, operator.InviteParams{Email: c.args[0], Role: operator.Role(c.args[1])})
 		if err != nil {
 			return err
 		}
@@ -25,9 +38,9 @@ func createOperator(ctx context.Context, c *call) error {
 // resetPassword lets an operator choose a new password, such as the only admin, whom
 // no other admin can help. A second factor remains.
 func resetPassword(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		service := licensing.NewHandler(db, licensing.Options{}).Operators()
-		op, err := findOperator(ctx, service, c.args[1])
+		op, err := findOperator(ctx, service, c.args[0])
 		if err != nil {
 			return err
 		}
@@ -42,9 +55,9 @@ func resetPassword(ctx context.Context, c *call) error {
 // removeSecondFactor removes the second factor of an operator who has lost it, such
 // as the only admin, or whose secret a lost master key encrypts.
 func removeSecondFactor(ctx context.Context, c *call) error {
-	return c.with(ctx, c.args[0], func(db *Database) error {
+	return c.with(ctx, func(db *Database) error {
 		service := licensing.NewHandler(db, licensing.Options{}).Operators()
-		op, err := findOperator(ctx, service, c.args[1])
+		op, err := findOperator(ctx, service, c.args[0])
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,2 @@
+// Package licensekit tests the program of example/licensekit on PostgreSQL.
+package licensekit

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"crypto/tls"
+	"net"
+	"net/mail"
+	"os"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+// A config is what serve was told.
+type config struct {
+	store       string
+	addr        string
+	metricsAddr string            // empty: no metrics
+	tls         *tls.Config       // nil: plain HTTP
+	mail        *keymail.Server   // nil: no mails
+	options     licensing.Options // with what flags set
+}
+
+// readConfig reads the flags of serve and the environment. Its error names everything
+// that is wrong.
+func readConfig(args []string) (c config, err error) {
+	set := settings.New(name+" serve FLAGS", os.Stdout)
+	addr := set.String("addr", "127.0.0.1:8181", "the host:port to listen on")
+	publicURL := set.String("public-url", "", "the URL of the service for its clients, such as https://licenses.example.com/licensing")
+	proxies := set.String("trusted-proxies", "", "addresses and networks of proxies, with commas, whose X-Forwarded-For is used")
+	cert := set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS")
+	key := set.String("tls-key", "", "a PEM file with the key of the certificate")
+	metricsAddr := set.String("metrics-addr", "", "the host:port of GET /metrics, which asks for no credentials")
+	smtpAddr := set.String("smtp-addr", "", "the host:port of an SMTP server; customers get their keys by mail, at the email in the metadata of a license")
+	smtpFrom := set.String("smtp-from", "", "the address of the sender")
+	smtpUser := set.String("smtp-user", "", "the user at the SMTP server")
+	smtpPassword := set.String("smtp-password-file", "", "a file with the password of that user")
+	rest, err := set.Parse(args)
+	if err != nil {
+		return config{}, err
+	}
+	if len(rest) > 0 {
+		return config{}, &settings.Error{Text: "serve has flags only; see " + name + " serve -help"}
+	}
+
+	c = config{store: set.Store(), addr: *addr, metricsAddr: *metricsAddr, options: set.MasterKeys()}
+	rejectAddr(set, "addr", c.addr)
+	if c.metricsAddr != "" {
+		rejectAddr(set, "metrics-addr", c.metricsAddr)
+	}
+	if trusted, err := parseProxies(*proxies); err != nil {
+		set.Reject("trusted-proxies", err.Error())
+	} else if len(trusted) > 0 {
+		c.options.ClientIP = trusted.clientIP
+	}
+	if *cert != "" || *key != "" {
+		pair, err := tls.LoadX509KeyPair(*cert, *key)
+		if err != nil {
+			set.Reject("tls-cert", "with --tls-key: "+err.Error())
+		}
+		c.tls = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
+	c.mail = readMail(set, *smtpAddr, *smtpFrom, *smtpUser, *smtpPassword)
+	public := licensing.Options{PublicURL: *publicURL}
+	if err := public.Validate(); err != nil {
+		set.Reject("public-url", "must be the URL of the service, such as https://licenses.example.com/licensing")
+	}
+	c.options.PublicURL = *publicURL
+	return c, set.Err()
+}
+
+// readMail returns the mail server, or nil if there is none.
+func readMail(set *settings.Set, addr, from, user, passwordFile string) *keymail.Server {
+	if addr == "" {
+		if from != "" || user != "" || passwordFile != "" {
+			set.Reject("smtp-addr", "the other flags of SMTP need it")
+		}
+		return nil
+	}
+	rejectAddr(set, "smtp-addr", addr)
+	if a, err := mail.ParseAddress(from); err != nil || a.Address != from {
+		set.Reject("smtp-from", "must be an address such as licenses@example.com")
+	}
+	var password string
+	if (user == "") != (passwordFile == "") {
+		set.Reject("smtp-user", "needs --smtp-password-file, and the other way around")
+	} else if passwordFile != "" {
+		password = set.File("smtp-password-file", passwordFile)
+	}
+	server := keymail.NewServer(addr, from, user, password)
+	return &server
+}
+
+func rejectAddr(set *settings.Set, flag, addr string) {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		set.Reject(flag, "must be host:port, such as 127.0.0.1:8181")
+	}
+}

@@ -1,0 +1,255 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/process"
+	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+// asProgram makes the test binary be the program itself.
+const asProgram = "LICENSEKIT_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program returns the program as a process with a part of the environment.
+func program(t *testing.T, environment []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), asProgram+"=1"), environment...)
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// output runs a command to its end.
+func output(t *testing.T, environment []string, args ...string) string {
+	t.Helper()
+	out, err := program(t, environment, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestReadme runs the curl lines of the README against serve.
+func TestReadme(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is needed")
+	}
+	is := is.New(t)
+	readme, err := os.ReadFile("../../README.md")
+	is.NoErr(err)
+	_, session, found := strings.Cut(string(readme), "<!-- run -->\n```sh\n")
+	is.True(found)
+	session, _, _ = strings.Cut(session, "```")
+
+	environment := []string{"LICENSEKIT_STORE=" + filepath.Join(t.TempDir(), "licenses.db"), "LICENSEKIT_ADDR=127.0.0.1:0"}
+	p := process.Start(t, program(t, environment, "serve"), false)
+	words := strings.Fields(output(t, environment, "create-client", "shop", "license:read,license:write"))
+	values := map[string]string{"BASE": p.URL, "CLIENT_ID": words[1], "CLIENT_SECRET": words[3]}
+	session = regexp.MustCompile(`(?m)^(BASE|CLIENT_ID|CLIENT_SECRET)=\S+`).ReplaceAllStringFunc(session, func(line string) string {
+		variable, _, _ := strings.Cut(line, "=")
+		return variable + "=" + values[variable]
+	})
+	out, err := exec.CommandContext(t.Context(), "sh", "-uc", session).CombinedOutput()
+	is.NoErr(err)
+	require.Contains(t, string(out), `{"valid":true,"code":"valid"`)
+	require.NotContains(t, p.Log(), words[3])
+}
+
+// TestServe: systemd hears that the service is ready; a key is mailed; metrics have the
+// gauges of the alerts; the dashboard asks for a setup code, which a command creates.
+func TestServe(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	key := filepath.Join(dir, "master.key")
+	is.NoErr(os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))), 0o600))
+	runtimeDir, err := os.MkdirTemp("", "lk") // a short path, for the socket
+	is.NoErr(err)
+	defer os.RemoveAll(runtimeDir)
+	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(runtimeDir, "s"), Net: "unixgram"})
+	is.NoErr(err)
+	defer systemd.Close()
+	heard := func() string {
+		is.NoErr(systemd.SetReadDeadline(time.Now().Add(30 * time.Second)))
+		b := make([]byte, 100)
+		n, err := systemd.Read(b)
+		is.NoErr(err)
+		return string(b[:n])
+	}
+	inbox := smtpsink.New(t)
+	environment := []string{"LICENSEKIT_STORE=" + filepath.Join(dir, "licenses.db"), "LICENSEKIT_MASTER_KEY_FILE=" + key}
+	p := process.Start(t, program(t, append(environment, "NOTIFY_SOCKET="+filepath.Join(runtimeDir, "s")), "serve", "--addr", "127.0.0.1:0",
+		"--metrics-addr", "127.0.0.1:0", "--smtp-addr", inbox.Addr, "--smtp-from", "licenses@vendor.example"), true)
+	is.Equal(heard(), "READY=1")
+
+	// A new subscriber begins with the events after its first run, which may be later.
+	client := process.NewClient(t, p, output(t, environment, "create-client", "shop", "license:write"))
+	for range 60 {
+		status, _, err := client.Sell(p, "ada@customer.example")
+		is.NoErr(err)
+		is.Equal(status, http.StatusCreated)
+		if inbox.Waiting() > 0 {
+			break
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	m, _ := inbox.Next(t)
+	is.Equal(m.Header.Get("From"), "<licenses@vendor.example>")
+
+	require.Contains(t, output(t, environment, "setup-code"), "dashboard/setup#code=")
+	resp, err := http.Get(p.URL + "/dashboard/")
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.Request.URL.Path, "/licensing/dashboard/setup")
+	resp, err = http.Get(strings.TrimSuffix(p.URL, "/licensing") + "//licensing/oauth/token?client_secret=s")
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusNotFound) // and not redirected
+
+	require.Contains(t, scrape(t, p), "licensing_ready 1", "licensing_waiting_purchases 0",
+		`licensing_request_seconds_count{method="POST",route="/license",status="201"}`, `kind="subscriber",name="mail",outcome="succeeded"`)
+	p.Signal(syscall.SIGTERM)
+	is.Equal(heard(), "STOPPING=1")
+	p.Wait(t)
+}
+
+// TestTLS: serve speaks HTTPS and HTTP/2, and the metrics show a problem.
+func TestTLS(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	example := httptest.NewUnstartedServer(http.NotFoundHandler()) // for its certificate and client
+	example.EnableHTTP2 = true
+	example.StartTLS()
+	defer example.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(example.TLS.Certificates[0].PrivateKey)
+	is.NoErr(err)
+	environment := []string{"LICENSEKIT_STORE=" + filepath.Join(dir, "licenses.db")}
+	for name, block := range map[string]*pem.Block{
+		"CERT": {Type: "CERTIFICATE", Bytes: example.Certificate().Raw}, "KEY": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		file := filepath.Join(dir, name)
+		is.NoErr(os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		environment = append(environment, "LICENSEKIT_TLS_"+name+"="+file)
+	}
+	p := process.Start(t, program(t, environment, "serve", "--addr", "127.0.0.1:0", "--metrics-addr", "127.0.0.1:0"), true)
+	output(t, environment, "create-keys") // without a master key
+	resp, err := example.Client().Get(p.URL + "/ready")
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusOK)
+	is.Equal(resp.ProtoMajor, 2)
+	require.Contains(t, scrape(t, p), `licensing_problem{code="secrets_unencrypted"`)
+}
+
+// scrape returns the metrics.
+func scrape(t *testing.T, p *process.Process) string {
+	t.Helper()
+	is := is.New(t)
+	resp, err := http.Get(p.Metrics)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	return string(text)
+}
+
+// TestStopUnderLoad stops serve while clients sell: each license in the store was
+// acknowledged, and each that was acknowledged is in the store.
+func TestStopUnderLoad(t *testing.T) {
+	is := is.New(t)
+	file := filepath.Join(t.TempDir(), "licenses.db")
+	environment := []string{"LICENSEKIT_STORE=" + file}
+	p := process.Start(t, program(t, environment, "serve", "--addr", "127.0.0.1:0"), false)
+	load := process.NewLoad(process.NewClient(t, p, output(t, environment, "create-client", "shop", "license:write")), p)
+	load.Sold()
+	p.Signal(syscall.SIGTERM)
+	sold := load.End()
+	p.Wait(t)
+
+	st, err := sqlite.Open(file)
+	is.NoErr(err)
+	defer st.Close()
+	var stored []string
+	for l, err := range license.New(st, license.Options{}).All(t.Context(), api.ListLicensesParams{}) {
+		is.NoErr(err)
+		stored = append(stored, l.ID)
+	}
+	slices.Sort(sold)
+	slices.Sort(stored)
+	is.Equal(len(stored), len(sold))
+	is.True(slices.Equal(stored, sold))
+	is.True(len(sold) >= 100)
+}
+
+// TestBadConfiguration: everything that is wrong is named at once, with its variable
+// and without what it was set to.
+func TestBadConfiguration(t *testing.T) {
+	is := is.New(t)
+	key := filepath.Join(t.TempDir(), "key")
+	is.NoErr(os.WriteFile(key, []byte("c2hvcnQ="), 0o600))
+	environment := []string{
+		"LICENSEKIT_STORE=mysql://ada:hunter2@db/licenses", "LICENSEKIT_ADDR=here", "LICENSEKIT_PUBLIC_URL=licenses.example.com",
+		"LICENSEKIT_MASTER_KEY_FILE=" + key, "LICENSEKIT_PREVIOUS_MASTER_KEYS_FILE=" + key + ".none", "LICENSEKIT_TRUSTED_PROXIES=proxy",
+		"LICENSEKIT_TLS_CERT=" + key, "LICENSEKIT_METRICS_ADDR=", "LICENSEKIT_SMTP_ADDR=mail", "LICENSEKIT_SMTP_FROM=nobody", "LICENSEKIT_SMTP_USER=ada",
+	}
+	out, err := program(t, environment, "serve").CombinedOutput()
+	var exit *exec.ExitError
+	is.True(errors.As(err, &exit))
+	is.Equal(exit.ExitCode(), 2)
+	for _, setting := range environment {
+		variable, _, _ := strings.Cut(setting, "=")
+		require.Contains(t, string(out), "("+variable+")")
+	}
+	require.NotContains(t, string(out), "hunter2")
+	require.NotContains(t, string(out), "c2hvcnQ=")
+
+	for _, args := range [][]string{{"serve", "postgres://ada:hunter2@db/licenses"}, {"postgres://ada:hunter2@db/licenses"}, {"check", "--store", "postgres://ada:hunter2@db:port/licenses"}} {
+		out, err := program(t, nil, args...).CombinedOutput()
+		is.True(errors.As(err, &exit))
+		is.Equal(exit.ExitCode(), 2)
+		require.NotContains(t, string(out), "hunter2") // for each use
+	}
+	out, err = program(t, nil, "check", "--store", key+".none").CombinedOutput()
+	is.True(errors.As(err, &exit))
+	is.Equal(exit.ExitCode(), 1) // nothing is wrong with the settings
+	require.Contains(t, string(out), "no such file")
+}
+
+// TestHelp: the list of commands has all of them, and each has help.
+func TestHelp(t *testing.T) {
+	help := output(t, nil)
+	commands := regexp.MustCompile(`(?m)^  ([a-z-]+) `).FindAllStringSubmatch(help, -1)
+	is.New(t).Equal(len(commands), 17)
+	require.Contains(t, output(t, nil, "serve", "-help"), "LICENSEKIT_TRUSTED_PROXIES", "LICENSEKIT_STORE")
+}
