@@ -8,6 +8,7 @@
 // and nothing stays behind. The flags:
 //
 //	-addr 127.0.0.1:8080   where to listen; if the port is taken, the next free one
+//	-lan                   with -addr: also accept one that is not loopback
 //	-db licenses.db        keep the database in this file
 //	-seed                  with -db: put the sample licenses into a new database
 //	-new-client NAME       issue credentials for another API client

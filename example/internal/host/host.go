@@ -72,7 +72,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	ln, err := listen(set.addr, out)
+	ln, err := listen(set.addr, set.lan, out)
 	if err != nil {
 		return err
 	}

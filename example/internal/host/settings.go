@@ -10,6 +10,7 @@ import (
 // settings hold the command-line flags.
 type settings struct {
 	addr      string
+	lan       bool     // listen on an address that is not loopback
 	database  string   // empty: a temporary one
 	seed      bool     // put the sample licenses into a new database that is kept
 	newClient string   // empty: none asked for
@@ -24,6 +25,7 @@ func parseSettings(b Backend, args []string, usage io.Writer) (settings, error) 
 	flags := flag.NewFlagSet(b.Program, flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "loopback `address` to listen on; if the port is taken, the next free one")
+	flags.BoolVar(&s.lan, "lan", false, "accept an -addr that others on the network reach, as 0.0.0.0:8080; without TLS, for trials only")
 	flags.StringVar(&s.database, b.Flag, "", b.Usage)
 	flags.BoolVar(&s.seed, "seed", false, "put 40 sample licenses into a new database that is kept; a temporary one always gets them")
 	flags.StringVar(&s.newClient, "new-client", "", "issue credentials for a new API client of this `name`")
