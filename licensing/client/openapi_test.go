@@ -348,7 +348,7 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[api.RowResult](), "RowFault": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
-	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
+	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 	"Meter": reflect.TypeFor[api.Meter](), "MeterUse": reflect.TypeFor[api.MeterUse](), "Usage": reflect.TypeFor[api.Usage](), "UsageBatch": reflect.TypeFor[api.UsageBatch](),
 	"UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](),
 }
@@ -427,7 +427,10 @@ func (d description) fits(s apiSchema, field reflect.Type) bool {
 		types = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == "null" })
 		nullable = len(types) < len(list)
 	}
-	if field.Kind() == reflect.Pointer {
+	if strings.HasPrefix(field.Name(), "Change[") {
+		value, _ := field.FieldByName("Value")
+		field = value.Type
+	} else if field.Kind() == reflect.Pointer {
 		field = field.Elem()
 	} else if nullable && field.Kind() != reflect.Slice && field.Kind() != reflect.Map {
 		return false

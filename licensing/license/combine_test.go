@@ -410,6 +410,114 @@ func TestFilesEndAtALoss(t *testing.T) {
 	is.Equal(v.Code, api.VerdictEntitlementMissing)
 }
 
+// TestFilesAfterAnAddOnEnded: of seven activations of a license that has five seats now,
+// all stay, none is added, and the oldest five still get files.
+func TestFilesAfterAnAddOnEnded(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	key := s.mustGet(t, id).Key
+	for i := range 7 {
+		s.now = s.now.Add(time.Second)
+		v, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: key, Fingerprint: fmt.Sprint("pc-", i)})
+		is.NoErr(err)
+		is.True(v.Valid)
+	}
+	s.now = onDay(40)
+	got := ""
+	for i := range 7 {
+		v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: key, Fingerprint: fmt.Sprint("pc-", 6-i), File: days14})
+		is.NoErr(err)
+		is.True(v.Valid)
+		if v.FileReason == nil {
+			got += fmt.Sprint(6 - i)
+		} else {
+			is.Equal(v.FileReason.Code, api.VerdictActivationLimit)
+		}
+	}
+	is.Equal(got, "43210")
+	_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: key, Fingerprint: "pc-8"})
+	is.True(err != nil)
+	_, err = s.Deactivate(t.Context(), api.DeactivateKeyParams{Key: key, Fingerprint: "pc-0"})
+	is.NoErr(err)
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: key, Fingerprint: "pc-5", File: days14})
+	is.NoErr(err)
+	is.Equal(v.FileReason, nil) // it is now one of the oldest five
+}
+
+// TestCombineStopped: a call that fails at any call of the store changes nothing, and the
+// same sales then lead to the same license.
+func TestCombineStopped(t *testing.T) {
+	is := is.New(t)
+	sales := []bought{sold("a", "year", 0), sold("b", "seats", 0), sold("c", "year2", 0.1), said("a", 0.2, "refunded"), sold("d", "other", 0.3)}
+	st := &crashingStore{memory.New(), 1 << 30}
+	s, crashes := newShop(t, st), 0
+	id := ""
+	for _, e := range sales {
+		e.CustomerID, e.Reference, e.LicenseID = "cus_ada", e.reference, id
+		before := archiveOf(t, st.Store)
+		for left := 0; ; left++ {
+			st.left = left
+			_, err := selling.New(s.Service).Fulfill(t.Context(), e.event)
+			st.left = 1 << 30
+			if err == nil {
+				break
+			}
+			crashes++
+			is.Equal(archiveOf(t, st.Store), before)
+		}
+		f, err := selling.New(s.Service).GetFulfillment(t.Context(), e.reference)
+		is.NoErr(err)
+		id = f.LicenseID
+		s.check(t, id)
+	}
+	is.True(crashes > 20)
+	s.now = onDay(31)
+	before := archiveOf(t, st.Store)
+	for left := 0; ; left++ {
+		st.left = left
+		_, err := inner.Of(s.Service).Licenses().ApplyDue(t.Context())
+		st.left = 1 << 30
+		if err == nil {
+			break
+		}
+		is.Equal(archiveOf(t, st.Store), before)
+	}
+	s.check(t, id)
+}
+
+// TestApplyPlanBesideAddOns: a plan that is applied by hand replaces what the bases allow,
+// and add-ons still add and end.
+func TestApplyPlanBesideAddOns(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	l, err := selling.New(s.Service).ApplyPlan(t.Context(), api.ApplyPlanParams{ID: id, PlanID: "month"})
+	is.NoErr(err)
+	s.check(t, id)
+	is.Equal([]any{*l.MaxActivations, l.PlanID, l.GraceSeconds}, []any{int64(4), "month", int64(86400)})
+	s.now = onDay(31)
+	s.check(t, id)
+	is.Equal(*s.mustGet(t, id).MaxActivations, int64(2))
+}
+
+// TestHandThatAddOnsAddTo: a number of seats set by hand is the whole at that moment, and
+// an end set by hand gives way only to a later one.
+func TestHandThatAddOnsAddTo(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0), sold("b", "seats", 0)}, []int{0, 1})
+	_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, MaxActivations: api.To[int64](50), ExpiresAt: api.To(onDay(500))})
+	is.NoErr(err)
+	s.tell(t, "c", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "seats", State: "active", LicenseID: id})
+	is.Equal(s.shown(t, id).seats, int64(52))
+	s.now = onDay(31)
+	s.check(t, id)
+	is.Equal([]any{s.shown(t, id).seats, s.shown(t, id).end}, []any{int64(48), 500.0})
+	s.tell(t, "d", event{At: onDay(31), CustomerID: "cus_ada", PlanID: "year", State: "active", LicenseID: id})
+	is.Equal([]any{s.shown(t, id).seats, s.shown(t, id).end}, []any{int64(48), 730.0})
+}
+
 // randomSales returns sales of several purchases of one license.
 func randomSales(r *rand.Rand) (sales []bought) {
 	for n := range 1 + r.IntN(3) {

@@ -119,14 +119,15 @@ func TestHoldOfAnEarlierGeneration(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	held := *f.activateFile(t, l.Key, "a").Activation.HeldUntil
-	f.activateFile(t, l.Key, "b")
+	f.activateFile(t, l.Key, "a")
+	f.now = f.now.Add(time.Second)
+	held := *f.activateFile(t, l.Key, "b").Activation.HeldUntil
 	f.limit(t, l.ID, 1)
-	ask := api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: api.Duration{Days: 1}}
+	ask := api.ValidateKeyParams{Key: l.Key, Fingerprint: "b", File: api.Duration{Days: 1}}
 	v, err := f.Validate(t.Context(), ask)
 	is.NoErr(err)
 	is.Equal(v.FileReason.Code, api.VerdictActivationLimit)
-	is.NoErr(f.release(t, l.Key, "b"))
+	is.NoErr(f.release(t, l.Key, "a"))
 	v, err = f.Validate(t.Context(), ask)
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(day))
@@ -451,23 +452,27 @@ func TestHoldOffline(t *testing.T) {
 	is.True(data.Forced)
 }
 
-func TestOverTheLimitNoSeatIsHeld(t *testing.T) {
+func TestOverTheLimitTheOldestGetFiles(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
 	for _, fingerprint := range []string{"a", "b", "c"} {
+		f.now = f.now.Add(time.Second)
 		_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint})
 		is.NoErr(err)
 	}
 	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, MaxActivations: api.To(int64(2))})
 	is.NoErr(err)
-	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "c", File: days14})
 	is.NoErr(err)
 	is.True(v.Valid)
 	is.Equal(v.FileReason.Code, api.VerdictActivationLimit)
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
+	is.NoErr(err)
+	is.True(v.FileClaims() != nil)
 	_, err = f.Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "b"})
 	is.NoErr(err)
-	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "c", File: days14})
 	is.NoErr(err)
 	is.True(v.FileClaims() != nil)
 }

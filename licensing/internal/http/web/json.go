@@ -123,7 +123,7 @@ func appendObject(b []byte, v reflect.Value, members []member) (_ []byte, err er
 	first := len(b)
 	for _, m := range members {
 		field := v.FieldByIndex(m.index)
-		if m.optional && (field.IsZero() || field.Kind() == reflect.Map && field.Len() == 0) {
+		if m.optional && (field.IsZero() || (field.Kind() == reflect.Map || field.Kind() == reflect.Slice) && field.Len() == 0) {
 			continue
 		}
 		if b, err = appendValue(append(b, m.label...), field); err != nil {

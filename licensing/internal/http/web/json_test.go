@@ -30,6 +30,9 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 			map[string]api.Meter{"b": {}, "a": {Limit: new(int64(0)), Soft: true, Per: api.PerDay}},
 		},
 		reflect.TypeFor[map[string]string](): {map[string]string{}, map[string]string(nil), map[string]string{"b": "<", "a": ""}},
+		reflect.TypeFor[[]api.UpcomingChange](): {[]api.UpcomingChange(nil), []api.UpcomingChange{}, []api.UpcomingChange{
+			{At: at, MaxActivations: api.To[int64](5), ExpiresAt: api.ToNull[time.Time](), Entitlements: map[string]any{"<a>": nil}}, {At: at, PlanID: "<pro>"},
+		}},
 	}
 	var all []api.License
 	for i := range 3 {

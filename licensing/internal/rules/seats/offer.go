@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -212,14 +213,29 @@ func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
 	return end, hold
 }
 
+// longestOver is how many activations of a license with too many are read.
+const longestOver = 200
+
 // overLimit returns the reason not to hold another seat of a license that has
-// more taken seats than its limit, because that was lowered.
+// more taken seats than its limit, because that was lowered. The oldest activations, as
+// many as the limit has without spent seats, still get files.
 func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error) {
 	if f.license.MaxActivations < 0 {
 		return nil, nil
 	}
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
+	}
+	left := f.license.MaxActivations - int64(f.spent)
+	if left > 0 && f.seated {
+		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: f.at, Limit: longestOver + 1})
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(rows, func(row store.Activation) bool { return row.ID == f.seat.ID })
+		if len(rows) <= longestOver && i >= 0 && int64(i) < left {
+			return nil, nil
+		}
 	}
 	return &api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
 }
