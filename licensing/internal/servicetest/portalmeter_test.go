@@ -1,4 +1,4 @@
-package licensing_test
+package servicetest
 
 import (
 	"testing"
