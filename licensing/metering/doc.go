@@ -3,11 +3,12 @@ Package metering counts usage of what licenses include, such as exports or API c
 [Service] is Handler.Metering of package licensing:
 
 	u, err := h.Metering().CountUsage(ctx, api.CountUsageParams{
-		Key: key, Usage: []api.UsageReport{{Meter: "exports", ID: requestID, Total: 1}},
+		Key: "8X2KQ-…", Usage: []api.UsageReport{{Meter: "exports", ID: "request 1001", Total: 1}},
 	})
-	if errors.Is(err, api.ErrUsageLimit) {
-		return err // no export is left
+	if err != nil {
+		return err // with api.ErrUsageLimit: no export is left
 	}
+	fmt.Println(*u.Meters[0].Remaining)
 
 A license has meters, with a limit and a period: see [api.Meter]. A report says how much has
 been used so far under an ID: see [api.UsageReport]. Repeat a report until it is answered; it
