@@ -47,6 +47,7 @@ type License struct {
 	Entitlements []byte // a JSON object; empty: none
 	Metadata     []byte // a JSON object; empty: none
 	Meters       []byte // a JSON object; empty: none
+	Metered      bool   // it has or had meters, so there may be rows of their usage; Row sets it
 
 	Revision  int64
 	CreatedAt time.Time
@@ -78,6 +79,7 @@ func ReadLicense(row store.License) (License, error) {
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
 	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Hand) + len(l.Suspension) + len(l.Changes) + len(l.Entitlements) + len(l.Metadata) + len(l.Meters) + len(l.unknown))
+	l.Metered = l.Metered || len(l.Meters) > 0
 	l.visit(&c)
 	l.Document = c.document(l.unknown)
 	return l.License
@@ -106,6 +108,7 @@ func (l *License) visit(c *codec) {
 	c.object("entitlements", &l.Entitlements)
 	c.object("metadata", &l.Metadata)
 	c.object("meters", &l.Meters)
+	c.flag("metered", &l.Metered)
 	c.integer("revision", &l.Revision, l.Revision != 0)
 	c.time("created", &l.CreatedAt)
 	c.time("updated", &l.UpdatedAt)

@@ -128,6 +128,9 @@ func removeRefusals(ctx context.Context, tx *call.Tx, d departure) error {
 // with a transferred one those of periods that have ended: a running one stays, so that a
 // transfer does not refill it.
 func leaveUsage(ctx context.Context, tx *call.Tx, d departure) error {
+	if !d.from.Metered {
+		return nil
+	}
 	if err := meters.Of(d.call).TellAll(ctx, tx, d.from); err != nil {
 		return err
 	}
@@ -147,10 +150,16 @@ func removeSpentSeats(ctx context.Context, tx *call.Tx, d departure) error {
 }
 
 func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
+	if d.from.ChangesAt.IsZero() && d.from.Stored == nil {
+		return nil
+	}
 	return licenses.RemoveDue(ctx, tx, d.from.ID)
 }
 
 func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {
+	if !d.from.Bought && d.from.Reference == "" {
+		return nil
+	}
 	return purchases.LicenseDeleted(ctx, tx, d.from.ID)
 }
 
