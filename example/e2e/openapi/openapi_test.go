@@ -84,7 +84,11 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 	}
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &issued))
 
-	l, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_1"})
+	params := api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_1"}
+	if strings.Contains(path, "/usage") || strings.Contains(path, "/meter/") {
+		params.Meters = map[string]api.Meter{"exports": {}}
+	}
+	l, err := h.Service().Create(ctx, params)
 	is.NoErr(err)
 	seat, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "host-7f3a"})
 	is.NoErr(err)
@@ -115,7 +119,7 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		h: c.around(licensing.NewHandler(st, opts)),
 		replace: strings.NewReplacer(
 			"{licenseID}", l.ID, "{activationID}", seat.Activation.ID, "{webhookID}", hook.ID, "{deliveryID}", delivery.ID,
-			"{planID}", "price_pro", "{reference}", "stripe:sub_1",
+			"{planID}", "price_pro", "{reference}", "stripe:sub_1", "{meter}", "exports",
 			c.doc.Components.Schemas["License"].Value.Properties["key"].Value.Example.(string), l.Key,
 		),
 		token: issued.AccessToken, client: client, secret: secret,
