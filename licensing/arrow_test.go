@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 
 	"licensing/internal/base/feed":       {"store", "licensing/api", "internal/entries"},
 	"licensing/internal/rules/call":      {"internal/valid", "licensing/api", "licensing/internal/base/input", "licensing/internal/base/record", "store", "licensing/internal/rules/terms"},
-	"licensing/internal/rules/plans":     {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "store"},
+	"licensing/internal/rules/plans":     {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "store", "licensing/internal/rules/terms"},
 	"licensing/internal/rules/licenses":  {"internal/entries", "licensing/api", "licensing/internal/base/input", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/plans", "licensing/licensefile", "store", "licensing/internal/rules/terms"},
 	"licensing/internal/rules/meters":    {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "store"},
 	"licensing/internal/rules/seats":     {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "licensing/internal/rules/meters", "licensing/licensefile", "store", "licensing/internal/rules/terms"},

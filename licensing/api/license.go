@@ -56,6 +56,7 @@ type UpcomingChange struct {
 	OfflineSeconds Change[int64]     `json:"offline_seconds,omitzero"`
 	UpdatesUntil   Change[time.Time] `json:"updates_until,omitzero"`
 	Entitlements   map[string]any    `json:"entitlements,omitempty"` // by name; nil: removed
+	Meters         map[string]*Meter `json:"meters,omitempty"`       // by name; nil: removed
 }
 
 // Version returns the version that IfMatch compares and the ETag encodes.

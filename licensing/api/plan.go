@@ -37,7 +37,8 @@ type PlanKind string
 // The values of Plan.Kind.
 const (
 	PlanBase PlanKind = "base" // the license is valid while one of its bases counts
-	// PlanAddOn adds activations and entitlements to a license, and never prolongs it.
+	// PlanAddOn adds activations, entitlements and meters to a license, and never
+	// prolongs it.
 	PlanAddOn PlanKind = "addon"
 )
 

@@ -523,7 +523,7 @@ func randomSales(r *rand.Rand) (sales []bought) {
 	for n := range 1 + r.IntN(3) {
 		reference := string(rune('a' + n))
 		day := float64(r.IntN(60))
-		plans := []string{"year", "month", "free", "seats", "sso", "maintained", "year2", "other"}
+		plans := []string{"year", "basic", "plus", "free", "seats", "sso", "maintained", "year2", "other", "month", "daily", "more", "pack"}
 		if n == 0 {
 			plans = plans[:3]
 		}
@@ -602,7 +602,9 @@ func (s *seller) combineRandomly(t *testing.T, seed uint64, n int) {
 func (s *seller) editTerms(t *testing.T, r *rand.Rand, id string) {
 	t.Helper()
 	p := api.UpdateLicenseParams{ID: id}
-	switch r.IntN(6) {
+	switch r.IntN(7) {
+	case 6:
+		p.Meters = api.To(map[string]*api.MeterChange{"exports": {Limit: api.To(r.Int64N(90))}, "credits": nil, "beta": {}})
 	case 0:
 		p.MaxActivations = api.To(r.Int64N(9))
 	case 1:
@@ -621,12 +623,12 @@ func (s *seller) editTerms(t *testing.T, r *rand.Rand, id string) {
 }
 
 func TestRandomPurchasesCombine(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { newShop(t, memory.New()).combineRandomly(t, 1, 300) })
-	t.Run("memory, each Update twice", func(t *testing.T) { newShop(t, storetest.Twice(memory.New())).combineRandomly(t, 2, 40) })
+	t.Run("memory", func(t *testing.T) { newMeterShop(t, memory.New()).combineRandomly(t, 1, 300) })
+	t.Run("memory, each Update twice", func(t *testing.T) { newMeterShop(t, storetest.Twice(memory.New())).combineRandomly(t, 2, 40) })
 	t.Run("sqlite", func(t *testing.T) {
 		st, err := sqlite.Open(t.TempDir() + "/licenses.db")
 		is.New(t).NoErr(err)
 		defer st.Close()
-		newShop(t, st).combineRandomly(t, 3, 10)
+		newMeterShop(t, st).combineRandomly(t, 3, 10)
 	})
 }

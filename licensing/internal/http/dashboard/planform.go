@@ -39,7 +39,7 @@ func kindField(chosen api.PlanKind) *field {
 	addOn := chosen == api.PlanAddOn
 	return &field{Name: "kind", Label: "A purchase is", Type: "radios", Options: []option{
 		{Value: string(api.PlanBase), Label: "A base", Hint: "It makes a license, which is valid while one of its bases counts.", Chosen: !addOn},
-		{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations and entitlements to a license. It has no lease, offline time or end of updates.", Chosen: addOn},
+		{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates.", Chosen: addOn},
 	}}
 }
 

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 )
 
 // The limits of meters.
 const (
-	maxMeters = 20
+	maxMeters = terms.MaxMeters
 	// MaxUnits is the largest limit of a meter, and the largest total of a report.
-	MaxUnits = 1_000_000_000_000
+	MaxUnits = terms.MaxUnits
 )
 
 var meterPeriods = []api.MeterPeriod{"", api.PerDay, api.PerMonth, api.PerYear, api.PerLicenseMonth, api.PerLicenseYear}

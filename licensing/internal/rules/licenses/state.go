@@ -70,7 +70,7 @@ func StateOf(rec record.License) (terms.State, error) {
 	}}
 	var err error
 	s.Changes, err = ChangesOf(rec)
-	err = errors.Join(err, call.Decode(rec.Entitlements, &s.Entitlements), call.Decode(rec.Metadata, &s.Metadata), call.Decode(rec.Hand, &s.Hand))
+	err = errors.Join(err, call.Decode(rec.Entitlements, &s.Entitlements), call.Decode(rec.Metadata, &s.Metadata), call.Decode(rec.Meters, &s.Meters), call.Decode(rec.Hand, &s.Hand))
 	if err != nil {
 		return s, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
 	}
@@ -82,7 +82,7 @@ func PutState(s terms.State, rec *record.License) {
 	rec.ProductID, rec.Name, rec.PlanID, rec.Reference = s.ProductID, s.Name, s.PlanID, s.Reference
 	rec.ExpiresAt, rec.UpdatesUntil, rec.GraceSeconds = s.ExpiresAt, s.UpdatesUntil, s.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds, rec.OfflineSeconds = s.MaxActivations, s.LeaseSeconds, s.OfflineSeconds
-	rec.Entitlements = call.EncodeMap(s.Entitlements)
+	rec.Entitlements, rec.Meters = call.EncodeMap(s.Entitlements), call.EncodeMap(s.Meters)
 	metadata := make(map[string]string, len(s.Metadata))
 	for name, v := range s.Metadata {
 		if v != nil {

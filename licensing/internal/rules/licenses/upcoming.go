@@ -23,7 +23,7 @@ func upcoming(rec record.License) ([]api.UpcomingChange, error) {
 		u := api.UpcomingChange{
 			At: c.At, ExpiresAt: toInstant(c.ExpiresAt), GraceSeconds: c.GraceSeconds, MaxActivations: toCount(c.MaxActivations),
 			LeaseSeconds: toCount(c.LeaseSeconds), OfflineSeconds: toCount(c.OfflineSeconds), UpdatesUntil: toInstant(c.UpdatesUntil),
-			Entitlements: c.Entitlements,
+			Entitlements: c.Entitlements, Meters: c.Meters,
 		}
 		record.Set(&u.PlanID, c.PlanID)
 		record.Set(&u.Reference, c.Reference)

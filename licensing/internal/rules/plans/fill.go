@@ -2,18 +2,18 @@ package plans
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MaxSeats is the largest MaxActivations of a license.
-const MaxSeats = 1_000_000
+// maxSeats is the largest MaxActivations of a license.
+const maxSeats = 1_000_000
 
 // SeatsOfPlan returns the MaxActivations of a number of units of a plan, and whether that is less
 // than they should be, because no license has as many.
@@ -22,23 +22,16 @@ func SeatsOfPlan(t api.Plan, units int64) (n *int64, clamped bool) {
 		return nil, false
 	}
 	all := units * *t.MaxActivations
-	few := min(all, MaxSeats)
+	few := min(all, maxSeats)
 	return &few, few < all
 }
 
 // TermsOfPlan returns the terms of a license with a number of units of a plan.
 func TermsOfPlan(t api.Plan, units int64) api.Terms {
-	terms := t.Terms
-	terms.MaxActivations, _ = SeatsOfPlan(t, units)
-	terms.Meters = maps.Clone(t.Meters)
-	for name, m := range terms.Meters {
-		if m.Limit != nil {
-			m.Limit = new(min(units, call.MaxUnits/max(1, *m.Limit)+1) * *m.Limit)
-			*m.Limit = min(*m.Limit, call.MaxUnits)
-			terms.Meters[name] = m
-		}
-	}
-	return terms
+	fields := t.Terms
+	fields.MaxActivations, _ = SeatsOfPlan(t, units)
+	fields.Meters = terms.MetersOf(t, units)
+	return fields
 }
 
 // EndOfPlan returns when what a plan's Duration ends does so if it begins at from; zero:

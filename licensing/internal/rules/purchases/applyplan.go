@@ -22,7 +22,7 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 		return api.License{}, err
 	}
 	var plan api.Plan
-	units, addOns := int64(1), int64(0)
+	units, given := int64(1), terms.Terms{}
 	return licenses.Of(s.Call).Edit(ctx, licenses.Edit{
 		Verb:   "apply plan to",
 		Event:  api.EventLicenseUpdated,
@@ -43,9 +43,7 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 				return rec, err
 			}
 			all, err := purchasesOf(ctx, r, rec.ID)
-			if given, ok := terms.GrantOf(termsOf(all...), rec.ProductID).At(s.Now()); ok {
-				addOns = given.AddOns()
-			}
+			given, _ = terms.GrantOf(termsOf(all...), rec.ProductID).At(s.Now())
 			if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == rec.Reference }); i >= 0 {
 				units = all[i].units()
 			}
@@ -54,10 +52,7 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 		IfMatch: p.IfMatch,
 		Apply: func(l api.License, next *record.License, _ time.Time) error {
 			fields := licenses.ParamsOf(l)
-			fields.PlanID, fields.Terms = plan.ID, plan.Terms
-			if fields.MaxActivations, _ = plans.SeatsOfPlan(plan, units); fields.MaxActivations != nil {
-				fields.MaxActivations = new(min(*fields.MaxActivations+addOns, plans.MaxSeats))
-			}
+			fields.PlanID, fields.Terms = plan.ID, given.WithAddOns(plans.TermsOfPlan(plan, units))
 			licenses.WriteFields(fields, next)
 			return nil
 		},

@@ -172,7 +172,7 @@ func (d *decision) newLicense(now time.Time) api.CreateLicenseParams {
 	var rec record.License
 	state.Name = cmp.Or(state.Name, d.after.CustomerID)
 	licenses.PutState(state, &rec)
-	l := licenses.FromParts(rec, state.Entitlements, nil, nil, now)
+	l := licenses.FromParts(rec, state.Entitlements, nil, state.Meters, now)
 	l.CustomerID, l.Metadata = d.after.CustomerID, map[string]string{}
 	for name, v := range state.Metadata {
 		l.Metadata[name] = *v

@@ -3,6 +3,8 @@ package terms
 import (
 	"slices"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A Change is what time will change in the terms of a license at an instant. A field
@@ -13,15 +15,16 @@ type Change struct {
 	Base  bool      `json:"base,omitempty"`  // one of them is a base
 	Loses bool      `json:"loses,omitempty"` // see [Loses]
 
-	PlanID         *string        `json:"plan,omitempty"`
-	Reference      *string        `json:"reference,omitempty"`
-	ExpiresAt      *time.Time     `json:"expires,omitempty"` // only of a license with too many purchases
-	GraceSeconds   *int64         `json:"grace,omitempty"`   // as ExpiresAt
-	UpdatesUntil   *time.Time     `json:"updates,omitempty"`
-	MaxActivations *int64         `json:"seats,omitempty"`
-	LeaseSeconds   *int64         `json:"lease,omitempty"`
-	OfflineSeconds *int64         `json:"offline,omitempty"`
-	Entitlements   map[string]any `json:"entitlements,omitempty"` // nil: removed
+	PlanID         *string               `json:"plan,omitempty"`
+	Reference      *string               `json:"reference,omitempty"`
+	ExpiresAt      *time.Time            `json:"expires,omitempty"` // only of a license with too many purchases
+	GraceSeconds   *int64                `json:"grace,omitempty"`   // as ExpiresAt
+	UpdatesUntil   *time.Time            `json:"updates,omitempty"`
+	MaxActivations *int64                `json:"seats,omitempty"`
+	LeaseSeconds   *int64                `json:"lease,omitempty"`
+	OfflineSeconds *int64                `json:"offline,omitempty"`
+	Entitlements   map[string]any        `json:"entitlements,omitempty"` // nil: removed
+	Meters         map[string]*api.Meter `json:"meters,omitempty"`       // nil: removed
 
 	GivesWay []string `json:"gives_way,omitempty"` // the fields set by hand that end; see [Hand]
 }
@@ -29,7 +32,7 @@ type Change struct {
 // Visible reports whether the change changes a field of the license.
 func (c Change) Visible() bool {
 	return c.PlanID != nil || c.Reference != nil || c.ExpiresAt != nil || c.GraceSeconds != nil || c.UpdatesUntil != nil ||
-		c.MaxActivations != nil || c.LeaseSeconds != nil || c.OfflineSeconds != nil || c.Entitlements != nil
+		c.MaxActivations != nil || c.LeaseSeconds != nil || c.OfflineSeconds != nil || c.Entitlements != nil || c.Meters != nil
 }
 
 // between returns the change from was to is.
@@ -43,6 +46,7 @@ func between(was, is *Terms) (c Change) {
 	set(&c.LeaseSeconds, was.LeaseSeconds == is.LeaseSeconds, is.LeaseSeconds)
 	set(&c.OfflineSeconds, was.OfflineSeconds == is.OfflineSeconds, is.OfflineSeconds)
 	c.Entitlements = differences(was.Entitlements, is.Entitlements, func(a, b any) bool { return a == b })
+	c.Meters = changedMeters(was.Meters, is.Meters)
 	return c
 }
 
@@ -52,7 +56,7 @@ func set[T any](field **T, same bool, v T) {
 	}
 }
 
-// apply makes the change in the terms of a license, whose entitlements are its own.
+// apply makes the change in the terms of a license, whose maps are its own.
 func (c Change) apply(t *Terms) {
 	give(&t.PlanID, c.PlanID)
 	give(&t.Reference, c.Reference)
@@ -67,6 +71,13 @@ func (c Change) apply(t *Terms) {
 			delete(t.Entitlements, name)
 		} else {
 			t.Entitlements[name] = v
+		}
+	}
+	for name, m := range c.Meters {
+		if m == nil {
+			delete(t.Meters, name)
+		} else {
+			t.Meters = placed(t.Meters, name, *m, false)
 		}
 	}
 }

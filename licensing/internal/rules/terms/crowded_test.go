@@ -25,6 +25,7 @@ func TestLicensesWithMorePurchasesThanMayCount(t *testing.T) {
 			}
 			p.Plan.MaxActivations = counts(int64(1 + r.IntN(4)))
 			p.Plan.Entitlements = map[string]any{fmt.Sprintf("e%03d", r.IntN(120)): 1.0, "n": 2.0}
+			p.Plan.Meters = map[string]api.Meter{"calls": {Limit: counts(3)}, fmt.Sprintf("m%02d", r.IntN(25)): {Limit: counts(5), Per: pick(r, "", api.PerDay)}}
 			set = append(set, p)
 		}
 		bought := len(set)

@@ -19,7 +19,7 @@ func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State
 	}
 	if i := slices.IndexFunc(purchases, func(p Purchase) bool { return p.isOwn() }); i >= 0 && was.has(purchases[i].Reference, now) {
 		folded := purchases[i]
-		folded.edit(s.Terms, want, given.addOns)
+		folded.edit(s.Terms, want, &given)
 		purchases = slices.Clone(purchases)
 		purchases[i], own = folded, &folded
 	}
@@ -38,13 +38,14 @@ func (g *Grant) has(reference string, now time.Time) bool {
 	return slices.ContainsFunc(spans, func(s span) bool { return s.Reference == reference && s.role == base })
 }
 
-// edit sets the fields of the license's own purchase that differ between two terms.
-func (p *Purchase) edit(was, want Terms, addOns int64) {
+// edit sets the fields of the license's own purchase that differ between two terms. Given
+// is what the purchases give, with what add-ons add.
+func (p *Purchase) edit(was, want Terms, given *Terms) {
 	is := Terms{
 		ProductID: p.Plan.ProductID, Name: p.Name, Metadata: maps.Clone(p.Metadata), PlanID: p.Plan.ID,
 		ExpiresAt: p.Until, UpdatesUntil: p.UpdatesUntil, GraceSeconds: p.Plan.GraceSeconds,
 		MaxActivations: count(p.Plan.MaxActivations), LeaseSeconds: count(p.Plan.LeaseSeconds), OfflineSeconds: count(p.Plan.OfflineSeconds),
-		Entitlements: maps.Clone(p.Plan.Entitlements),
+		Entitlements: maps.Clone(p.Plan.Entitlements), Meters: maps.Clone(p.Plan.Meters),
 	}
 	put(&is.ProductID, was.ProductID, want.ProductID)
 	put(&is.Name, was.Name, want.Name)
@@ -60,11 +61,22 @@ func (p *Purchase) edit(was, want Terms, addOns int64) {
 	}
 	if was.MaxActivations != want.MaxActivations {
 		if is.MaxActivations = want.MaxActivations; want.MaxActivations >= 0 {
-			is.MaxActivations = max(0, want.MaxActivations-addOns)
+			is.MaxActivations = max(0, want.MaxActivations-given.addOns)
 		}
 	}
 	for name, v := range differences(was.Entitlements, want.Entitlements, func(a, b any) bool { return a == b }) {
 		is.Entitlements = placed(is.Entitlements, name, v, v == nil)
+	}
+	for name, m := range changedMeters(was.Meters, want.Meters) {
+		if m == nil {
+			delete(is.Meters, name)
+			continue
+		}
+		part := given.part(name, *m)
+		if part.Limit != nil {
+			part.Limit = new(max(0, *part.Limit))
+		}
+		is.Meters = placed(is.Meters, name, part, false)
 	}
 	for name, v := range differences(was.Metadata, want.Metadata, sameText) {
 		is.Metadata = placed(is.Metadata, name, v, v == nil)
@@ -127,6 +139,7 @@ func (h *Hand) set(was, want, given Terms) {
 	}
 	same := func(a, b any) bool { return a == b }
 	h.Entitlements = overrideEntries(h.Entitlements, was.Entitlements, want.Entitlements, given.Entitlements, same)
+	h.setMeters(&was, &want, &given)
 	h.Metadata = overrideEntries(h.Metadata, was.Metadata, want.Metadata, given.Metadata, sameText)
 }
 

@@ -105,7 +105,7 @@ func TestEditsOfALicenseThatNoPurchaseMadeComeBackAfterARefund(t *testing.T) {
 		s := terms.State{Terms: terms.Terms{ProductID: "app"}}.Follow(nil, set, now)
 		for range 3 {
 			want := s.Terms
-			edit(r, &want, modelHand{}, 0)
+			edit(r, &want, modelHand{}, sheet{"adds": int64(0)})
 			next, changed := s.Edit(set, want, now)
 			is.Equal(differ(sheetOf(next.Terms), sheetOf(want)), "") // an edit has effect
 			if s = next; changed != nil {

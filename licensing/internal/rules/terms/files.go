@@ -49,10 +49,11 @@ func (s State) PromisedUntil() time.Time {
 	return s.end()
 }
 
-// copied returns the terms with entitlements that changes may be applied to.
+// copied returns the terms with maps that changes may be applied to.
 func (s State) copied() Terms {
 	t := s.Terms
 	if len(s.Changes) > 0 {
+		t.Meters = maps.Clone(t.Meters)
 		if t.Entitlements = maps.Clone(t.Entitlements); t.Entitlements == nil {
 			t.Entitlements = map[string]any{}
 		}

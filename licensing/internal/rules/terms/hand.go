@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A Hand is the fields of a license that were set by hand. Each stays until its
@@ -27,6 +29,9 @@ type Hand struct {
 
 	Entitlements map[string]any     `json:"entitlements,omitempty"` // nil: removed
 	Metadata     map[string]*string `json:"metadata,omitempty"`     // nil: removed
+	// Meters are set as a whole; nil: removed. Limit is the part that add-ons do not add,
+	// which may be less than zero.
+	Meters map[string]*api.Meter `json:"meters,omitempty"`
 }
 
 // maxMetadata is how many entries of metadata a license has at most.
@@ -47,6 +52,7 @@ func (h Hand) Over(given Terms) Terms {
 	give(&given.LeaseSeconds, h.LeaseSeconds)
 	give(&given.OfflineSeconds, h.OfflineSeconds)
 	given.Entitlements = over(given.Entitlements, h.Entitlements, maxEntitlements, func(v any) bool { return v == nil })
+	given.Meters = h.meters(&given)
 	given.Metadata = over(given.Metadata, h.Metadata, maxMetadata, func(v *string) bool { return v == nil })
 	return given
 }
@@ -93,6 +99,7 @@ const (
 	fieldOffline     = "offline"
 	fieldEntitlement = "entitlements/"
 	fieldMetadata    = "metadata/"
+	fieldMeter       = "meters/"
 )
 
 // follow returns what remains set by hand after the terms that the purchases give have
@@ -121,6 +128,11 @@ func (h Hand) follow(was, is *Terms) (Hand, []string) {
 		b, has := is.Metadata[name]
 		way(true, had != has || !sameText(a, b), fieldMetadata+name)
 	}
+	for name := range h.Meters {
+		a, had := was.baseMeters[name]
+		b, has := is.baseMeters[name]
+		way(true, had != has || !sameMeter(a, b), fieldMeter+name)
+	}
 	slices.Sort(gives)
 	return h.without(gives), gives
 }
@@ -141,7 +153,7 @@ func (h Hand) without(fields []string) Hand {
 	if len(fields) == 0 {
 		return h
 	}
-	h.Entitlements, h.Metadata = maps.Clone(h.Entitlements), maps.Clone(h.Metadata)
+	h.Entitlements, h.Metadata, h.Meters = maps.Clone(h.Entitlements), maps.Clone(h.Metadata), maps.Clone(h.Meters)
 	for _, field := range fields {
 		switch field {
 		case fieldProduct:
@@ -168,6 +180,9 @@ func (h Hand) without(fields []string) Hand {
 		}
 		if name, ok := strings.CutPrefix(field, fieldMetadata); ok {
 			delete(h.Metadata, name)
+		}
+		if name, ok := strings.CutPrefix(field, fieldMeter); ok {
+			delete(h.Meters, name)
 		}
 	}
 	return h

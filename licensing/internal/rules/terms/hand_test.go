@@ -5,13 +5,15 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 )
 
 // A modelHand is the fields set by hand, in the form of a sheet. That of seats is the
-// part of the bases.
+// part of the bases, and so is that of a limit of a meter, which is a handMeter.
 type modelHand sheet
 
 // step applies what the purchases change from was to is, and returns the sheet of the
@@ -22,6 +24,10 @@ func (hand modelHand) step(was, is sheet) sheet {
 		case key == "seats" && was["bases"] == is["bases"]:
 		case key == "seats":
 			delete(hand, key)
+		case strings.HasPrefix(key, "meters/"):
+			if was["base "+key] != is["base "+key] {
+				delete(hand, key)
+			}
 		case key == "name" && is["name"] == "":
 		case was[key] == is[key]:
 		case (key == "expires" || key == "updates") && is[key].(int64) > was[key].(int64) && is[key].(int64) <= v.(int64):
@@ -36,6 +42,8 @@ func (hand modelHand) step(was, is sheet) sheet {
 			delete(shown, key)
 		case key == "seats":
 			shown[key] = modelSeats(v.(int64), v.(int64) == unlimitedByHand, is["adds"].(int64))
+		case strings.HasPrefix(key, "meters/"):
+			shown[key] = v.(handMeter).with(is.addsTo(key, v.(handMeter).per))
 		default:
 			shown[key] = v
 		}
@@ -43,12 +51,37 @@ func (hand modelHand) step(was, is sheet) sheet {
 	return shown
 }
 
+// A handMeter is a meter set by hand, without what add-ons add.
+type handMeter struct {
+	limit int64
+	none  bool
+	soft  bool
+	per   api.MeterPeriod
+}
+
+func (m handMeter) with(adds int64) string {
+	limit := max(0, min(m.limit+adds, 1e12))
+	if m.none {
+		limit = -1
+	}
+	return meterText(limit, m.soft, m.per)
+}
+
+// addsTo returns what add-ons add to a meter with a period.
+func (is sheet) addsTo(key string, per api.MeterPeriod) int64 {
+	shown, _ := is[key].(string)
+	if adds, ok := is["adds "+key].(int64); ok && strings.HasSuffix(shown, fmt.Sprintf(" %q", per)) {
+		return adds
+	}
+	return 0
+}
+
 const unlimitedByHand = int64(-1 << 40)
 
 // edit changes a field of a license as an operator does, in the terms and in the model.
-func edit(r *rand.Rand, want *terms.Terms, hand modelHand, adds int64) {
-	want.Entitlements, want.Metadata = maps.Clone(want.Entitlements), maps.Clone(want.Metadata)
-	switch r.IntN(9) {
+func edit(r *rand.Rand, want *terms.Terms, hand modelHand, given sheet) {
+	want.Entitlements, want.Metadata, want.Meters = maps.Clone(want.Entitlements), maps.Clone(want.Metadata), maps.Clone(want.Meters)
+	switch r.IntN(11) {
 	case 0:
 		was := want.ExpiresAt
 		if want.ExpiresAt = pick(r, sec(-1), sec(3+r.IntN(15))); !was.Equal(want.ExpiresAt) {
@@ -59,7 +92,7 @@ func edit(r *rand.Rand, want *terms.Terms, hand modelHand, adds int64) {
 		if want.MaxActivations = pick[int64](r, -1, 0, 2, 7); was == want.MaxActivations {
 			return
 		}
-		if hand["seats"] = want.MaxActivations - adds; want.MaxActivations < 0 {
+		if hand["seats"] = want.MaxActivations - given["adds"].(int64); want.MaxActivations < 0 {
 			hand["seats"] = unlimitedByHand
 		}
 	case 2:
@@ -94,6 +127,25 @@ func edit(r *rand.Rand, want *terms.Terms, hand modelHand, adds int64) {
 			}
 			want.Metadata[name] = v
 		}
+	case 7, 8:
+		name := pick(r, "calls", "pack", "gift")
+		was, had := want.Meters[name]
+		if r.IntN(4) == 0 {
+			if delete(want.Meters, name); had {
+				hand["meters/"+name] = nil
+			}
+			return
+		}
+		m := api.Meter{Limit: pick(r, nil, counts(0), counts(50), counts(7)), Soft: r.IntN(3) == 0, Per: pick(r, "", api.PerMonth, was.Per)}
+		if had && meterText(counted(m.Limit), m.Soft, m.Per) == meterText(counted(was.Limit), was.Soft, was.Per) {
+			return
+		}
+		key := "meters/" + name
+		if want.Meters == nil {
+			want.Meters = map[string]api.Meter{}
+		}
+		want.Meters[name] = m
+		hand[key] = handMeter{counted(m.Limit) - given.addsTo(key, m.Per), m.Limit == nil, m.Soft, m.Per}
 	default:
 		name := pick(r, "export", "sso", "mine")
 		was, had := want.Entitlements[name]
@@ -142,7 +194,7 @@ func TestFieldsSetByHandStayUntilTheirValueInThePurchasesChanges(t *testing.T) {
 			s, _ = s.Pass(sec(now))
 			if r.IntN(2) == 0 {
 				want := s.Terms
-				edit(r, &want, hand, given["adds"].(int64))
+				edit(r, &want, hand, given)
 				log += fmt.Sprintf("\nat %d by hand: %s", now, differ(sheetOf(want), sheetOf(s.Terms)))
 				s, _ = s.Edit(set, want, sec(now))
 				edits++

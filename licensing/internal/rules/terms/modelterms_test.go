@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 )
 
@@ -148,6 +149,8 @@ func (m *model) sheetAt(t int64) sheet {
 		m.entitle(is, adding[i], func(has, v float64) float64 { return has + v })
 	}
 
+	m.measure(is, now, adding)
+
 	var say []*bought
 	for pass := range 4 {
 		for i := len(m.all) - 1; i >= 0; i-- {
@@ -215,6 +218,70 @@ func (m *model) entitle(is sheet, b *bought, both func(has, v float64) float64) 
 	}
 }
 
+// measure writes the meters: of each name "limit soft per", where limit is -1 for none;
+// "base meters/" is what bases give, "adds meters/" the units that add-ons add.
+func (m *model) measure(is sheet, bases, addons []*bought) {
+	type meter struct {
+		per             api.MeterPeriod
+		soft, ofBase    bool
+		base, sum, adds int64
+		baseNone, none  bool
+	}
+	meters := map[string]*meter{}
+	for kind, some := range [][]*bought{bases, addons} {
+		for i := len(some) - 1; i >= 0; i-- {
+			var names []string
+			for name := range some[i].p.Plan.Meters {
+				names = append(names, name)
+			}
+			sort.Strings(names)
+			for _, name := range names {
+				x := some[i].p.Plan.Meters[name]
+				if meters[name] == nil {
+					if len(meters) >= 20 {
+						continue
+					}
+					meters[name] = &meter{per: x.Per, soft: x.Soft, ofBase: kind == 0}
+				}
+				is := meters[name]
+				if is.per != x.Per {
+					continue
+				}
+				var n int64
+				if x.Limit != nil {
+					if product := float64(*x.Limit) * float64(some[i].units); product < 1e12 {
+						n = *x.Limit * some[i].units
+					} else {
+						n = 1e12
+					}
+				}
+				if kind == 0 {
+					is.baseNone, is.base = is.baseNone || x.Limit == nil, max(is.base, n)
+				} else {
+					is.none, is.adds = is.none || x.Limit == nil, is.adds+n
+				}
+			}
+		}
+	}
+	for name, x := range meters {
+		limit := min(x.base+x.adds, 1e12)
+		if x.baseNone || x.none && !x.ofBase {
+			limit = -1
+		}
+		is["meters/"+name] = meterText(limit, x.soft, x.per)
+		if is["adds meters/"+name] = x.adds; x.ofBase {
+			if x.baseNone {
+				x.base = -1
+			}
+			is["base meters/"+name] = meterText(x.base, x.soft, x.per)
+		}
+	}
+}
+
+func meterText(limit int64, soft bool, per api.MeterPeriod) string {
+	return fmt.Sprintf("%d %v %q", limit, soft, per)
+}
+
 // sheetOf returns terms in the form of the model.
 func sheetOf(t terms.Terms) sheet {
 	is := sheet{
@@ -224,6 +291,9 @@ func sheetOf(t terms.Terms) sheet {
 	}
 	for name, v := range t.Entitlements {
 		is["entitlements/"+name] = v
+	}
+	for name, m := range t.Meters {
+		is["meters/"+name] = meterText(counted(m.Limit), m.Soft, m.Per)
 	}
 	for name, v := range t.Metadata {
 		if is["metadata/"+name] = "removed"; v != nil {
@@ -252,7 +322,7 @@ func differ(got, want sheet) string {
 	}
 	var all []string
 	for k := range keys {
-		if k != "bases" && k != "adds" && got[k] != want[k] {
+		if k != "bases" && k != "adds" && !strings.Contains(k, " ") && got[k] != want[k] {
 			all = append(all, fmt.Sprintf("%s: got %v, want %v", k, got[k], want[k]))
 		}
 	}

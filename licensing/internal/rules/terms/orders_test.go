@@ -159,6 +159,7 @@ func plansForOrders() []api.Plan {
 	plan := func(id string, seats int64, seconds int, change func(*api.Plan)) api.Plan {
 		p := api.Plan{ID: id, ProductID: "app", Duration: api.Duration{Seconds: seconds}}
 		p.MaxActivations, p.Entitlements = counts(seats), map[string]any{id: true, "n": float64(seats)}
+		p.Meters = map[string]api.Meter{"calls": {Limit: counts(10 * seats), Per: api.PerMonth}}
 		if change != nil {
 			change(&p)
 		}
@@ -169,7 +170,7 @@ func plansForOrders() []api.Plan {
 		plan("pro", 5, 4, func(p *api.Plan) { p.GraceSeconds = 2 }),
 		plan("free", 1, 0, nil),
 		plan("kept", 3, 4, func(p *api.Plan) { p.UntilEnds = api.UntilEndsUpdates }),
-		plan("extra", 2, 3, func(p *api.Plan) { p.Kind = api.PlanAddOn }),
+		plan("extra", 2, 3, func(p *api.Plan) { p.Kind, p.Meters["pack"] = api.PlanAddOn, api.Meter{Limit: counts(7)} }),
 	}
 }
 

@@ -16,7 +16,7 @@ func Own(licenseID, line string, createdAt time.Time, is Terms) Purchase {
 func (p *Purchase) take(is Terms) {
 	p.Plan.ID, p.Plan.ProductID, p.Name, p.Metadata = is.PlanID, is.ProductID, is.Name, is.Metadata
 	p.Until, p.UpdatesUntil = is.ExpiresAt, is.UpdatesUntil
-	p.Plan.GraceSeconds, p.Plan.Entitlements = is.GraceSeconds, is.Entitlements
+	p.Plan.GraceSeconds, p.Plan.Entitlements, p.Plan.Meters = is.GraceSeconds, is.Entitlements, is.Meters
 	p.Plan.MaxActivations, p.Plan.LeaseSeconds, p.Plan.OfflineSeconds = optional(is.MaxActivations), optional(is.LeaseSeconds), optional(is.OfflineSeconds)
 }
 

@@ -44,6 +44,14 @@ func randomPurchase(r *rand.Rand, reference string) terms.Purchase {
 			p.Plan.Entitlements[name] = v
 		}
 	}
+	for _, name := range []string{"calls", "pack"} {
+		if r.IntN(2) == 0 {
+			if p.Plan.Meters == nil {
+				p.Plan.Meters = map[string]api.Meter{}
+			}
+			p.Plan.Meters[name] = api.Meter{Limit: pick(r, nil, counts(0), counts(10), counts(10), counts(30)), Soft: r.IntN(3) == 0, Per: pick(r, "", "", api.PerMonth)}
+		}
+	}
 	switch r.IntN(8) {
 	case 0, 1, 2:
 		p.Plan.Kind, p.Plan.ID = api.PlanAddOn, pick(r, "seats", "addon")
@@ -85,7 +93,7 @@ func randomOwn(r *rand.Rand) terms.Purchase {
 	is := terms.Terms{
 		ProductID: "app", Name: "own", PlanID: pick(r, "", "pro"), ExpiresAt: pick(r, sec(-1), sec(2+r.IntN(8))), UpdatesUntil: pick(r, sec(-1), sec(-1), sec(4)),
 		GraceSeconds: pick[int64](r, 0, 2), MaxActivations: pick[int64](r, -1, 2, 6), LeaseSeconds: -1, OfflineSeconds: 7,
-		Entitlements: map[string]any{"export": true},
+		Entitlements: map[string]any{"export": true}, Meters: pick(r, nil, map[string]api.Meter{"calls": {Limit: counts(4), Per: api.PerMonth}}),
 	}
 	return terms.Own("lic_1", pick(r, "", "pro"), sec(pick(r, 1, 4)), is)
 }

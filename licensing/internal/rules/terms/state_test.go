@@ -18,7 +18,7 @@ func TestStatesCanBeStored(t *testing.T) {
 		set, _ := randomSet(r, 4)
 		s := terms.State{Terms: terms.Terms{ProductID: "app"}}.Follow(nil, set, sec(5))
 		want := s.Terms
-		edit(r, &want, modelHand{}, 0)
+		edit(r, &want, modelHand{}, sheet{"adds": int64(0)})
 		s, _ = s.Edit(set, want, sec(5))
 		stored, err := json.Marshal(s)
 		is.NoErr(err)
@@ -42,7 +42,7 @@ func TestNothingIsChangedInPlace(t *testing.T) {
 		set, _ := randomSet(r, 4)
 		s := terms.State{Terms: terms.Terms{ProductID: "app"}}.Follow(nil, set, sec(5))
 		want := s.Terms
-		edit(r, &want, modelHand{}, 0)
+		edit(r, &want, modelHand{}, sheet{"adds": int64(0)})
 		s, _ = s.Edit(set, want, sec(5))
 		before, _ := json.Marshal([]any{set, s})
 		for n := 5; n < horizon; n += 7 {

@@ -19,9 +19,12 @@ type Terms struct {
 
 	MaxActivations, LeaseSeconds, OfflineSeconds int64
 	Entitlements                                 map[string]any // shared with plans; not to be changed
+	Meters                                       map[string]api.Meter
 
-	bases  int64 // the part of MaxActivations that is not of add-ons; negative: unlimited
-	addOns int64 // the part that add-ons add
+	bases      int64                // the part of MaxActivations that is not of add-ons; negative: unlimited
+	addOns     int64                // the part that add-ons add
+	baseMeters map[string]api.Meter // without what add-ons add
+	addedUnits map[string]int64     // the part of the limits of Meters that add-ons add
 }
 
 // maxSeats is the largest MaxActivations of a license.
@@ -39,9 +42,6 @@ func (g *Grant) At(now time.Time) (is Terms, ok bool) {
 	return is, ok
 }
 
-// AddOns returns the part of MaxActivations that add-ons add.
-func (t Terms) AddOns() int64 { return t.addOns }
-
 // bare returns the terms without entitlements.
 func (g *Grant) bare(l *live, spans []span) (is Terms, ok bool) {
 	is = Terms{ProductID: g.product, Name: g.name, Metadata: g.metadata}
@@ -56,6 +56,7 @@ func (g *Grant) bare(l *live, spans []span) (is Terms, ok bool) {
 	is.ExpiresAt, is.GraceSeconds = l.outline.expires, l.outline.grace
 	is.UpdatesUntil = updatesUntil(l, spans)
 	is.setSeats(l, spans)
+	is.setMeters(l, spans)
 	return is, true
 }
 
