@@ -86,7 +86,7 @@ func TestTimeChangesFieldsSetByHand(t *testing.T) {
 	is.Equal(s.Entitlements, map[string]any{"mine": true}) // export ended, mine is no purchase's
 	is.Equal(s.LeaseSeconds, int64(60))
 	is.Equal(slices.Sorted(maps.Keys(s.Hand.Entitlements)), []string{"mine"})
-	is.True(s.Changes == nil || len(s.Changes) == 0)
+	is.Equal(len(s.Changes), 0)
 }
 
 // What an operator sets on a license that no purchase made belongs to the license,

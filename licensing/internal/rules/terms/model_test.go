@@ -29,10 +29,10 @@ const forever = math.MaxInt64
 type bought struct {
 	p                            *terms.Purchase
 	fa, paused, ended, refunded  int64 // -1: not
-	dur, grace                   int64
+	grace                        int64
 	trial, own, addon, perpetual bool
 	misfit, full                 bool
-	startMemo, endMemo, fromMemo int64
+	startMemo, endMemo           int64
 	measured                     bool
 	units                        int64
 	standsIn                     bool

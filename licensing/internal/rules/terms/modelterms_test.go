@@ -222,10 +222,10 @@ func (m *model) entitle(is sheet, b *bought, both func(has, v float64) float64) 
 // "base meters/" is what bases give, "adds meters/" the units that add-ons add.
 func (m *model) measure(is sheet, bases, addons []*bought) {
 	type meter struct {
-		per             api.MeterPeriod
-		soft, ofBase    bool
-		base, sum, adds int64
-		baseNone, none  bool
+		per            api.MeterPeriod
+		soft, ofBase   bool
+		base, adds     int64
+		baseNone, none bool
 	}
 	meters := map[string]*meter{}
 	for kind, some := range [][]*bought{bases, addons} {
