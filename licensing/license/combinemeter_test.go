@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -80,6 +81,10 @@ func TestTimeChangesMeters(t *testing.T) {
 
 	s.now = onDay(31)
 	is.Equal(s.mustGet(t, id).Meters, map[string]api.Meter(nil))
+	batch, err := metering.New(s.Service).RecordUsage(t.Context(), api.RecordUsageParams{Licenses: []api.LicenseUsage{{LicenseID: id, Usage: []api.UsageReport{{Meter: "calls", ID: "a", Total: 1}}}}})
+	is.NoErr(err)
+	is.True(batch.Data[0].Refused != nil)
+	is.Equal(batch.Data[0].Refused.Code, api.VerdictMeterMissing) // what has ended allows nothing
 	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: ptr("Ada")})
 	is.NoErr(err)
 	page, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Limit: 2})

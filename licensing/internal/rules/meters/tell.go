@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -88,12 +89,12 @@ func (s Service) tellRows(ctx context.Context, tx *call.Tx, due []store.Entry) e
 }
 
 // licenseOf returns a license, or [store.ErrNotFound].
-func licenseOf(ctx context.Context, r store.Reader, id string) (record.License, error) {
-	stored, err := r.License(ctx, id)
+func licenseOf(ctx context.Context, tx *call.Tx, id string) (record.License, error) {
+	stored, err := tx.License(ctx, id)
 	if err != nil {
 		return record.License{}, err
 	}
-	return record.ReadLicense(stored)
+	return licenses.Read(stored, tx.Now)
 }
 
 // tellRow tells what no event has told of a row.

@@ -206,7 +206,7 @@ func (s Service) usesOf(ctx context.Context, r store.Reader, ids []string, recor
 	}
 	recs := make([]record.License, len(rows))
 	for i, row := range rows {
-		if recs[i], err = record.ReadLicense(row); err != nil {
+		if recs[i], err = licenses.Read(row, now); err != nil {
 			return nil, err
 		}
 	}

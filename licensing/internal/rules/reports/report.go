@@ -72,7 +72,7 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 			if at < 0 {
 				continue
 			}
-			rec, err := record.ReadLicense(rows[at])
+			rec, err := licenses.Read(rows[at], tx.Now)
 			if err != nil {
 				return err
 			}
