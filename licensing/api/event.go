@@ -56,6 +56,10 @@ type EventData struct {
 	// NoticeSeconds, set for license.expiring, is how long before the
 	// license's expires_at the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
+	// GraceEndsAt is when the grace period of the license ends, set for
+	// license.expiring, license.expired, license.lapsed and, if the license expires,
+	// license.renewed.
+	GraceEndsAt *time.Time `json:"grace_ends_at,omitempty"`
 	// Webhook is the webhook after the change. Its URL is reduced to scheme
 	// and host.
 	Webhook *Webhook `json:"webhook,omitempty"`

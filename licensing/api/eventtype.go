@@ -14,6 +14,7 @@ const (
 	EventLicenseDeleted     = "license.deleted"
 	EventLicenseExpiring    = "license.expiring" // see Options.Events.ExpiryNotices
 	EventLicenseExpired     = "license.expired"
+	EventLicenseLapsed      = "license.lapsed" // the grace period has ended
 
 	EventActivationCreated  = "activation.created"
 	EventActivationReleased = "activation.released"
@@ -47,7 +48,7 @@ const (
 func EventTypes() []string {
 	return []string{
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
-		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
+		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired, EventLicenseLapsed,
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,

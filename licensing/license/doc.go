@@ -60,8 +60,8 @@ Every change appends an [api.Event]. [Service.Events] reads the event feed in an
 order in which no consumer misses an event. Package webhook sends events to
 other programs. Plans, purchases and trials are in package selling.
 
-Handler.Run of package licensing appends the notices that licenses are expiring
-or have expired, and removes old records. Without it, everything else in this
+Handler.Run of package licensing appends the notices that licenses are expiring,
+have expired or have lapsed, and removes old records. Without it, everything else in this
 package works.
 
 # Errors

@@ -75,7 +75,7 @@ func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
 	is.Equal(len(f.notices(t, endless.ID)), 0)
 	is.Equal(len(f.notices(t, revoked.ID)), 0)
 	e, data := f.lastEvent(t)
-	is.Equal(e.Type, api.EventLicenseExpired)
+	is.Equal(e.Type, api.EventLicenseLapsed)
 	is.Equal(e.Actor, "clock")
 	is.Equal(data.License.Status, api.LicenseExpired)
 	is.Equal(data.License.Key, "")
@@ -248,4 +248,117 @@ func TestQuietRoundsWriteNothing(t *testing.T) {
 		is.NoErr(err)
 	}
 	is.Equal(counting.count("Update"), 0)
+}
+
+// TestALicenseLapsesOnceAtTheEndOfItsGrace, in every way in which the end can change
+// after the license has expired.
+func TestALicenseLapsesOnceAtTheEndOfItsGrace(t *testing.T) {
+	update := func(change func(*api.UpdateLicenseParams)) func(*testing.T, *fixture, string) {
+		return func(t *testing.T, f *fixture, id string) {
+			p := api.UpdateLicenseParams{ID: id}
+			change(&p)
+			_, err := f.Update(t.Context(), p)
+			is.New(t).NoErr(err)
+		}
+	}
+	grace := func(days int64) func(*testing.T, *fixture, string) {
+		return update(func(p *api.UpdateLicenseParams) { p.GraceSeconds = ptr(days * 86400) })
+	}
+	renew := func(t *testing.T, f *fixture, id string) {
+		_, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: id, ExpiresAt: ptr(start.Add(40 * day))})
+		is.New(t).NoErr(err)
+	}
+	for name, test := range map[string]struct {
+		grace int64
+		at    int // the day of the change
+		do    func(*testing.T, *fixture, string)
+		want  []int // the days of license.lapsed, of a license that ends on day 10
+	}{
+		"without grace":       {want: []int{10}},
+		"with grace":          {grace: 7, want: []int{17}},
+		"grace grows":         {grace: 7, at: 12, do: grace(14), want: []int{24}},
+		"grace shrinks":       {grace: 7, at: 12, do: grace(3), want: []int{13}},
+		"grace is taken":      {grace: 7, at: 12, do: grace(0), want: []int{12}},
+		"renewed in grace":    {grace: 7, at: 12, do: renew, want: []int{47}},
+		"renewed after it":    {grace: 7, at: 20, do: renew, want: []int{17, 47}},
+		"grace again":         {grace: 7, at: 20, do: grace(14), want: []int{17, 24}},
+		"edited after it":     {grace: 7, at: 20, do: grace(8), want: []int{17}},
+		"ended early":         {grace: 7, at: 5, do: update(func(p *api.UpdateLicenseParams) { p.ExpiresAt = api.To(start.Add(4 * day)) }), want: []int{11}},
+		"endless in grace":    {grace: 7, at: 12, do: update(func(p *api.UpdateLicenseParams) { p.ExpiresAt = api.ToNull[time.Time]() })},
+		"endless, then ended": {grace: -1, at: 12, do: update(func(p *api.UpdateLicenseParams) { p.ExpiresAt = api.To(start.Add(4 * day)) }), want: []int{12}},
+		"revoked in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {
+			_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: id})
+			is.New(t).NoErr(err)
+		}},
+		"suspended in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {
+			_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: id})
+			is.New(t).NoErr(err)
+		}, want: []int{17}},
+		"deleted in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {
+			is.New(t).NoErr(f.Delete(t.Context(), api.DeleteLicenseParams{ID: id}))
+		}},
+		"the clock was ahead": {grace: 7, at: 5, do: func(t *testing.T, f *fixture, id string) {
+			f.now = start.Add(11 * day)
+			f.notify(t)
+			f.now = start.Add(5 * day)
+		}, want: []int{17}},
+		"the clock was far off": {grace: 7, at: 5, do: func(t *testing.T, f *fixture, id string) {
+			f.now = start.Add(99 * day)
+			f.notify(t)
+			f.now = start.Add(5 * day)
+		}, want: []int{99}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			f.notify(t)
+			l := f.create(t, func(p *api.CreateLicenseParams) {
+				if test.grace >= 0 {
+					p.ExpiresAt, p.GraceSeconds = ptr(start.Add(10*day)), test.grace*86400
+				}
+			})
+			for d := range 60 {
+				f.now = start.Add(time.Duration(d)*day + time.Minute)
+				if d == test.at && test.do != nil {
+					test.do(t, f, l.ID)
+				}
+				f.notify(t)
+			}
+			var got []int
+			events, err := f.store.Events(t.Context(), store.EventQuery{Subject: l.ID})
+			is.NoErr(err)
+			for _, e := range events {
+				if e.Type == api.EventLicenseLapsed {
+					is.Equal(e.Actor, "clock")
+					data := eventData(t, e)
+					is.Equal(*data.GraceEndsAt, data.License.ExpiresAt.Add(time.Duration(data.License.GraceSeconds)*time.Second))
+					got = append(got, int(e.Time.Sub(start)/day))
+				}
+			}
+			is.Equal(got, test.want)
+			left, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "license_notice"})
+			is.NoErr(err)
+			is.Equal(len(left), 0)
+		})
+	}
+}
+
+// TestALicenseThatComesInItsGraceLapses: no license.expired was due since it came.
+func TestALicenseThatComesInItsGraceLapses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(-2*day)), 3*86400 })
+	row := `{"key":"KEY-OF-LICENSE-%d","name":"A","product_id":"app","customer_id":"c","expires_at":"` + start.Add(-2*day).Format(time.RFC3339) + `","grace_seconds":259200}` + "\n"
+	results := importAll(t, f.Service, fmt.Sprintf(row+row, 1, 2))
+	is.Equal([]string{results[0].Result, results[1].Result}, []string{api.ImportCreated, api.ImportCreated})
+	f.now = start.Add(2 * day)
+	f.notify(t)
+	f.notify(t)
+	for _, id := range []string{l.ID, results[0].ID, results[1].ID} {
+		events, err := f.store.Events(t.Context(), store.EventQuery{Subject: id})
+		is.NoErr(err)
+		is.Equal([]string{events[0].Type, events[len(events)-1].Type}, []string{api.EventLicenseCreated, api.EventLicenseLapsed})
+		is.Equal(len(events), 2)
+	}
 }

@@ -30,10 +30,11 @@ type Options struct {
 type EventOptions struct {
 	// ExpiryNotices are the times before ExpiresAt at which license.expiring
 	// is appended, from a minute to 10 years. At ExpiresAt, license.expired
-	// is appended. Each notice is appended at most once per license, while
+	// is appended, and at the end of the grace period license.lapsed. Each notice is appended at most once per license, while
 	// the handler's Run is running. After an interruption, only the nearest
-	// due notice is appended, and after expiry only license.expired.
-	// Default: 30, 7 and 1 days; empty but not nil: license.expired only.
+	// due notice is appended, and after expiry only license.expired and
+	// license.lapsed. Default: 30, 7 and 1 days; empty but not nil: only
+	// license.expired and license.lapsed.
 	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 
 	// Retention is how long events are kept, at least 24 hours. Events that

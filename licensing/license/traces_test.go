@@ -106,7 +106,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		return *s.tell(t, reference, event{At: onDay(3), Quantity: ptr[int64](3), Until: api.To(onDay(400))}).License
 	}
 	use := func(l api.License, who string) {
-		_, err := s.Update(ctx, api.UpdateLicenseParams{ID: l.ID, Meters: api.To(map[string]*api.MeterChange{"exports": {Limit: api.To[int64](10), Soft: ptr(true)}})})
+		_, err := s.Update(ctx, api.UpdateLicenseParams{ID: l.ID, GraceSeconds: ptr[int64](864000), Meters: api.To(map[string]*api.MeterChange{"exports": {Limit: api.To[int64](10), Soft: ptr(true)}})})
 		is.NoErr(err)
 		_, err = metering.New(s.Service).CountUsage(ctx, api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: who + "-job", Total: 8}}})
 		is.NoErr(err)

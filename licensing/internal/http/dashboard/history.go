@@ -85,6 +85,7 @@ var eventVerbs = map[string]string{
 	"license.transferred":     "given to another customer",
 	"trial.allowed":           "allowed again",
 	"license.expiring":        "expiring soon",
+	"license.lapsed":          "past its grace period",
 	"usage.threshold_reached": "near the limit",
 	"client.rotated":          "secret rotated",
 	"operator.sign_in_failed": "failed to sign in",

@@ -33,6 +33,12 @@ func (s *Call) AppendAbout(ctx context.Context, tx *Tx, eventType string, l stor
 func (s *Call) Event(now time.Time, eventType string, l api.License, data api.EventData) store.Event {
 	l.Key = ""
 	data.License = &l
+	switch eventType {
+	case api.EventLicenseRenewed, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed:
+		if l.ExpiresAt != nil {
+			data.GraceEndsAt = new(l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second))
+		}
+	}
 	return store.Event{
 		ID:         store.NewID("evt", now),
 		Type:       eventType,

@@ -53,7 +53,7 @@ func traces() []trace {
 			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
 			deleted: leavePurchases, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
 		},
-		{name: "changes to come", kinds: []string{licenses.DueKind}, deleted: removeDue},
+		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
 		// They expire within Options.IdempotencyTTL.
@@ -64,7 +64,7 @@ func traces() []trace {
 			name: "events about a license", erased: (*erasure).blankEvents,
 			events: []string{
 				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
-				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired,
+				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed,
 				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
 				api.EventUsageCounted, api.EventUsageThreshold,
 			},
@@ -150,10 +150,7 @@ func removeSpentSeats(ctx context.Context, tx *call.Tx, d departure) error {
 }
 
 func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
-	if d.from.ChangesAt.IsZero() && d.from.Stored == nil {
-		return nil
-	}
-	return licenses.RemoveDue(ctx, tx, d.from.ID)
+	return licenses.RemoveDue(ctx, tx, d.from)
 }
 
 func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {

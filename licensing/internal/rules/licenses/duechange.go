@@ -93,22 +93,40 @@ func (s Service) putUnseen(ctx context.Context, tx *call.Tx, rec, next record.Li
 	return putDue(ctx, tx, rec, next)
 }
 
-// putDue stores when time will next change a license that was rec.
+// putDue stores when time will next change a license that was rec, and when a notice about
+// it is due.
 func putDue(ctx context.Context, tx *call.Tx, rec, next record.License) error {
-	was := rec.ChangesAt
 	if rec.Stored != nil {
-		was = rec.Stored.ChangesAt
+		rec = *rec.Stored
+	}
+	var due []store.Entry
+	if LapsesAnew(rec, next, tx.Now) {
+		due = append(due, LapseEntry(next, tx.Now))
 	}
 	switch {
-	case next.ChangesAt.Equal(was):
-		return nil
+	case next.ChangesAt.Equal(rec.ChangesAt):
 	case next.ChangesAt.IsZero():
-		return tx.DeleteEntries(ctx, DueKind, next.ID)
+		if err := tx.DeleteEntries(ctx, DueKind, next.ID); err != nil {
+			return err
+		}
+	default:
+		due = append(due, store.Entry{Kind: DueKind, Key: next.ID, ExpiresAt: next.ChangesAt, CreatedAt: tx.Now})
 	}
-	return tx.PutEntries(ctx, store.Entry{Kind: DueKind, Key: next.ID, ExpiresAt: next.ChangesAt, CreatedAt: tx.Now})
+	if len(due) == 0 {
+		return nil
+	}
+	return tx.PutEntries(ctx, due...)
 }
 
-// RemoveDue removes the entry of a license that is deleted or revoked.
-func RemoveDue(ctx context.Context, tx *call.Tx, id string) error {
-	return tx.DeleteEntries(ctx, DueKind, id)
+// RemoveDue removes the entries of changes and notices of a license that is deleted.
+func RemoveDue(ctx context.Context, tx *call.Tx, rec record.License) error {
+	if !rec.ChangesAt.IsZero() || rec.Stored != nil {
+		if err := tx.DeleteEntries(ctx, DueKind, rec.ID); err != nil {
+			return err
+		}
+	}
+	if !isExpired(rec, tx.Now) {
+		return nil
+	}
+	return tx.DeleteEntries(ctx, NoticeKind, rec.ID)
 }

@@ -95,6 +95,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 	now := s.Now()
 	created := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
+	var lapses []store.Entry
 	var ids []string // that rows bring
 	referenced := false
 	prepared, err := importResults(batch, left, func(row api.LicenseRow) (id string, err error) {
@@ -107,6 +108,9 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		referenced = referenced || row.Reference != ""
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
+		if licenses.LapsesAnew(record.License{}, rec, now) {
+			lapses = append(lapses, licenses.LapseEntry(rec, now))
+		}
 		created, events = append(created, rec.Row()), append(events, s.Event(now, api.EventLicenseCreated, l, api.EventData{}))
 		return rec.ID, nil
 	})
@@ -131,6 +135,9 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		if errors.Is(err, store.ErrExists) {
 			results, err = importResults(batch, left, func(row api.LicenseRow) (string, error) { return s.importRow(ctx, tx, row) })
 			return err
+		}
+		if err == nil && len(lapses) > 0 {
+			err = tx.PutEntries(ctx, lapses...)
 		}
 		if err == nil {
 			err = tx.AppendEvents(ctx, events...)

@@ -1,5 +1,5 @@
-// Package notices tells that licenses are about to expire or have expired: each license and
-// each notice once, whatever process runs, and however late.
+// Package notices tells that licenses are about to expire, have expired or have lapsed:
+// each license and each notice once, whatever process runs, and however late.
 package notices
 
 import (

@@ -45,9 +45,22 @@ type watermark struct {
 	Seq   int64     `json:"seq,omitempty"`
 }
 
-// GiveNotices appends a batch of due expiry notices: license.expiring at
-// each of EventOptions.ExpiryNotices before a license's ExpiresAt, and
-// license.expired at ExpiresAt. It reports whether more may be due.
+// GiveNotices appends a batch of due notices: license.expiring at each of
+// EventOptions.ExpiryNotices before a license's ExpiresAt, license.expired at ExpiresAt,
+// and license.lapsed at the end of its grace period. It reports whether more may be due.
+func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
+	byClock := s.As(call.Caller{Actor: clockActor})
+	clock := Of(&byClock)
+	if more, err = clock.giveExpiryNotices(ctx); err == nil && !more { // license.lapsed comes after license.expired
+		more, err = clock.giveLapses(ctx)
+	}
+	if err != nil {
+		return false, fmt.Errorf("expiry notices: %w", err)
+	}
+	return more, nil
+}
+
+// giveExpiryNotices appends a batch of license.expiring and license.expired.
 //
 // Each license gets each notice at most once, however many processes call
 // giveNotices, and again only after ExpiresAt has moved. After the clock was
@@ -57,21 +70,19 @@ type watermark struct {
 // Revoked licenses get no notices. The first call for an offset appends nothing; notices start
 // with licenses that become due after it. A license created or changed well
 // after the time of a notice does not get that notice.
-func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
-	byClock := s.As(call.Caller{Actor: clockActor})
-	clock := Of(&byClock)
+func (s Service) giveExpiryNotices(ctx context.Context) (more bool, err error) {
 	due, lagging, err := s.noticesDue(ctx)
 	if err != nil {
-		return false, fmt.Errorf("expiry notices: %w", err)
+		return false, err
 	}
 	for _, offset := range due {
 		full := false
 		err = s.Write(ctx, func(tx *call.Tx) (err error) {
-			full, err = clock.giveNoticesOf(ctx, tx, offset)
+			full, err = s.giveNoticesOf(ctx, tx, offset)
 			return err
 		})
 		if err != nil {
-			return false, fmt.Errorf("expiry notices: %w", err)
+			return false, err
 		}
 		more = more || full
 	}
@@ -79,18 +90,14 @@ func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
 		return more, nil
 	}
 	// One Update moves all watermarks for which no notice is due.
-	err = s.Write(ctx, func(tx *call.Tx) error {
+	return more, s.Write(ctx, func(tx *call.Tx) error {
 		for _, offset := range lagging {
-			if _, err := clock.giveNoticesOf(ctx, tx, offset); err != nil {
+			if _, err := s.giveNoticesOf(ctx, tx, offset); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("expiry notices: %w", err)
-	}
-	return more, nil
 }
 
 // noticesDue returns the offsets with notices that are due, and those without
@@ -177,16 +184,21 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 	}
 	full = len(recs) == noticeBatch
 	looked := 0
-	for _, rec := range recs {
+	put := []store.Entry{{Kind: watermarkKind, Key: watermarkKey(offset), CreatedAt: tx.Now}}
+	for _, row := range recs {
 		if looked >= noticeLook {
 			full = true
 			break
 		}
-		w.Time, w.ID = rec.ExpiresAt, rec.ID
-		if rec.State == store.StateRevoked || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.Now) {
+		w.Time, w.ID = row.ExpiresAt, row.ID
+		if row.State == store.StateRevoked || s.isNoticeOutdated(offset, row.ExpiresAt, tx.Now) {
 			continue
 		}
-		l, err := licenses.FromRow(rec, tx.Now)
+		rec, err := licenses.Read(row, tx.Now)
+		if err != nil {
+			return false, err
+		}
+		l, err := licenses.FromRecord(rec, tx.Now)
 		if err != nil {
 			return false, err
 		}
@@ -195,7 +207,7 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 			seconds := int64(offset / time.Second)
 			eventType, data.NoticeSeconds = api.EventLicenseExpiring, &seconds
 		}
-		if !rec.ExpiresAt.After(w.Given) {
+		if !row.ExpiresAt.After(w.Given) {
 			given, n, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, w.Seq)
 			if err != nil {
 				return false, err
@@ -207,6 +219,9 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 		if err := s.Append(ctx, tx, eventType, l, data); err != nil {
 			return false, err
 		}
+		if offset == 0 {
+			put = append(put, licenses.LapseEntry(rec, tx.Now))
+		}
 	}
 	if !full && w.Time.Before(q.Expires.Before) {
 		w.Time, w.ID = q.Expires.Before, ""
@@ -214,7 +229,8 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 	if w.Time.After(w.Given) {
 		w.Given, w.Seq = time.Time{}, 0
 	}
-	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: record.Encode(w), CreatedAt: tx.Now})
+	put[0].Data = record.Encode(w)
+	return full, tx.PutEntries(ctx, put...)
 }
 
 // lastSeq returns the Seq of the newest event.
