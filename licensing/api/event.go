@@ -44,7 +44,8 @@ type EventData struct {
 	// Reference is that of the purchase that caused the change.
 	Reference string `json:"reference,omitempty"`
 	// Ended are the references of the purchases that have ended, set for license.updated
-	// with the actor "clock".
+	// with the actor "clock", or that will end before the license does, set for
+	// license.expiring.
 	Ended []string `json:"ended,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
@@ -54,11 +55,11 @@ type EventData struct {
 	// it and the license has as many spent seats as it may have.
 	Forced bool `json:"forced,omitempty"`
 	// NoticeSeconds, set for license.expiring, is how long before the
-	// license's expires_at the notice is due.
+	// license's expires_at, or before the end of the purchases in Ended, the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
-	// GraceEndsAt is when the grace period of the license ends, set for
-	// license.expiring, license.expired, license.lapsed and, if the license expires,
-	// license.renewed.
+	// GraceEndsAt is when the grace period of the license, or of the purchases in
+	// Ended, ends, set for license.expiring, license.expired, license.lapsed and, if
+	// the license expires, license.renewed.
 	GraceEndsAt *time.Time `json:"grace_ends_at,omitempty"`
 	// Webhook is the webhook after the change. Its URL is reduced to scheme
 	// and host.

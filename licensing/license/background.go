@@ -16,7 +16,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
-const noticesEvery = 30 * time.Second
+const (
+	noticesEvery = time.Minute
+	termsEvery   = 30 * time.Second
+)
 
 // Background returns the background work of the rules, which Handler.Run does: it
 // appends expiry notices and events about usage of meters, and stores traffic and refusals. It removes expired usage,
@@ -39,7 +42,7 @@ func (s internals) Background() feed.Background {
 					if more {
 						return feed.In(0), err
 					}
-					return feed.In(noticesEvery), err
+					return feed.In(termsEvery), err
 				}},
 				s.meters().TellTask(r),
 				s.refusals().FlushTask(r),

@@ -28,13 +28,14 @@ type Options struct {
 
 // EventOptions configure the event feed.
 type EventOptions struct {
-	// ExpiryNotices are the times before ExpiresAt at which license.expiring
-	// is appended, from a minute to 10 years. At ExpiresAt, license.expired
-	// is appended, and at the end of the grace period license.lapsed. Each notice is appended at most once per license, while
-	// the handler's Run is running. After an interruption, only the nearest
-	// due notice is appended, and after expiry only license.expired and
-	// license.lapsed. Default: 30, 7 and 1 days; empty but not nil: only
-	// license.expired and license.lapsed.
+	// ExpiryNotices are the times before ExpiresAt, and before the end of a
+	// purchase that the license outlives, at which license.expiring is
+	// appended, from a minute to 10 years. At ExpiresAt, license.expired is
+	// appended, and at the end of the grace period license.lapsed. Each
+	// notice is appended at most once per license, while the handler's Run is
+	// running. After an interruption, only the nearest due notice is appended,
+	// and after expiry only license.expired and license.lapsed.
+	// Default: 30, 7 and 1 days; empty but not nil: no license.expiring.
 	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 
 	// Retention is how long events are kept, at least 24 hours. Events that

@@ -35,7 +35,7 @@ func (s *Call) Event(now time.Time, eventType string, l api.License, data api.Ev
 	data.License = &l
 	switch eventType {
 	case api.EventLicenseRenewed, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed:
-		if l.ExpiresAt != nil {
+		if l.ExpiresAt != nil && data.GraceEndsAt == nil {
 			data.GraceEndsAt = new(l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second))
 		}
 	}

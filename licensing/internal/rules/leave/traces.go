@@ -53,6 +53,7 @@ func traces() []trace {
 			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
 			deleted: leavePurchases, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
 		},
+		// Notices of a deleted license are removed when they are due.
 		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
@@ -150,7 +151,10 @@ func removeSpentSeats(ctx context.Context, tx *call.Tx, d departure) error {
 }
 
 func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
-	return licenses.RemoveDue(ctx, tx, d.from)
+	if d.from.ChangesAt.IsZero() && d.from.Stored == nil {
+		return nil
+	}
+	return licenses.RemoveDue(ctx, tx, d.from.ID)
 }
 
 func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {

@@ -65,7 +65,7 @@ func (s Service) Add(ctx context.Context, tx *call.Tx, rec record.License, p api
 	} else if err != nil {
 		return api.License{}, err
 	}
-	if err := putDue(ctx, tx, record.License{}, rec); err != nil {
+	if err := s.putDue(ctx, tx, record.License{}, rec); err != nil {
 		return api.License{}, err
 	}
 	return l, s.Append(ctx, tx, api.EventLicenseCreated, l, data)

@@ -90,20 +90,19 @@ func (s Service) putUnseen(ctx context.Context, tx *call.Tx, rec, next record.Li
 	if err := tx.UpdateLicense(ctx, next.Row()); err != nil {
 		return err
 	}
-	return putDue(ctx, tx, rec, next)
+	return s.putDue(ctx, tx, rec, next)
 }
 
-// putDue stores when time will next change a license that was rec, and when a notice about
-// it is due.
-func putDue(ctx context.Context, tx *call.Tx, rec, next record.License) error {
+// putDue stores when time will next change a license that was rec, and when notices about
+// it are due.
+func (s Service) putDue(ctx context.Context, tx *call.Tx, rec, next record.License) error {
 	if rec.Stored != nil {
 		rec = *rec.Stored
 	}
-	var due []store.Entry
-	if LapsesAnew(rec, next, tx.Now) {
-		due = append(due, LapseEntry(next, tx.Now))
-	}
+	due, err := s.notices(rec, next, tx.Now)
 	switch {
+	case err != nil:
+		return err
 	case next.ChangesAt.Equal(rec.ChangesAt):
 	case next.ChangesAt.IsZero():
 		if err := tx.DeleteEntries(ctx, DueKind, next.ID); err != nil {
@@ -118,15 +117,7 @@ func putDue(ctx context.Context, tx *call.Tx, rec, next record.License) error {
 	return tx.PutEntries(ctx, due...)
 }
 
-// RemoveDue removes the entries of changes and notices of a license that is deleted.
-func RemoveDue(ctx context.Context, tx *call.Tx, rec record.License) error {
-	if !rec.ChangesAt.IsZero() || rec.Stored != nil {
-		if err := tx.DeleteEntries(ctx, DueKind, rec.ID); err != nil {
-			return err
-		}
-	}
-	if !isExpired(rec, tx.Now) {
-		return nil
-	}
-	return tx.DeleteEntries(ctx, NoticeKind, rec.ID)
+// RemoveDue removes the entry of a license that is deleted or revoked.
+func RemoveDue(ctx context.Context, tx *call.Tx, id string) error {
+	return tx.DeleteEntries(ctx, DueKind, id)
 }

@@ -123,7 +123,7 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 	} else if err != nil {
 		return api.License{}, false, err
 	}
-	if err := putDue(ctx, tx, rec, next); err != nil {
+	if err := s.putDue(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}
 	if err := revokeFiles(ctx, tx, rec, next); err != nil {

@@ -52,7 +52,7 @@ func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	byClock := s.As(call.Caller{Actor: clockActor})
 	clock := Of(&byClock)
 	if more, err = clock.giveExpiryNotices(ctx); err == nil && !more { // license.lapsed comes after license.expired
-		more, err = clock.giveLapses(ctx)
+		more, err = clock.giveDue(ctx)
 	}
 	if err != nil {
 		return false, fmt.Errorf("expiry notices: %w", err)
@@ -260,7 +260,7 @@ func wasGiven(ctx context.Context, r store.Reader, l api.License, eventType stri
 			if err := call.Decode(e.Data, &data); err != nil {
 				return false, read, err
 			}
-			if data.License != nil && call.SameTime(data.License.ExpiresAt, l.ExpiresAt) && call.SameCount(data.NoticeSeconds, noticeSeconds) {
+			if data.License != nil && len(data.Ended) == 0 && call.SameTime(data.License.ExpiresAt, l.ExpiresAt) && call.SameCount(data.NoticeSeconds, noticeSeconds) {
 				return true, read, nil
 			}
 		}

@@ -12,7 +12,7 @@ import (
 type Change struct {
 	At    time.Time `json:"at"`
 	Ended []string  `json:"ended,omitempty"` // references of the purchases that stop counting
-	Base  bool      `json:"base,omitempty"`  // one of them is a base
+	Ends  time.Time `json:"ends,omitzero"`   // the end, without grace, of a base that ends and that no other of its line continues
 	Loses bool      `json:"loses,omitempty"` // see [Loses]
 
 	PlanID         *string               `json:"plan,omitempty"`
@@ -100,7 +100,7 @@ func (g *Grant) Changes(hand Hand, now time.Time) (changes []Change) {
 	is := g.moment(now, o, spans, rows)
 	was := hand.Over(is.Terms)
 	for _, t := range times {
-		ended, bases := endedAt(spans, t)
+		ended, ends := endedAt(spans, t)
 		o, spans = g.view(t)
 		then := g.moment(t, o, spans, rows)
 		var gives []string
@@ -113,7 +113,7 @@ func (g *Grant) Changes(hand Hand, now time.Time) (changes []Change) {
 			c.Entitlements, loses = g.compare(is.row, then.row)
 			c.Loses = c.Loses || loses
 		}
-		if c.At, c.Ended, c.Base, c.GivesWay = t, ended, bases, gives; c.Visible() || len(gives) > 0 {
+		if c.At, c.Ended, c.Ends, c.GivesWay = t, ended, ends, gives; c.Visible() || len(gives) > 0 {
 			changes = append(changes, c)
 		}
 		is, was = then, next
@@ -159,13 +159,19 @@ func boundaries(g *Grant, o outline, spans []span, now time.Time) []time.Time {
 	return slices.CompactFunc(times, time.Time.Equal)
 }
 
-// endedAt returns the purchases that stop counting at an instant.
-func endedAt(spans []span, t time.Time) (references []string, bases bool) {
+// endedAt returns the purchases that stop counting at an instant, and when the last base
+// of them ends that no other of its line continues; zero: there is none.
+func endedAt(spans []span, t time.Time) (references []string, ends time.Time) {
 	for i := range spans {
-		if s := &spans[i]; s.role != out && !s.never && s.over.Equal(t) {
-			references = append(references, s.Reference)
-			bases = bases || s.role == base
+		s := &spans[i]
+		if s.role == out || s.never || !s.over.Equal(t) {
+			continue
+		}
+		references = append(references, s.Reference)
+		continues := func(e span) bool { return e.role == base && e.counts(t) && e.line() != "" && e.line() == s.line() }
+		if s.role == base && s.end.After(ends) && !slices.ContainsFunc(spans, continues) {
+			ends = s.end
 		}
 	}
-	return references, bases
+	return references, ends
 }

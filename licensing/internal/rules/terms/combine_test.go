@@ -193,6 +193,8 @@ func TestRenewals(t *testing.T) {
 	}
 	a, longer := sale{reference: "a", plan: pro, until: 50}, sale{reference: "a", plan: pro, until: 60}
 	never, next := sale{reference: "f", plan: free, joins: true}, sale{reference: "b", plan: pro, first: 10, joins: true}
+	other, shorter := sale{reference: "t", plan: team, first: 11, joins: true}, sale{reference: "s", plan: pro, until: 55, joins: true}
+	paid := sale{reference: "trial:a", plan: trial}
 	add := sale{reference: "x", plan: extra, first: 1, joins: true}
 	for _, test := range []struct {
 		was, is *terms.Grant
@@ -202,7 +204,11 @@ func TestRenewals(t *testing.T) {
 		{of(longer), of(a), false},
 		{of(a, never), of(longer, never), true}, // the license never ends
 		{of(a), of(a, next), true},              // another one continues it
-		{of(a, never), of(a, next, never), false},
+		{of(a, never), of(a, next, never), true},
+		{of(never), of(never, next), false},                                   // the first of its line
+		{of(a, next, never), of(a, next, never, other), false},                // of another line
+		{of(longer, never), of(longer, shorter, never), false},                // ends earlier than that one
+		{of(paid, never), of(paid, sale{reference: "b", plan: trial}), false}, // a trial continues nothing
 		{of(a), of(a, add), false},
 		{of(), of(a), false},
 	} {

@@ -26,7 +26,7 @@ func TestSeatsSetByHandAreTheWholeAtThatMoment(t *testing.T) {
 	ended, passed := s.Pass(day(40))
 	is.Equal(ended.MaxActivations, int64(48)) // the add-on ends
 	is.Equal(passed[0].Ended, []string{"b"})
-	is.Equal(passed[0].Base, false)
+	is.True(passed[0].Ends.IsZero())
 
 	c := sale{reference: "c", plan: extra, quantity: 2, first: 13, joins: true}.purchase()
 	more := s.Follow(set, []terms.Purchase{a, b, c}, day(13))
@@ -81,7 +81,7 @@ func TestTimeChangesFieldsSetByHand(t *testing.T) {
 	s, _ = s.Edit(set, want, day(12))
 	is.Equal(s.Entitlements, map[string]any{"mine": true, "export": true})
 	is.Equal(len(s.Changes), 1)
-	is.True(s.Changes[0].Base)
+	is.Equal(s.Changes[0].Ends, day(110))
 	s, _ = s.Pass(day(110))
 	is.Equal(s.Entitlements, map[string]any{"mine": true}) // export ended, mine is no purchase's
 	is.Equal(s.LeaseSeconds, int64(60))

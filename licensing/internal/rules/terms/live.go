@@ -75,7 +75,8 @@ func (g *Grant) Standing(reference string, now time.Time) (is Standing) {
 }
 
 // Renews reports whether a change of purchases renews the license: it ends later, or
-// the end of a base purchase that it had before, or of its updates, becomes later.
+// the end of a base purchase that it had before, of its line, or of its updates, becomes
+// later.
 func Renews(was, is *Grant, now time.Time) bool {
 	a, before := was.view(now)
 	b, after := is.view(now)
@@ -87,14 +88,27 @@ func Renews(was, is *Grant, now time.Time) bool {
 	}
 	for i := range after {
 		s := &after[i]
-		if s.waits != "" || s.isAddOn() && s.role != base {
-			continue
-		}
-		for j := range before {
-			if p := &before[j]; p.Reference == s.Reference && p.waits == "" && compareEnds(s.end, p.end) > 0 {
-				return true
-			}
+		if s.waits == "" && (s.role == base || !s.isAddOn()) && s.renews(before) {
+			return true
 		}
 	}
 	return false
+}
+
+// renews reports whether a base ends later than it did among the purchases before or, if it
+// is new, later than each of its line.
+func (s *span) renews(before []span) bool {
+	line, later := s.line(), false
+	for i := range before {
+		switch p := &before[i]; {
+		case p.waits != "":
+		case p.Reference == s.Reference:
+			return compareEnds(s.end, p.end) > 0
+		case line != "" && p.role == base && p.line() == line:
+			if later = compareEnds(s.end, p.end) > 0; !later {
+				return false
+			}
+		}
+	}
+	return later
 }
