@@ -9,8 +9,10 @@ import (
 )
 
 // Import reads licenses from r, one [api.LicenseRow] in JSON per line, and
-// creates the ones that do not exist. A row with a reference is the license of that
-// purchase. It calls report for each line, in order,
+// creates the ones that do not exist. A row with purchases brings them: what the license
+// is follows from them, from what was set by hand and from who suspends it, as in the
+// service that exported the row. A row with a reference alone is the license of that
+// purchase and keeps its terms until the next event about it. Import calls report for each line, in order,
 // after the line is processed and stored; it skips blank lines. Each row
 // needs its own ID, key or both, so that a failed import can be repeated:
 // existing licenses are left unchanged. A Caller that is limited to products
@@ -28,7 +30,8 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(api.RowRe
 }
 
 // Export writes the licenses that p selects to w, one [api.LicenseRow] per line,
-// in the order of [Service.All]. The output contains license keys unless the
+// in the order of [Service.All]. A row has each purchase of its license, what was set by
+// hand and who suspends it, unless the Caller is limited to other products. The output contains license keys unless the
 // Caller may not see them; store it accordingly. An export with keys appends a
 // license_export.created event before it writes its last page, or after it fails.
 func (s *Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesParams) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -126,6 +127,9 @@ func (s Service) previewRow(ctx context.Context, r store.Reader, line []byte, nu
 	id := ""
 	if err == nil {
 		id, err = s.importExists(ctx, r, row)
+	}
+	if err == nil {
+		_, err = purchases.Of(s.Call).ReadRow(ctx, r, row, id)
 	}
 	result, err = importResult(number, id, err)
 	result.Errors = byColumn(result.Errors)

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -55,8 +54,7 @@ func (s Service) importExists(ctx context.Context, r store.Reader, row api.Licen
 			return "", err
 		}
 	}
-	_, err = purchases.Of(s.Call).ImportReference(ctx, r, row)
-	return row.ID, err
+	return row.ID, nil
 }
 
 // importIDs returns store.ErrExists if licenses with these IDs must be imported

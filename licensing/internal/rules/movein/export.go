@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -54,21 +56,64 @@ func (s Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesPara
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	err := s.export(ctx, "ndjson", p, func(list []api.License) error {
-		for _, l := range list {
-			row := rowOf(l)
-			if s.Caller.MaskKeys {
-				row.Key = ""
-			}
+		rows, err := s.rows(ctx, list)
+		for _, row := range rows {
 			if err := encoder.Encode(row); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("export licenses: %w", err)
 	}
 	return nil
+}
+
+// rows returns the rows of licenses, without those that were deleted meanwhile. Each has
+// the license and its purchases as they were at one instant.
+func (s Service) rows(ctx context.Context, list []api.License) (rows []api.LicenseRow, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(list))
+	for i, l := range list {
+		ids[i] = l.ID
+	}
+	err = s.Read(ctx, func(r store.Reader) error {
+		rows = make([]api.LicenseRow, 0, len(list))
+		found, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			i := slices.IndexFunc(found, func(l store.License) bool { return l.ID == id })
+			if i < 0 || !s.Sees(found[i].ProductID) {
+				continue
+			}
+			now := s.Now()
+			rec, err := licenses.Read(found[i], now)
+			if err != nil {
+				return err
+			}
+			l, err := licenses.FromRecord(rec, now)
+			if err != nil {
+				return err
+			}
+			row := rowOf(l)
+			if s.Caller.MaskKeys {
+				row.Key = ""
+			}
+			if rec.Bought || rec.Reference != "" {
+				if err := purchases.Of(s.Call).ExportRow(ctx, r, rec, &row, now); err != nil {
+					return err
+				}
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
 }
 
 // export calls write for each page of the licenses that p selects. It appends an

@@ -25,6 +25,10 @@ const (
 	importLeast = 100 // rows; also those of the first batch
 	importMost  = 600
 	importBytes = 256 << 10 // a batch ends when its lines have this many
+
+	// purchaseBytes is what a purchase counts in addition, so that a batch writes at most
+	// some thousand entries.
+	purchaseBytes = 256
 )
 
 // maxRefused is how many rows an import refuses before it stops.
@@ -49,7 +53,7 @@ func (s Service) Import(ctx context.Context, r io.Reader, report func(api.RowRes
 			}
 			row.line = number
 			number++
-			size += row.size
+			size += row.size + len(row.row.Purchases)*purchaseBytes
 			if !blank {
 				batch = append(batch, row)
 			}
@@ -105,7 +109,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		if row.ID != "" {
 			ids = append(ids, row.ID)
 		}
-		referenced = referenced || row.Reference != ""
+		referenced = referenced || row.Reference != "" || row.Purchases != nil
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
 		if licenses.LapsesAnew(record.License{}, rec, now) {
@@ -202,21 +206,41 @@ func (s Service) importRow(ctx context.Context, tx *call.Tx, row api.LicenseRow)
 	if id, err := s.importExists(ctx, tx, row); err != nil {
 		return id, err
 	}
-	if err := importDeleted(ctx, tx, row.ID); err != nil {
-		return "", err
+	rec := recordOf(row, tx.Now)
+	moved, err := purchases.Of(s.Call).ReadRow(ctx, tx, row, rec.ID)
+	if err == nil {
+		err = moved.Restore(&rec, tx.Now)
 	}
-	waits, err := purchases.Of(s.Call).ImportReference(ctx, tx, row)
+	if err == nil && rec.Bought {
+		err = s.checkRestored(rec, &row, tx.Now)
+	}
+	if err == nil {
+		err = importDeleted(ctx, tx, row.ID)
+	}
+	if err == nil {
+		err = licenses.OutdateDeleted(ctx, tx, &rec)
+	}
+	if err == nil {
+		_, err = licenses.Of(s.Call).Add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: rec.Reference})
+	}
 	if err != nil {
 		return "", err
 	}
-	rec := recordOf(row, tx.Now)
-	if err := licenses.OutdateDeleted(ctx, tx, &rec); err != nil {
-		return "", err
+	return rec.ID, purchases.Of(s.Call).PutMoved(ctx, tx, moved, rec)
+}
+
+// checkRestored checks what the purchases of a row have made of its license, and sets
+// the fields of the row to it.
+func (s Service) checkRestored(rec record.License, row *api.LicenseRow, now time.Time) error {
+	l, err := licenses.FromRecord(rec, now)
+	if err != nil {
+		return err
 	}
-	if _, err = licenses.Of(s.Call).Add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: row.Reference}); err != nil {
-		return "", err
+	row.CreateLicenseParams = licenses.ParamsOf(l)
+	if err := s.importVisible(*row); err != nil {
+		return err
 	}
-	return rec.ID, purchases.Of(s.Call).ImportPurchase(ctx, tx, row, rec, waits)
+	return call.InvalidFields(call.CheckCreate(&row.CreateLicenseParams))
 }
 
 // recordOf returns the record of the license that the row creates at an instant.

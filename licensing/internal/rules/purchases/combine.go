@@ -162,12 +162,17 @@ func (d *decision) change(next *record.License, now time.Time) error {
 		return err
 	}
 	state = state.Follow(d.was, d.is, now)
-	licenses.PutState(state, next)
+	putState(state, next)
 	next.Bought = len(d.is) > 0
-	if !next.StartsAt.IsZero() && !next.ExpiresAt.IsZero() && !next.ExpiresAt.After(next.StartsAt) {
-		next.StartsAt = time.Time{} // of a license that begins after it ends
-	}
 	return d.suspend(next, now)
+}
+
+// putState is licenses.PutState of a license whose end its purchases set.
+func putState(state terms.State, rec *record.License) {
+	licenses.PutState(state, rec)
+	if !rec.StartsAt.IsZero() && !rec.ExpiresAt.IsZero() && !rec.ExpiresAt.After(rec.StartsAt) {
+		rec.StartsAt = time.Time{} // of a license that begins after it ends
+	}
 }
 
 // create sets what package terms knows of a new license, whose fields may differ from

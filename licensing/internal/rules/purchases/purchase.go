@@ -76,8 +76,8 @@ type Purchase struct {
 	Product  string      `json:"product,omitempty"`  // of an erased purchase
 	Subjects []string    `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
 
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
 // transferred reports whether another customer had its license.

@@ -52,6 +52,17 @@ func (s State) Follow(was, is []Purchase, now time.Time) (next State) {
 	return next
 }
 
+// Restore returns the state at an instant of a license of which the purchases, and what
+// was set by hand then, are known. If no purchase has a part in it, it is s.
+func (s State) Restore(purchases []Purchase, hand Hand, at time.Time) State {
+	g := GrantOf(purchases, s.ProductID)
+	given, ok := g.At(at)
+	if !ok {
+		return s
+	}
+	return State{named(hand.Over(given), s.Terms), hand, g.Changes(hand, at)}
+}
+
 // madeFor returns the product of the purchase that made the license; empty: none did.
 func madeFor(purchases []Purchase) string {
 	for i := range purchases {
