@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
@@ -67,7 +68,7 @@ func (s selection) More() string {
 // selectedRow is one of the selected licenses.
 type selectedRow struct {
 	ID, Name, Problem string
-	Value             string // what the form sends for the license; empty: nothing
+	Value             string // what the form, or that of Undo, sends for the license; empty: nothing
 	Status            api.LicenseStatus
 	ExpiresAt         *time.Time
 }
@@ -168,7 +169,9 @@ func bulkForm(v *visit) (*formPage, error) {
 		}
 	}
 	n := 0
-	body.Rows, n = v.rowsBefore(m, ids, found)
+	if body.Rows, n, err = v.rowsBefore(m, ids, found); err != nil {
+		return nil, err
+	}
 	p := &formPage{
 		Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.label + " licenses", Danger: m.danger, template: "selected",
 		Text: v.bulkText(m, body, n), Form: m.bulkFields(n), Extra: body,
@@ -185,7 +188,11 @@ func bulkForm(v *visit) (*formPage, error) {
 
 // rowsBefore returns the rows of the licenses with some IDs, of which found exist. It
 // says which of them will not be changed, and returns the number of the others.
-func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []selectedRow, n int) {
+func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []selectedRow, n int, err error) {
+	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), found...)
+	if err != nil {
+		return nil, 0, err
+	}
 	byID := make(map[string]api.License, len(found))
 	for _, l := range found {
 		byID[l.ID] = l
@@ -195,7 +202,7 @@ func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []se
 		if l, ok := byID[id]; ok {
 			row = newSelectedRow(l)
 			switch {
-			case !slices.Contains(m.from, l.Status):
+			case !m.fits(l, paused):
 				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
 			case m.isRenewal() && l.ExpiresAt == nil:
 				row.Problem = "This license has no expiry and will not be changed."
@@ -209,7 +216,7 @@ func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []se
 		rows = append(rows, row)
 	}
 	sortProblemsFirst(rows)
-	return rows, n
+	return rows, n, nil
 }
 
 // bulkText says which licenses are selected, how many of them will be changed, and

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -73,12 +74,78 @@ func TestBulkActions(t *testing.T) {
 	is.Equal(status(3), api.LicenseRevoked)
 }
 
+// TestBulkUndo: Undo puts back the state, the reason and who suspends a license, and a
+// payment ends only the pause of its purchase.
+func TestBulkUndo(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, storetest.Twice(memory.New()), licensing.Options{})
+	v := s.admin()
+	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "pro", ProductID: "app", Duration: api.Duration{Years: 1}})
+	is.NoErr(err)
+	at := s.clock().Add(-time.Hour)
+	ids := map[string]string{}
+	tell := func(name string, state api.PurchaseState, reason string) {
+		at = at.Add(time.Minute)
+		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_" + name, At: at, CustomerID: "c", Name: name, PlanID: "pro", State: state, Reason: reason})
+		is.NoErr(err)
+		ids[name] = f.LicenseID
+	}
+	for _, name := range []string{"free", "held", "paused", "both"} {
+		tell(name, api.PurchaseActive, "")
+	}
+	suspend := func(name, reason string) {
+		_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: ids[name], Reason: reason})
+		is.NoErr(err)
+	}
+	suspend("free", "A mistake")
+	_, err = s.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: ids["free"], Reason: "Sorry <b>"})
+	is.NoErr(err)
+	suspend("held", "Fraud")
+	tell("paused", api.PurchasePaused, "Declined")
+	tell("both", api.PurchasePaused, "Declined")
+	suspend("both", "")
+	shown := func(names ...string) (all string) {
+		for _, name := range names {
+			l, err := s.Service().Get(t.Context(), ids[name])
+			is.NoErr(err)
+			all += fmt.Sprintf("%s: %s %q\n", name, l.Status, l.StatusReason)
+		}
+		return all
+	}
+	do := func(move string, names ...string) {
+		query := ""
+		for _, name := range names {
+			query += "&id=" + ids[name]
+		}
+		ask := v.get("licenses/selected/" + move + "?" + query)
+		require.Contains(t, ask.body, fmt.Sprintf(" %d licenses</button>", len(names)))
+		form := confirmed(ask)
+		form.Set("reason", "By hand")
+		done := v.submit(ask, form)
+		require.Contains(t, done.body, fmt.Sprintf("%d of %[1]d succeeded.", len(names)))
+		undone := v.submit(done, confirmed(done))
+		require.Contains(t, undone.body, fmt.Sprintf("%d of %[1]d succeeded.", len(names)))
+	}
+	all := []string{"free", "held", "paused", "both"}
+	before := shown(all...)
+	require.Contains(t, v.get("licenses/"+ids["paused"]).body, "/suspend\"")
+	require.NotContains(t, v.get("licenses/"+ids["held"]).body, "/suspend\"")
+	do("suspend", "free", "paused")
+	is.Equal(shown(all...), before)
+	do("reinstate", "held", "paused", "both")
+	is.Equal(shown(all...), before)
+	for _, name := range all {
+		tell(name, api.PurchaseActive, "")
+	}
+	is.Equal(shown(all...), "free: active \"Sorry <b>\"\nheld: suspended \"Fraud\"\npaused: active \"\"\nboth: suspended \"\"\n")
+}
+
 // confirmed returns what the form of a confirmation sends.
 func confirmed(a reply) url.Values {
 	form := fields(a)
 	form.Del("id")
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="id" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
-		form.Add("id", m[1])
+		form.Add("id", html.UnescapeString(m[1]))
 	}
 	return form
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -79,7 +80,12 @@ type bulkFunc func(s *license.Service, ctx context.Context, value string) (api.L
 func (m move) doSelected(f *form) bulkFunc {
 	if !m.isRenewal() {
 		return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
-			return m.do(s, ctx, api.MoveLicenseParams{ID: value, Reason: f.Field("reason").Value})
+			id, before, undoes := strings.Cut(value, " ")
+			p := api.MoveLicenseParams{ID: id, Reason: f.Field("reason").Value}
+			if undoes && m.undo() != nil {
+				return inner.Of(s).Licenses().PutBack(ctx, p, before)
+			}
+			return m.do(s, ctx, p)
 		}
 	}
 	p := f.readRenewal()
@@ -122,9 +128,14 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
 				row = newSelectedRow(before)
+				var standing string
 				var l api.License
-				if l, err = do(s, ctx, value); err == nil {
+				if standing, err = inner.Of(s).Licenses().Standing(ctx, row.ID); err == nil {
+					l, err = do(s, ctx, value)
+				}
+				if err == nil {
 					row = newSelectedRow(l)
+					row.Value = row.ID + " " + standing
 				}
 			}
 			refused, isMove := errors.AsType[*api.MoveError](err)

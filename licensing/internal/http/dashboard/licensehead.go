@@ -49,7 +49,11 @@ func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
 		refused += r.Count
 	}
 	h := licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
-	for _, m := range movesFrom(l.Status) {
+	links, err := v.movesOf(l)
+	if err != nil {
+		return licenseHead{}, err
+	}
+	for _, m := range links {
 		switch {
 		case !v.may(accessOfMove(m.Name)):
 		case m.Name == "reinstate":

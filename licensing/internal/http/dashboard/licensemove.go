@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -76,14 +77,21 @@ type moveLink struct {
 	Danger      bool
 }
 
-// movesFrom returns the moves that are offered for a license with status s.
-func movesFrom(s api.LicenseStatus) (list []moveLink) {
+// movesOf returns the moves that are offered for a license.
+func (v *visit) movesOf(l api.License) (list []moveLink, err error) {
+	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
 	for _, m := range moves {
-		if slices.Contains(m.from, s) {
+		if m.fits(l, paused) {
 			list = append(list, moveLink{m.name, m.label, m.danger})
 		}
 	}
-	return list
+	return list, err
+}
+
+// fits reports whether the move is offered for a license. The operator can suspend
+// those that only a purchase suspends, which are paused.
+func (m move) fits(l api.License, paused []string) bool {
+	return slices.Contains(m.from, l.Status) || m.name == "suspend" && slices.Contains(paused, l.ID)
 }
 
 // moveOf returns the move in the path, which is one of a list.
@@ -105,7 +113,11 @@ func moveForm(v *visit, l api.License) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(m.from, l.Status) {
+	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
+	if err != nil {
+		return nil, err
+	}
+	if !m.fits(l, paused) {
 		return nil, moveForbidden(m.refused(l.Status))
 	}
 	p := v.licenseFormPage(l, m.label, m.heading, m.text)

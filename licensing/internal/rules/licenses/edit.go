@@ -2,6 +2,7 @@ package licenses
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +18,16 @@ import (
 // An Edit is one change of an existing license: an update or a state change.
 type Edit struct {
 	Verb    string // for errors
-	Event   string // type of the event to append
+	Event   string // type of the event to append; empty: that of what the edit did to the state
 	Reason  string // recorded in the event
 	Find    func(store.Reader) (record.License, error)
 	IfMatch []api.Version
 	// Apply puts the change of l into next, which is l's record, or says
 	// which rule forbids it.
 	Apply func(l api.License, next *record.License, now time.Time) error
-	lifts bool // it ends every suspension
+	// suspension returns who suspends the license then, from its purchases; nil: who did
+	// so before.
+	suspension func(*terms.Grant, time.Time) terms.Suspension
 }
 
 // Edit applies one change in one Update: it replaces the record and
@@ -48,10 +51,14 @@ func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 		if err := e.Apply(before, &next, tx.Now); err != nil {
 			return err
 		}
-		if err := s.byHand(ctx, tx, rec, &next, e.lifts); err != nil {
+		if err := s.byHand(ctx, tx, rec, &next, e.suspension); err != nil {
 			return err
 		}
-		edited, _, err = s.Replace(ctx, tx, rec, before, next, e.Event, api.EventData{Reason: e.Reason})
+		event := e.Event
+		if event == "" {
+			event = cmp.Or(StateEvent(rec, next), api.EventLicenseUpdated)
+		}
+		edited, _, err = s.Replace(ctx, tx, rec, before, next, event, api.EventData{Reason: e.Reason})
 		return err
 	})
 	if err != nil {
@@ -61,8 +68,9 @@ func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 }
 
 // byHand makes what an edit set in next stay until the purchases of the license give
-// those fields other values. If lifts is true, it also ends every suspension.
-func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, next *record.License, lifts bool) error {
+// those fields other values. It also sets who suspends the license, unless suspension is
+// nil. The reason in next is that of a license that is then active.
+func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, next *record.License, suspension func(*terms.Grant, time.Time) terms.Suspension) error {
 	var bought []terms.Purchase
 	if rec.Bought {
 		var err error
@@ -70,10 +78,12 @@ func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, ne
 			return err
 		}
 	}
-	if lifts {
+	if suspension != nil {
 		reason := next.StateReason
-		PutSuspension(terms.Suspension{}.Reinstate(terms.GrantOf(bought, rec.ProductID)), next, tx.Now)
-		next.StateReason = reason
+		PutSuspension(suspension(terms.GrantOf(bought, rec.ProductID), tx.Now), next, tx.Now)
+		if next.State == store.StateActive {
+			next.StateReason = reason
+		}
 	}
 	if !rec.Bought {
 		return nil

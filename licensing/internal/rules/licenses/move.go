@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -47,13 +48,17 @@ func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api
 	if err := call.Check(p); err != nil {
 		return api.License{}, err
 	}
+	var suspension func(*terms.Grant, time.Time) terms.Suspension
+	if m.to == store.StateActive {
+		suspension = func(g *terms.Grant, _ time.Time) terms.Suspension { return terms.Suspension{}.Reinstate(g) }
+	}
 	return s.Edit(ctx, Edit{
-		Verb:    m.name,
-		Event:   m.event,
-		Reason:  p.Reason,
-		Find:    func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
-		IfMatch: p.IfMatch,
-		lifts:   m.to == store.StateActive,
+		Verb:       m.name,
+		Event:      m.event,
+		Reason:     p.Reason,
+		Find:       func(r store.Reader) (record.License, error) { return s.Find(ctx, r, p.ID) },
+		IfMatch:    p.IfMatch,
+		suspension: suspension,
 		Apply: func(l api.License, next *record.License, now time.Time) error {
 			is, err := SuspensionOf(*next)
 			if err != nil {

@@ -201,12 +201,10 @@ func (d *decision) suspend(next *record.License, now time.Time) error {
 
 // eventOf returns the type of the event of a change by a purchase.
 func (d *decision) eventOf(before, next record.License, now time.Time) string {
-	switch {
-	case next.State == store.StateSuspended && before.State != store.StateSuspended:
-		return api.EventLicenseSuspended
-	case next.State == store.StateActive && before.State == store.StateSuspended:
-		return api.EventLicenseReinstated
-	case terms.Renews(terms.GrantOf(d.was, before.ProductID), terms.GrantOf(d.is, next.ProductID), now):
+	if event := licenses.StateEvent(before, next); event != "" {
+		return event
+	}
+	if terms.Renews(terms.GrantOf(d.was, before.ProductID), terms.GrantOf(d.is, next.ProductID), now) {
 		return api.EventLicenseRenewed
 	}
 	return api.EventLicenseUpdated
