@@ -42,11 +42,26 @@ type Health struct {
 	// there are no events.
 	OldestEvent *time.Time `json:"oldest_event"`
 
-	// WaitingPurchases are how many purchases are paid for and have no license,
-	// because there is no plan with their plan ID, or because it is one of another
-	// product than the license that they are for. At most 1,000 of each are counted.
+	// WaitingPurchases are how many purchases wait, with or without a license, because
+	// there is no plan with their plan ID or it is one of another product than the
+	// license, because no event has named the license that they add to, or because that
+	// has too many. At most 1,000 of each are counted.
 	WaitingPurchases int `json:"waiting_purchases"`
+
+	// Waiting are the first 20 of each.
+	Waiting []WaitingPurchase `json:"waiting"`
 }
+
+// A WaitingPurchase is a purchase that waits; see Service.GetFulfillment of package
+// selling.
+type WaitingPurchase struct {
+	Reference string      `json:"reference"`
+	Waiting   api.Waiting `json:"waiting"`
+	LicenseID string      `json:"license_id,omitempty"` // empty: none
+}
+
+// waitingListed is how many purchases of each kind Health.Waiting has.
+const waitingListed = 20
 
 // A HealthProblem is one condition to act on.
 type HealthProblem struct {
@@ -103,7 +118,7 @@ func (h *Handler) Health(ctx context.Context) Health {
 			return out
 		}
 	}
-	out := Health{Status: "unavailable", Subscribers: []SubscriberLag{}}
+	out := Health{Status: "unavailable", Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
 	if feed.StoreErrorKind(err) != "" || ctx.Err() != nil {
 		out.Problems = []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}
 	} else { // a record that cannot be decoded
@@ -132,7 +147,7 @@ func (h *Handler) ownProblems() (found []HealthProblem) {
 }
 
 func (h *Handler) readHealth(ctx context.Context) (Health, error) {
-	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}}
+	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
 	backlog, err := h.engine.Backlog(ctx)
 	if err != nil {
 		return Health{}, err
@@ -161,8 +176,13 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	if out.WaitingPurchases, err = inner.Of(h.service).Purchases().WaitingPurchases(ctx); err != nil {
+	n, waiting, err := inner.Of(h.service).Purchases().WaitingPurchases(ctx, waitingListed)
+	if err != nil {
 		return Health{}, err
+	}
+	out.WaitingPurchases = n
+	for _, p := range waiting {
+		out.Waiting = append(out.Waiting, WaitingPurchase{p.Reference, p.Waits, p.LicenseID})
 	}
 	out.Running = backlog.Running
 	for _, l := range backlog.Lags {

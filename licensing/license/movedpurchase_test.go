@@ -31,7 +31,7 @@ func (s *seller) comparable(t *testing.T, id string) string {
 		f.License, f.UpdatedAt = nil, time.Time{}
 		out += "\n" + string(record.Encode(f))
 	}
-	waiting, err := inner.Of(s.Service).Purchases().WaitingPurchases(t.Context())
+	waiting, _, err := inner.Of(s.Service).Purchases().WaitingPurchases(t.Context(), 0)
 	is.New(t).NoErr(err)
 	return fmt.Sprint(out, "\n", waiting, " wait")
 }

@@ -39,7 +39,7 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	paid, unpaid, more, err := inner.Of(v.licenses).Purchases().CountWaiting(v.r.Context())
+	paid, unpaid, kept, more, err := inner.Of(v.licenses).Purchases().CountWaiting(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +48,9 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	}
 	if unpaid > 0 {
 		list = append(list, attentionItem{matchCount{int64(unpaid), more}.text("purchase"), "not paid yet", "purchases#unpaid", false})
+	}
+	if kept > 0 {
+		list = append(list, attentionItem{count(kept, "purchase"), verb(kept, "waits although it has a license", "wait although they have a license"), "purchases#kept", true})
 	}
 	refused, err := v.refusedLicenses()
 	if err != nil {

@@ -67,6 +67,9 @@ type waitingList struct {
 	Rows                  []purchaseRow
 }
 
+// keptFor is said of purchases without a license.
+const keptFor = " They are kept for 90 days after their last event. The first to expire is listed first."
+
 // showPurchases shows the purchases that wait, and looks one up by its reference.
 func showPurchases(v *visit) error {
 	var body struct {
@@ -88,13 +91,15 @@ func showPurchases(v *visit) error {
 	if err != nil {
 		return err
 	}
-	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license.", None: "None."}
-	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active.", None: "None."}
-	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license."}
-	kept := waitingList{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license."}
+	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license." + keptFor, None: "None."}
+	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active." + keptFor, None: "None."}
+	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license." + keptFor}
+	kept := waitingList{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license. They change nothing until that is corrected."}
 	for _, f := range list {
 		to := &unpaid
 		switch {
+		case f.License != nil && f.Waiting == "":
+			continue // another purchase of its license has ended since
 		case f.License != nil:
 			to = &kept
 		case inner.Of(v.licenses).Purchases().Paid(f):

@@ -109,6 +109,39 @@ func waitingSite(t *testing.T, n int, opts licensing.Options) (*site, *visitor) 
 	return s, s.admin()
 }
 
+// TestPurchasesThatWaitWithALicense: an upgrade to an unknown price and an add-on of another
+// product are listed with their license, however many carts were abandoned.
+func TestPurchasesThatWaitWithALicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "pro", ProductID: "app"})
+	s.plan(api.PutPlanParams{ID: "extra", ProductID: "other", Kind: api.PlanAddOn})
+	tell := func(p api.FulfillParams) api.Fulfillment {
+		p.At, p.CustomerID = s.clock(), "cus_ada"
+		f, err := s.Selling().Fulfill(t.Context(), p)
+		is.NoErr(err)
+		return f
+	}
+	id := tell(api.FulfillParams{Reference: "shop:1", Name: "A <b>", PlanID: "pro", State: api.PurchaseActive}).LicenseID
+	require.NotContains(t, v.get("").body, "purchases#kept")
+	require.NotContains(t, v.get("purchases").body, "With a license")
+	s.advance(time.Hour)
+	tell(api.FulfillParams{Reference: "shop:1", PlanID: "price_2"})
+	tell(api.FulfillParams{Reference: "shop:2", PlanID: "extra", State: api.PurchaseActive, LicenseID: id})
+	for i := range 1000 {
+		tell(api.FulfillParams{Reference: fmt.Sprint("cart:", i), PlanID: "pro"})
+	}
+	require.Contains(t, v.get("").body, `purchases#kept">2 purchases</a> wait although they have a license`)
+	_, kept, _ := strings.Cut(v.get("purchases").body, "With a license")
+	require.Contains(t, kept, `purchase/shop:1">shop:1</a>`, "There is no plan with its plan ID", "shop:2", "Its plan is one of another product than the license",
+		licenseLink(id)+`>License A &lt;b&gt;</a>`)
+	require.NotContains(t, kept, "90 days", "<b>", "cart:")
+	health := s.Health(t.Context())
+	is.Equal(health.WaitingPurchases, 2)
+	is.Equal(health.Waiting, []licensing.WaitingPurchase{{Reference: "shop:1", Waiting: api.WaitingUnknownPlan, LicenseID: id}, {Reference: "shop:2", Waiting: api.WaitingOtherProduct, LicenseID: id}})
+}
+
 // An operator finds a purchase that waits, and creates its plan; with the plan, the
 // waiting purchases get their licenses.
 func TestWaitingPurchase(t *testing.T) {

@@ -127,16 +127,17 @@ func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]Purch
 	return LinkedPurchases(ctx, r, links)
 }
 
-// waitingPurchases returns up to 1,000 purchases that wait for something, those that have
-// a license last; an empty waits: for anything.
+// waitingPurchases returns up to 1,000 purchases that wait for something; an empty waits:
+// for anything. Purchases that have a license are the last ones, and are never left out
+// for others.
 func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time) ([]Purchase, error) {
 	entries, err := WaitingEntries(ctx, r, waits, now, store.Position{})
 	if err != nil {
 		return nil, err
 	}
 	all, err := DecodePurchases(entries)
-	if err != nil || len(all) == store.MaxLimit {
-		return all, err
+	if err != nil {
+		return nil, err
 	}
 	q := store.EntryQuery{Kind: WaitingWithLicenseKind}
 	if waits != "" {
@@ -148,11 +149,10 @@ func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, no
 		return all, err
 	}
 	some, err := LinkedPurchases(ctx, r, links)
-	all = append(all, some...)
 	if err != nil {
 		return nil, err
 	}
-	return all[:min(len(all), store.MaxLimit)], nil
+	return append(all[:min(len(all), store.MaxLimit-len(some))], some...), nil
 }
 
 // LinkedPurchases returns the purchases that other entries lead to.

@@ -95,16 +95,20 @@ func (s Service) HasPurchases(ctx context.Context, customerID string) (bool, err
 	return len(links) > 0, nil
 }
 
+// stuck is what an operator has to do something about, before a purchase counts.
+var stuck = []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct, api.WaitingLicenseID, api.WaitingLicenseFull}
+
 // WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
 // does not exist or is one of another product, or for a license that they add to or that
-// has too many.
-func (s Service) WaitingPurchases(ctx context.Context) (n int, err error) {
-	for _, waits := range []api.Waiting{api.WaitingUnknownPlan, api.WaitingOtherProduct, api.WaitingLicenseID, api.WaitingLicenseFull} {
+// has too many, whether or not they have a license. It also returns the first of each.
+func (s Service) WaitingPurchases(ctx context.Context, first int) (n int, list []Purchase, err error) {
+	for _, waits := range stuck {
 		all, err := waitingPurchases(ctx, s.Reader(), waits, s.Now())
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		n += len(all)
+		list = append(list, all[:min(first, len(all))]...)
 	}
-	return n, nil
+	return n, list, nil
 }

@@ -78,20 +78,22 @@ func (s Service) FulfillWaiting(ctx context.Context, planID, after string) (next
 	}
 }
 
-// CountWaiting returns how many purchases without a license are paid for, and how
-// many have not been reported as active; more: there may be more than these.
-func (s Service) CountWaiting(ctx context.Context) (paid, unpaid int, more bool, err error) {
+// CountWaiting returns how many purchases without a license are paid for, how many have
+// not been reported as active, and how many with a license wait; more: there may be more
+// than these.
+func (s Service) CountWaiting(ctx context.Context) (paid, unpaid, kept int, more bool, err error) {
 	all, err := waitingPurchases(ctx, s.Reader(), "", s.Now())
 	for _, p := range all {
 		switch {
 		case p.Granted:
+			kept++
 		case p.paid():
 			paid++
 		case p.FirstEnded.IsZero() && p.FirstRefunded.IsZero():
 			unpaid++
 		}
 	}
-	return paid, unpaid, len(all) == store.MaxLimit, err
+	return paid, unpaid, kept, len(all) == store.MaxLimit, err
 }
 
 // PaidPurchases returns the purchases of a customer that are paid for and have no
