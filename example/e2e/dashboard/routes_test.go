@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // dashboardPages returns the paths of all pages of the dashboard, from the source of
@@ -37,6 +38,10 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 	ctx := t.Context()
 	l, err := h.Service().Get(ctx, licenseID)
 	is.NoErr(err)
+	_, err = h.Service().Update(ctx, api.UpdateLicenseParams{ID: l.ID, Meters: api.To(map[string]*api.MeterChange{"exports": {Limit: api.To[int64](1000), Per: api.To(api.PerMonth)}})})
+	is.NoErr(err)
+	_, err = h.Metering().CountUsage(ctx, api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: "1", Total: 900}}})
+	is.NoErr(err)
 	seat := h.seedActivations(t, licenseID)
 	hook := h.seedWebhooks(t)
 	sent, err := h.Webhooks().Test(ctx, hook)
@@ -62,7 +67,7 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 		}
 		return strings.NewReplacer(
 			"plan/{id}", "plan/price_atlas_1", "{reference}", "shop:sub_1",
-			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{move}", "revoke", "{name}", "createLicense",
+			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{meter}", "exports", "{move}", "revoke", "{name}", "createLicense",
 			"credentials/{id}", "credentials/"+clientID, "{secret}", client.Secrets[0].ID, "keys/{id}", "keys/"+keys[0].ID,
 			"operators/{id}", "operators/"+operatorID, "webhooks/{id}", "webhooks/"+hook, "{delivery}", sent.ID,
 		).Replace(path)

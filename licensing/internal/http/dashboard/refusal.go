@@ -211,8 +211,8 @@ var resolutions = map[api.VerdictCode]resolution{
 		actions: []refusalAction{renewing},
 	},
 	api.VerdictUsageLimit: {
-		open: "The limit of a meter is reached.", resolved: "units of the meters are left.",
-		actions: []refusalAction{editing("Raise the limit", "meters")},
+		open: "The limit of a meter is reached. Usage shows when counting starts again.", resolved: "units of the meters are left.",
+		actions: []refusalAction{editing("Raise the limit", "meters"), {Label: "Correct the usage", Field: "usage", access: admins}},
 	},
 	api.VerdictMeterMissing: {
 		check:   "The program counts something that the license has no meter for.",

@@ -240,7 +240,7 @@ func TestHostReturnsRoles(t *testing.T) {
 // of existing objects.
 func (s *site) paths() func(string) string {
 	end := s.clock().AddDate(1, 0, 0)
-	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}}})
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &end, Terms: api.Terms{Entitlements: map[string]any{"export": true}, Meters: map[string]api.Meter{"exports": {}}}})
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
@@ -263,6 +263,7 @@ func (s *site) paths() func(string) string {
 		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
 		path = strings.Replace(path, "{move}", "suspend", 1)
 		path = strings.Replace(path, "{activation}", seat.ID, 1)
+		path = strings.Replace(path, "{meter}", "exports", 1)
 		path = strings.Replace(path, "{name}", "createLicense", 1)
 		path = strings.Replace(path, "credentials/{id}", "credentials/"+c.ID, 1)
 		return strings.Replace(path, "{secret}", c.Secrets[0].ID, 1)
@@ -325,7 +326,7 @@ func TestViewersSeeNoAdminButtons(t *testing.T) {
 	at := s.paths()
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
-	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable|pause|resume|test|resend)"`)
+	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|correct|delete|rotate|enable|disable|pause|resume|test|resend)"`)
 	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators", "settings/webhooks", "settings/webhooks/{id}", "settings/webhooks/{id}/deliveries/{delivery}"} {
 		require.Matches(t, admin.get(at(page)).body, button)
 		a := viewer.get(at(page))

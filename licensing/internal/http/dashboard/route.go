@@ -54,6 +54,7 @@ func init() {
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: licenseTab("/activity", showActivity)},
 		{method: get, path: "licenses/{id}/api", handle: licenseTab("/api", showLicenseAPI)},
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: onLicense(releaseForm)},
+		{path: "licenses/{id}/meters/{meter}/correct", access: admins, form: onLicense(correctMeterForm)},
 		{path: "licenses/{id}/{move}", access: byMove, form: onLicense(moveForm)},
 
 		{method: get, path: "plans", query: "after count", handle: showPlans},
