@@ -71,6 +71,9 @@ func threshold(limit *int64, used int64) int64 {
 	return 0
 }
 
+// Near reports whether the first threshold of a limit has been reached.
+func Near(u api.MeterUse) bool { return threshold(u.Limit, u.Used) > 0 }
+
 // useOf returns the public form of what was used of a meter in a period.
 func useOf(name string, m api.Meter, in span, used int64) api.MeterUse {
 	u := api.MeterUse{Name: name, Meter: m, Used: used, From: record.OptionalTime(in.from), ResetsAt: record.OptionalTime(in.to)}
