@@ -25,8 +25,8 @@ type Fulfillment struct {
 	// EndsAt is when the purchase ends, without its grace period; nil: never, or nothing is
 	// known of it.
 	EndsAt *time.Time `json:"ends_at,omitempty"`
-	// Clamped reports that the quantity buys more activations than the 1,000,000
-	// that a license may have.
+	// Clamped reports that the quantity buys more than a license may have: 1,000,000
+	// activations, or 1,000,000,000,000 units of a meter.
 	Clamped bool `json:"clamped"`
 
 	LicenseID  string `json:"license_id,omitempty"` // also of a license that was deleted

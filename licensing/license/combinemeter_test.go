@@ -1,6 +1,7 @@
 package license_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/matryer/is"
@@ -158,4 +159,21 @@ func TestMetersOfALicenseThatNoPurchaseMade(t *testing.T) {
 	tell(sold("b", "basic", 0), `{"calls":{},"credits":{"limit":1000},"exports":{"limit":100,"per":"month"}}`)
 	s.now = onDay(1)
 	tell(said("b", 0.1, api.PurchaseRefunded), `{"credits":{"limit":1000},"own":{"limit":4}}`)
+}
+
+// TestMoreUnitsThanAMeterHas: a purchase says that its quantity buys more units than its
+// license gets.
+func TestMoreUnitsThanAMeterHas(t *testing.T) {
+	is := is.New(t)
+	s := newMeterShop(t, memory.New())
+	_, err := selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "bulk", ProductID: "prod_editor", Terms: api.Terms{Meters: map[string]api.Meter{
+		"calls": {Limit: ptr[int64](500_000_000_000)}, "credits": {}, "zero": {Limit: ptr[int64](0)},
+	}}})
+	is.NoErr(err)
+	for units, want := range map[int64]bool{1: false, 2: false, 3: true, 1_000_000_000: true} {
+		f := s.tell(t, fmt.Sprint("shop:", units), event{CustomerID: fmt.Sprint("cus_", units), PlanID: "bulk", State: "active", Quantity: &units})
+		is.Equal(f.Clamped, want)
+		is.Equal(*f.License.Meters["calls"].Limit, min(units*500_000_000_000, 1_000_000_000_000))
+		is.Equal(*f.License.Meters["zero"].Limit, int64(0))
+	}
 }

@@ -15,23 +15,17 @@ import (
 // maxSeats is the largest MaxActivations of a license.
 const maxSeats = 1_000_000
 
-// SeatsOfPlan returns the MaxActivations of a number of units of a plan, and whether that is less
-// than they should be, because no license has as many.
-func SeatsOfPlan(t api.Plan, units int64) (n *int64, clamped bool) {
-	if t.MaxActivations == nil {
-		return nil, false
+// TermsOfPlan returns the terms of a license with a number of units of a plan, and whether
+// a limit is less than it should be, because no license has as many.
+func TermsOfPlan(t api.Plan, units int64) (fields api.Terms, clamped bool) {
+	fields = t.Terms
+	if n := t.MaxActivations; n != nil {
+		all := units * *n
+		fields.MaxActivations, clamped = new(min(all, maxSeats)), all > maxSeats
 	}
-	all := units * *t.MaxActivations
-	few := min(all, maxSeats)
-	return &few, few < all
-}
-
-// TermsOfPlan returns the terms of a license with a number of units of a plan.
-func TermsOfPlan(t api.Plan, units int64) api.Terms {
-	fields := t.Terms
-	fields.MaxActivations, _ = SeatsOfPlan(t, units)
-	fields.Meters = terms.MetersOf(t, units)
-	return fields
+	var over bool
+	fields.Meters, over = terms.MetersOf(t, units)
+	return fields, clamped || over
 }
 
 // EndOfPlan returns when what a plan's Duration ends does so if it begins at from; zero:

@@ -52,7 +52,8 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 		IfMatch: p.IfMatch,
 		Apply: func(l api.License, next *record.License, _ time.Time) error {
 			fields := licenses.ParamsOf(l)
-			fields.PlanID, fields.Terms = plan.ID, given.WithAddOns(plans.TermsOfPlan(plan, units))
+			whole, _ := plans.TermsOfPlan(plan, units)
+			fields.PlanID, fields.Terms = plan.ID, given.WithAddOns(whole)
 			licenses.WriteFields(fields, next)
 			return nil
 		},

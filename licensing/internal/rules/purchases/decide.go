@@ -228,7 +228,7 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 		f.Counts, f.Governs = is.Counts, is.Governs
 		f.StartsAt, f.EndsAt = record.OptionalTime(is.StartsAt), record.OptionalTime(is.EndsAt)
 	}
-	_, f.Clamped = plans.SeatsOfPlan(p.Terms.Value, p.units())
+	_, f.Clamped = plans.TermsOfPlan(p.Terms.Value, p.units())
 	show := func(name string, value any, at time.Time) {
 		if !at.IsZero() {
 			f.Fields[name] = api.FulfilledField{Value: value, At: at}

@@ -15,20 +15,22 @@ const (
 )
 
 // MetersOf returns the meters of a number of units of a plan, which share no memory with
-// the plan; nil: there are none.
-func MetersOf(plan api.Plan, units int64) map[string]api.Meter {
+// the plan, and whether a limit is less than it should be, because no meter has as many;
+// nil: there are none.
+func MetersOf(plan api.Plan, units int64) (meters map[string]api.Meter, clamped bool) {
 	if len(plan.Meters) == 0 {
-		return nil
+		return nil, false
 	}
-	meters := maps.Clone(plan.Meters)
+	meters = maps.Clone(plan.Meters)
 	for name, m := range meters {
 		if m.Limit != nil {
 			n := *m.Limit
-			m.Limit = new(min(min(units, MaxUnits/max(1, n)+1)*n, MaxUnits))
-			meters[name] = m
+			all := min(units, MaxUnits/max(1, n)+1) * n
+			m.Limit = new(min(all, MaxUnits))
+			meters[name], clamped = m, clamped || all > MaxUnits
 		}
 	}
-	return meters
+	return meters, clamped
 }
 
 // setMeters sets Meters: of each name, the greatest limit of the bases, and what the
@@ -56,7 +58,7 @@ func (t *Terms) setMeters(l *live, spans []span) {
 // include adds the meters of a purchase, in the order of their names. Both returns the
 // limit of a meter that an earlier purchase has, too.
 func (t *Terms) include(s *span, both func(name string, has, m api.Meter) *int64) {
-	meters := MetersOf(s.Plan, s.units())
+	meters, _ := MetersOf(s.Plan, s.units())
 	for _, name := range slices.Sorted(maps.Keys(meters)) {
 		m := meters[name]
 		if has, ok := t.Meters[name]; ok && has.Per == m.Per {
