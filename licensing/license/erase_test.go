@@ -147,3 +147,30 @@ func withoutKey(l api.License) api.License {
 	l.Key = ""
 	return l
 }
+
+// TestEraseAfterACorrectionAndBack: the events under an ID that a customer had for a while
+// are erased too.
+//
+// Fault: the correction back is blanked first, and nothing leads to them any more.
+func TestEraseAfterACorrectionAndBack(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	for _, id := range []string{"cus_adda", "cus_da", "cus_adda", "cus_ada"} {
+		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, CustomerID: &id})
+		is.NoErr(err)
+		_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		is.NoErr(err)
+		_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		is.NoErr(err)
+	}
+	_, err := f.EraseCustomer(t.Context(), "cus_ada")
+	is.NoErr(err)
+	events, err := f.store.Events(t.Context(), store.EventQuery{Subject: l.ID})
+	is.NoErr(err)
+	is.Equal(len(events), 14) // with those that created and deleted it
+	for _, e := range events {
+		is.Equal(e.CustomerID, "")
+		is.True(eventData(t, e).Erased)
+	}
+}

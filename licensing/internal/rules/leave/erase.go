@@ -142,7 +142,16 @@ func aboutCustomer(ctx context.Context, r store.Reader, customerID string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	return beforeCorrections(ctx, r, events, map[store.EventQuery]bool{})
+	seen := map[store.EventQuery]bool{}
+	for _, e := range events { // they are the last, also after a correction there and back
+		seen[beforeQuery(e, customerID)] = true
+	}
+	return beforeCorrections(ctx, r, events, seen)
+}
+
+// beforeQuery selects the events under an ID of the license that an event is about.
+func beforeQuery(e store.Event, customerID string) store.EventQuery {
+	return store.EventQuery{Subject: e.Subject, CustomerID: customerID, Limit: eraseBatch}
 }
 
 // beforeCorrections returns the events that come before the given ones: see
@@ -150,7 +159,7 @@ func aboutCustomer(ctx context.Context, r store.Reader, customerID string) ([]st
 func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event, seen map[store.EventQuery]bool) ([]store.Event, error) {
 	for _, e := range events {
 		from := movedFrom(e)
-		q := store.EventQuery{Subject: e.Subject, CustomerID: from, Limit: eraseBatch}
+		q := beforeQuery(e, from)
 		if e.Type != api.EventLicenseUpdated || from == "" || from == e.CustomerID || seen[q] {
 			continue
 		}
