@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -66,4 +69,65 @@ func TestUsageOfTwoServices(t *testing.T) {
 		used = append(used, u.Used)
 	}
 	is.Equal(used, []int64{5, 8, 30})
+}
+
+// TestRandomUsageOfTwoServices: reports that two services get at the same time, each several
+// times and in any order, count as much as the greatest total of each ID says. Where an ID
+// belongs to one day, so does what it counts.
+func TestRandomUsageOfTwoServices(t *testing.T) {
+	ctx := t.Context()
+	schema := newSchema(t, open(t, "pgx", sharedDSN(t)))
+	now := time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC) // after 29 February
+	var services []*licensing.Handler
+	for range 2 {
+		services = append(services, licensing.NewHandler(newStore(t, open(t, "pgx", sharedDSN(t)), schema), licensing.Options{Now: func() time.Time { return now }}))
+	}
+	for seed := range uint64(6) {
+		is := is.New(t)
+		random := rand.New(rand.NewPCG(seed, 51))
+		l, err := services[0].Service().Create(ctx, api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", Terms: api.Terms{
+			Meters: map[string]api.Meter{"calls": {}, "daily": {Limit: new(int64(3)), Per: api.PerDay}, "monthly": {Per: api.PerMonth}},
+		}})
+		is.NoErr(err)
+		greatest, want := map[string]int64{}, map[string]int64{}
+		var reports []api.UsageReport
+		for range 60 {
+			days := random.IntN(5)
+			at := now.AddDate(0, 0, -days)
+			r := api.UsageReport{ID: fmt.Sprint(days, " ", random.IntN(3)), Total: 1 + random.Int64N(20), At: &at}
+			r.Meter = []string{"calls", "daily", "monthly"}[random.IntN(3)]
+			period := map[string]string{"daily": at.Format("2006-01-02"), "monthly": at.Format("2006-01") + "-01"}[r.Meter]
+			key := r.Meter + " " + r.ID
+			want[r.Meter+" "+period] += max(0, r.Total-greatest[key])
+			greatest[key] = max(greatest[key], r.Total)
+			reports = append(reports, r)
+		}
+		var wg sync.WaitGroup
+		for i := range 6 {
+			order := random.Perm(len(reports))
+			wg.Go(func() {
+				for some := range slices.Chunk(order, 7) {
+					var call []api.UsageReport
+					for _, n := range some {
+						call = append(call, reports[n])
+					}
+					if _, err := services[i%2].Metering().CountUsage(ctx, api.CountUsageParams{Key: l.Key, Usage: call}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		page, err := services[1].Metering().ListUsage(ctx, api.ListUsageParams{LicenseID: l.ID})
+		is.NoErr(err)
+		used := map[string]int64{}
+		for _, p := range page.Data {
+			from := ""
+			if p.From != nil {
+				from = p.From.Format("2006-01-02")
+			}
+			used[p.Meter+" "+from] = p.Used
+		}
+		is.Equal(used, want)
+	}
 }

@@ -65,7 +65,9 @@ func TestUsageOfOtherProducts(t *testing.T) {
 		return "Bearer " + token
 	}
 	limited, reader := token(auth.Scopes()...), token(auth.ScopeLicenseRead)
-	report := func(l api.License) string { return `{"license_id":"` + l.ID + `","usage":[{"meter":"exports","id":"a","total":2}]}` }
+	report := func(l api.License) string {
+		return `{"license_id":"` + l.ID + `","usage":[{"meter":"exports","id":"a","total":2}]}`
+	}
 	body := `{"licenses":[` + report(other) + `,` + report(mine) + `]}`
 	is.Equal(c.do("POST", "/usage", body, "Authorization", reader).Code, http.StatusForbidden)
 	is.Equal(c.do("PUT", "/license/"+mine.ID+"/meter/exports", `{"used":1}`, "Authorization", reader).Code, http.StatusForbidden)
