@@ -70,7 +70,6 @@ var arrows = map[string][]string{
 	"licensing/internal/http/qr":         {},
 	"licensing/internal/servicetest":     {}, // tests only
 
-	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
 	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"licensing/api", "internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},

@@ -163,9 +163,6 @@ func TestEveryPage(t *testing.T) {
 	})
 	t.Run("admin", func(t *testing.T) {
 		inspect.views(t, full, full.cookie(t, adminEmail, adminPassword), []view{
-			{"reference", func(b *browser) { b.open("reference") }},
-			{"reference-operation", func(b *browser) { b.open("reference/createLicense") }},
-			{"reference-object", func(b *browser) { b.open("reference/License") }},
 			{"licenses", func(b *browser) { b.open("licenses") }},
 			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
 			{"licenses-wrong", func(b *browser) { b.open("licenses?status=sleeping") }},

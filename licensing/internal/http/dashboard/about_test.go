@@ -51,7 +51,7 @@ func TestAbout(t *testing.T) {
 	s.advance(2 * time.Minute)
 	a := admin.get("settings/about")
 	for _, text := range []string{
-		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "Access token lifetime", "1000 per second, bursts of 2000", "64 KiB", "16 MiB", "Forever", "30 days",
+		"*memory.Store", `<a href="../../openapi.json">`, runtime.Version(), "Version 1", "1 hour", "Access token lifetime", "1000 per second, bursts of 2000", "64 KiB", "16 MiB", "Forever", "30 days",
 		"Options.PublicURL is not set", "Options.MasterKey is not set", "calls Handler.Run",
 	} {
 		if !a.says(text) {

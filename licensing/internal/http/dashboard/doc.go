@@ -17,5 +17,3 @@ Pages that set the session cookie are direct children of dashboard/, because
 the cookie has no Path and browsers limit it to the folder of the page.
 */
 package dashboard
-
-//go:generate go run ./internal/reference ../endpoints/openapi.json templates/reference.html

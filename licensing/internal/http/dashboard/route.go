@@ -84,8 +84,6 @@ func init() {
 		{path: "settings/operators/new", access: admins, form: inviteForm, signIn: true},
 		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
 		{path: "settings/operators/{id}", access: admins, form: operatorForm, signIn: true},
-		{method: get, path: "reference", handle: showReference},
-		{method: get, path: "reference/{name}", handle: showReference},
 
 		{method: get, path: "settings", handle: showSettings},
 		{method: get, path: "settings/credentials", query: "after", access: auditors, handle: showCredentials},
