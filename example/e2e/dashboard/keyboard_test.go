@@ -188,7 +188,7 @@ func TestKeyboardWalk(t *testing.T) {
 	for _, key := range []string{kb.Enter, " "} {
 		eval[bool](b, `document.querySelector(".menu summary").focus(), true`)
 		b.hit(key + kb.Tab)
-		is.Equal(focused(), "Duplicate")
+		is.Equal(focused(), "Issue license file")
 		b.hit(kb.Escape)
 		is.Equal(focused(), "More")
 		is.True(!b.shown(".menu ul"))

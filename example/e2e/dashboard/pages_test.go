@@ -179,7 +179,6 @@ func TestEveryPage(t *testing.T) {
 				b.openMenu(true, "Revoke")
 			}},
 			{"license-activity", func(b *browser) { b.open("licenses/" + licenseID + "/activity") }},
-			{"license-api", func(b *browser) { b.open("licenses/" + licenseID + "/api") }},
 			{"license-long", func(b *browser) { b.open("licenses/" + long.Data[0].ID) }},
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {

@@ -3,9 +3,7 @@ package dashboard
 import (
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -33,19 +31,6 @@ type licensePage struct {
 
 // A pair is one entitlement or one metadata entry.
 type pair struct{ Name, Value string }
-
-// A command is an example command for a shell. The address of the mount, which
-// may be unknown, comes between Before and After.
-type command struct {
-	Title         string
-	Before, After string
-	Address       string // of the mount; empty if unknown
-	Tail          string // the text after the quoted address
-}
-
-func (v *visit) command(title, before, after string) command {
-	return command{Title: title, Before: before, After: after, Address: strings.TrimSuffix(v.h.opts.PublicURL, "/")}
-}
 
 func showLicense(v *visit, head licenseHead) (err error) {
 	l := head.License
@@ -113,23 +98,6 @@ func showActivity(v *visit, head licenseHead) error {
 		History []historyEntry
 		pager
 	}{head, events, newPager(v.listQuery(), "after", after, next)}})
-}
-
-// showLicenseAPI shows commands for a license.
-func showLicenseAPI(v *visit, head licenseHead) error {
-	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + head.License.Name, Section: "licenses", Body: struct {
-		licenseHead
-		Commands []command
-	}{head, v.licenseCommands(head.License)}})
-}
-
-func (v *visit) licenseCommands(l api.License) []command {
-	id := url.PathEscape(l.ID)
-	return []command{
-		v.command("Get this license", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),
-		v.command("Update this license", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"New name"}' `, "/license/"+id),
-		v.command("List the licenses of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
-	}
 }
 
 // entitlementPairs lists entitlements by name.

@@ -178,36 +178,6 @@ func TestExpiryShortcuts(t *testing.T) {
 	}
 }
 
-func TestDuplicateLicense(t *testing.T) {
-	is := is.New(t)
-	s := newSite(t)
-	v := s.admin()
-	end := s.now.AddDate(0, 0, 45)
-	l := s.license(api.CreateLicenseParams{
-		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end,
-		Terms:    api.Terms{GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90), Entitlements: map[string]any{"export": true}},
-		Metadata: map[string]string{"order": "7"},
-	})
-	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
-	is.Equal(fields(form).Get("grace_seconds")+fields(form).Get("grace_seconds_unit"), "36h")
-	is.Equal(fields(form).Get("lease_seconds")+fields(form).Get("lease_seconds_unit"), "90s")
-	require.Contains(t, form.body, `<option value="atlas-pro"></option>`, `<option value="ada"></option>`) // known IDs are offered
-	require.NotContains(t, form.body, l.Key)
-	a := v.post("licenses/new", flat(fields(form))...)
-	is.Equal(a.StatusCode, http.StatusSeeOther)
-	page, err := s.Service().List(t.Context(), api.ListLicensesParams{})
-	is.NoErr(err)
-	is.Equal(len(page.Data), 2)
-	twin := page.Data[0]
-	if twin.ID == l.ID {
-		twin = page.Data[1]
-	}
-	is.True(twin.Key != l.Key)
-	twin.ID, twin.Key = l.ID, l.Key
-	is.Equal(twin, l) // the clock stands still
-	is.Equal(v.get("licenses/new?from=lic_nowhere").StatusCode, http.StatusNotFound)
-}
-
 func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

@@ -98,12 +98,6 @@ func (v *visit) confirmProduct(f *form, before string) error {
 func newLicenseForm(v *visit) (*formPage, error) {
 	ctx, q := v.r.Context(), v.r.URL.Query()
 	l := api.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
-	if id := q.Get("from"); id != "" { // a duplicate gets a new key
-		var err error
-		if l, err = v.licenses.Get(ctx, id); err != nil {
-			return nil, err
-		}
-	}
 	p := &formPage{
 		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
 		Form: createForm(l), Action: "Create license", done: "The license has been created.",

@@ -65,7 +65,7 @@ func TestLinksKeepListState(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`, "Activity", "API"} {
+	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`, "Activity"} {
 		back(v.link(v.link(one, tab), "Licenses"))
 	}
 	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {

@@ -62,9 +62,8 @@ func inviteForm(v *visit) (*formPage, error) {
 // response.
 func (v *visit) renderInvited(email, code string) error {
 	return v.render(http.StatusOK, "invited", page{Title: "Invitation for " + email, Section: "operators", Body: struct {
-		Email, Code string
-		Link        command
-	}{email, code, v.command("Link", "", "/dashboard/join#code="+code)}})
+		Email, Code, Address string
+	}{email, code, v.address()}})
 }
 
 func revokeInvitation(v *visit) error {

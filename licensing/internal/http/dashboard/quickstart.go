@@ -45,7 +45,7 @@ const addressMark = "\x00"
 // They only read, unless the client can only write licenses.
 func (v *visit) quickStart(c auth.Client, secret string) *quickStart {
 	use := quickUse{At: addressMark, ID: c.ID, Secret: secret, Method: "GET"}
-	q := &quickStart{Address: strings.TrimSuffix(v.h.opts.PublicURL, "/")}
+	q := &quickStart{Address: v.address()}
 	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
 	case may(auth.ScopeLicenseRead):
 		q.Text, use.Path = "Gets an access token and lists five licenses.", "/license?limit=5"

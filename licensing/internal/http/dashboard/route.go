@@ -37,7 +37,7 @@ func init() {
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
 		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
-		{path: "licenses/new", query: "from product customer plan", access: admins, form: newLicenseForm},
+		{path: "licenses/new", query: "product customer plan", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/refused", access: admins, handle: downloadRefused, upload: true, download: true},
@@ -52,7 +52,6 @@ func init() {
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: licenseTab("/activations", showActivations)},
 		{method: get, path: "licenses/{id}/refusals", handle: licenseTab("/refusals", showRefusals)},
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: licenseTab("/activity", showActivity)},
-		{method: get, path: "licenses/{id}/api", handle: licenseTab("/api", showLicenseAPI)},
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: onLicense(releaseForm)},
 		{path: "licenses/{id}/meters/{meter}/correct", access: admins, form: onLicense(correctMeterForm)},
 		{path: "licenses/{id}/{move}", access: byMove, form: onLicense(moveForm)},

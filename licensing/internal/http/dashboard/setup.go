@@ -50,7 +50,7 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 	list = append(list,
 		step{
 			Done: v.h.opts.PublicURL != "", Title: "Set the public URL",
-			Text: "Set Options.PublicURL in the host application. Clients use it to find the OAuth endpoints, and the example commands show it.",
+			Text: "Set Options.PublicURL in the host application. Clients use it to find the OAuth endpoints, and the example programs show it.",
 		},
 		step{
 			Done: v.h.opts.Sealed, Title: "Encrypt stored secrets",

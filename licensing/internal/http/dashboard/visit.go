@@ -140,6 +140,9 @@ func (v *visit) here() string {
 	return v.path + "?" + v.r.URL.RawQuery
 }
 
+// address returns the address of the mount for examples and links to copy, or "" if it is unknown.
+func (v *visit) address() string { return strings.TrimSuffix(v.h.opts.PublicURL, "/") }
+
 // redirect redirects to a page, given as a reference from dashboard/.
 func (v *visit) redirect(to string) { redirectTo(v.w, v.root+to) }
 
