@@ -57,8 +57,6 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 			return "search?q=" + url.QueryEscape(l.CustomerID)
 		case "customer", "customer/erase":
 			return path + "?id=" + url.QueryEscape(l.CustomerID)
-		case "product":
-			return "product?id=" + url.QueryEscape(l.ProductID)
 		case "licenses/selected/{move}":
 			return "licenses/selected/suspend?id=" + licenseID
 		}
@@ -67,7 +65,7 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 		}
 		return strings.NewReplacer(
 			"plan/{id}", "plan/price_atlas_1", "{reference}", "shop:sub_1",
-			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{meter}", "exports", "{move}", "revoke", "{name}", "createLicense",
+			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{meter}", "exports", "{move}", "revoke",
 			"credentials/{id}", "credentials/"+clientID, "{secret}", client.Secrets[0].ID, "keys/{id}", "keys/"+keys[0].ID,
 			"operators/{id}", "operators/"+operatorID, "webhooks/{id}", "webhooks/"+hook, "{delivery}", sent.ID,
 		).Replace(path)

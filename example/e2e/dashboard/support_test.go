@@ -93,7 +93,7 @@ func TestEveryPageWithData(t *testing.T) {
 			{"search-none", func(b *browser) { b.open("search?q=unheard") }},
 			{"customers", func(b *browser) { b.open("customers") }},
 			{"customer", func(b *browser) { b.open("customer?id=studio-meridian") }},
-			{"product", func(b *browser) { b.open("product?id=atlas") }},
+			{"products", func(b *browser) { b.open("products") }},
 			{"customer-erase-long", func(b *browser) {
 				b.open("customer/erase?id=the.royal.observatory.of.the.northern.isles@procurement.example.org")
 			}},

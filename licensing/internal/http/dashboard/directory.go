@@ -43,7 +43,7 @@ type nameList struct {
 
 // nameRow is a customer or a product with the number of its licenses.
 type nameRow struct {
-	Name, Count                string
+	Name, Path, Count          string
 	Person                     person // of a customer
 	Active, Expired, Suspended string
 }
@@ -95,7 +95,7 @@ func (d directory) show(v *visit) error {
 	}
 	body.pager = newPager(filter, "after", q.Get("after"), list.NextCursor)
 	for _, x := range list.Data {
-		row := nameRow{Name: x.Name, Count: thousands(x.N)}
+		row := nameRow{Name: x.Name, Path: d.namePath(x.Name), Count: thousands(x.N)}
 		if err := d.describe(v, &row); err != nil {
 			return err
 		}

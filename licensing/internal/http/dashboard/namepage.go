@@ -5,31 +5,23 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// The numbers of licenses and events on the page of a customer or a product.
+// The numbers of licenses and events on the page of a customer.
 const (
 	licensesShown = 10
 	eventsShown   = 10
 )
 
-// namePage is the body of the page of one customer or one product.
+// namePage is the body of the page of a customer.
 type namePage struct {
 	ID       string
-	One      string // "customer" or "product"
-	Customer bool
 	Person   person
 	LastSeen *time.Time // of the activations in Seats; nil: none
-	List     string
-	Title    string // of the list: "Customers" or "Products"
 	Total    string
 	Statuses []statusCount
 	Rows     []licenseRow
@@ -37,15 +29,15 @@ type namePage struct {
 	Seats    []licenseSeat
 	SeatNote string // which activations Seats has; empty: all that are active
 	Events   []auditRow
-
-	Integrations []integration // of a product
-	MoreOf       bool          // there may be more of them
 }
 
-// namePath returns the page of a customer or a product, as a reference from
-// dashboard/. The ID can contain any character, so it is in the query.
+// namePath returns the page of a customer or the licenses of a product, as a reference
+// from dashboard/. The ID can contain any character, so it is in the query.
 func (d directory) namePath(id string) string {
-	return d.one + "?" + url.Values{"id": {id}}.Encode()
+	if d.one == "customer" {
+		return "customer?" + url.Values{"id": {id}}.Encode()
+	}
+	return "licenses?" + url.Values{"product": {id}}.Encode()
 }
 
 // params returns the parameters of the list of licenses of a customer or product.
@@ -56,26 +48,25 @@ func (d directory) params(id string) api.ListLicensesParams {
 	return api.ListLicensesParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
 }
 
-func (d directory) showOne(v *visit) error {
+func showCustomer(v *visit) error {
 	ctx, id := v.r.Context(), v.r.URL.Query().Get("id")
 	if id == "" {
 		return notFound("This page does not exist.")
 	}
-	p := d.params(id)
+	p := customers.params(id)
 	counts, err := v.licenses.Count(ctx, p)
 	var licenses api.ListPage
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
 	}
 	if errors.Is(err, api.ErrInvalid) {
-		return notFound("This is not the ID of a " + d.one + ".")
+		return notFound("This is not the ID of a customer.")
 	}
 	if err != nil {
 		return err
 	}
 	body := namePage{
-		ID: id, One: d.one, Customer: d.one == "customer", List: d.path, Title: d.title,
-		Keep: "?" + url.Values{"list": {url.Values{d.one: {id}}.Encode()}}.Encode(),
+		ID: id, Keep: "?" + url.Values{"list": {url.Values{"customer": {id}}.Encode()}}.Encode(),
 	}
 	body.Total = thousands(counts.Total)
 	for _, s := range statusOrder {
@@ -90,20 +81,8 @@ func (d directory) showOne(v *visit) error {
 	if len(body.Seats) > 0 {
 		body.LastSeen = &body.Seats[0].LastSeenAt
 	}
-	if body.Customer {
-		body.Person = v.person(licenses.Data)
-	}
-	events := api.ListEventsParams{NewestFirst: true, Limit: eventsShown}
-	from := v.licenses
-	if body.Customer {
-		events.CustomerID = id
-	} else {
-		from = from.As(license.Caller{Products: []string{id}})
-		if body.Integrations, body.MoreOf, err = v.integrations(id); err != nil {
-			return err
-		}
-	}
-	found, err := from.Events(ctx, events)
+	body.Person = v.person(licenses.Data)
+	found, err := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
 	if err != nil {
 		return err
 	}
@@ -112,25 +91,11 @@ func (d directory) showOne(v *visit) error {
 		body.Events = append(body.Events, names.auditRow(e))
 	}
 	if counts.Total == 0 && len(found.Data) == 0 {
-		if known, err := d.mentioned(v, id); err != nil || !known {
-			return cmp.Or(err, notFound("There is no "+d.one+" with this ID: no license, purchase, plan or recorded event has it. Check the address."))
+		if known, err := inner.Of(v.licenses).Purchases().HasPurchases(ctx, id); err != nil || !known {
+			return cmp.Or(err, notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address."))
 		}
 	}
-	return v.render(http.StatusOK, "name", page{Title: id, Section: d.path, Body: body})
-}
-
-// mentioned reports whether anything but licenses and events has the ID: a purchase
-// of a customer; a plan, a credential or a webhook of a product.
-func (d directory) mentioned(v *visit, id string) (bool, error) {
-	if d.one == "customer" {
-		return inner.Of(v.licenses).Purchases().HasPurchases(v.r.Context(), id)
-	}
-	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: id, Limit: 1})
-	if err != nil || len(plans.Data) > 0 {
-		return err == nil, err
-	}
-	all, _, err := v.integrations(id)
-	return slices.ContainsFunc(all, func(i integration) bool { return i.Products != everyProduct }), err
+	return v.render(http.StatusOK, "name", page{Title: id, Section: "customers", Body: body})
 }
 
 func eraseForm(v *visit) (*formPage, error) {

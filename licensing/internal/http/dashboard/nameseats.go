@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// The number of activations on the page of a customer or a product, and how many
+// The number of activations on the page of a customer, and how many
 // are read to find the ones seen last.
 const (
 	seatsShown = 10

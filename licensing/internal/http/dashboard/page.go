@@ -109,8 +109,7 @@ func newPager(filter url.Values, name, cursor, next string) (p pager) {
 }
 
 // A licenseTable is a table of licenses that links to their pages, with the query
-// Keep. The kind "pick" has checkboxes, and "customer" and "product" are about one of
-// these.
+// Keep. The kind "pick" has checkboxes, and "customer" is about one customer.
 type licenseTable struct {
 	page
 	Rows       []licenseRow

@@ -55,7 +55,6 @@ func everyPage(s *site) map[string]reply {
 	pages["settings/keys/rotate, wrong"] = v.post("settings/keys/rotate", "next", v.get("settings/keys/rotate").hidden("next"))
 	pages["settings/keys/{id}/compromise, wrong"] = v.post(at("settings/keys/{id}/compromise"))
 	pages["customer"] = v.get("customer?id=harbour-pilots")
-	pages["product"] = v.get("product?id=atlas")
 	_ = s.Service().Delete(s.t.Context(), api.DeleteLicenseParams{ID: s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former"}).ID})
 	pages["customer, without licenses"] = v.get("customer?id=former")
 	pages["customer/erase"] = v.get("customer/erase?id=harbour-pilots")

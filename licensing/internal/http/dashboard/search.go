@@ -46,9 +46,9 @@ func (p searchPage) None() bool {
 
 // foundNames are some of the customers or products that a search found.
 type foundNames struct {
-	Title, Path, One string
-	Rows             []nameRow
-	More             bool
+	Title, Path string
+	Rows        []nameRow
+	More        bool
 }
 
 // showSearch shows what the search in the top bar has found. The ID or the key of
@@ -110,9 +110,9 @@ func showSearch(v *visit) error {
 		if err != nil {
 			return err
 		}
-		found := foundNames{Title: d.title, Path: d.path, One: d.one, More: names.HasMore}
+		found := foundNames{Title: d.title, Path: d.path, More: names.HasMore}
 		for _, n := range names.Data {
-			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license")})
+			found.Rows = append(found.Rows, nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")})
 		}
 		body.Names = append(body.Names, found)
 	}

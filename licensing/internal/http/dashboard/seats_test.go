@@ -47,7 +47,6 @@ func TestSeatsAfterImport(t *testing.T) {
 		"licenses":                                     {"<span>2/2</span>", "<span>250/250</span>"},
 		"search?q=atlas":                               {"<span>2/2</span>"},
 		"customer?id=harbour-pilots":                   {"<span>2/2</span>", "<span>250/250</span>"},
-		"product?id=beacon":                            {"<span>250/250</span>"},
 		"licenses/" + full.ID:                          {"2 of 2 seats used.", `Activations <span class="muted">2</span>`, "applies now"},
 		"licenses/" + large.ID:                         {"250 of 250 seats used.", `Activations <span class="muted">250</span>`},
 		"licenses/" + full.ID + "/refusals":            {"applies now", "2 of 2 seats used."},
