@@ -95,11 +95,11 @@ func showActivations(v *visit, head licenseHead) (err error) {
 	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}
-	filter := v.listQuery()
-	body.Other = v.keepList(activationsPath(l.ID) + "?ended=1")
+	filter := url.Values{}
+	body.Other = activationsPath(l.ID) + "?ended=1"
 	if body.Ended {
 		filter.Set("ended", "1")
-		body.Other = v.keepList(activationsPath(l.ID))
+		body.Other = activationsPath(l.ID)
 	}
 	result, err := v.licenses.ListActivations(ctx, api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
 	if err != nil {
@@ -133,7 +133,7 @@ func releaseForm(v *visit, l api.License) (*formPage, error) {
 		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
 	}
 	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
-	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "The activation has been released."
+	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", activationsPath(l.ID), "The activation has been released."
 	p.do = func(tx *visit) (string, error) {
 		_, err := tx.licenses.ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
 		return "", err

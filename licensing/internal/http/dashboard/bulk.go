@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,11 +37,11 @@ const maxMoving = 10 * time.Millisecond
 type selection struct {
 	Path  string // the target of the form, as a reference from dashboard/
 	Done  bool   // the action is complete, and Rows has the results
-	All   bool   // all licenses that match the filter were selected
+	Query string // of a selection by filter; empty: the operator chose licenses in the list
 	Rows  []selectedRow
 	Moved int
-	Undo  *move  // the move that undoes this one; nil: it cannot be undone
-	Next  string // the same action for the next licenses, as a reference from dashboard/; empty: there are none
+	Undo  *move // the move that undoes this one; nil: it cannot be undone
+	Rest  bool  // more licenses can match the filter
 }
 
 // Shown returns the rows that the page shows: all with a problem, which come first,
@@ -123,11 +122,15 @@ func distinct(values []string) (unique []string) {
 	return unique
 }
 
+// errTwoSelections means that an address has selected licenses and a filter, one of which
+// would be ignored.
+var errTwoSelections = web.NewProblem(http.StatusBadRequest, "invalid_query", "The address of this page has either selected licenses or a filter. Correct the address.")
+
 // checkSelected returns an error if a form selects no license, or too many.
 func checkSelected(n int) error {
 	switch {
 	case n == 0:
-		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one license.")
+		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one license that this can change.")
 	case n > maxSelected:
 		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+thousands(maxSelected)+" licenses can be selected. Go back to the list and select fewer.")
 	}
@@ -140,30 +143,37 @@ func bulkForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := selection{Path: "licenses/selected/" + m.name, All: v.r.URL.Query().Get("all") != ""}
+	q := v.r.URL.Query()
+	body, f := selection{Path: "licenses/selected/" + m.name}, readFilter(q)
+	switch all := q.Get("all") != ""; {
+	case all && q.Has("id"), !all && f != filter{}:
+		return nil, errTwoSelections
+	case all:
+		body.Query = "?" + q.Encode()
+	}
 	var found []api.License
 	var ids []string
 	sent := distinct(v.r.PostForm["id"])
 	switch {
 	case !v.isRead():
-		body.All, body.Next = v.sent("all") != "", local(v.sent("next"))
+		body.Rest = v.sent("rest") != ""
 		for _, value := range sent {
 			ids = append(ids, idOf(value))
 		}
-	case body.All:
-		if found, body.Next, err = v.allMatching(m); err != nil {
+	case body.Query != "":
+		if found, body.Rest, err = v.allMatching(m, f); err != nil {
 			return nil, err
 		}
 		for _, l := range found {
 			ids = append(ids, l.ID)
 		}
 	default:
-		ids = distinct(v.r.URL.Query()["id"])
+		ids = distinct(q["id"])
 	}
-	if err := checkSelected(len(ids)); err != nil && (body.Next == "" || !v.isRead()) {
+	if err := checkSelected(len(ids)); err != nil {
 		return nil, err
 	}
-	if !v.isRead() || !body.All {
+	if !v.isRead() || body.Query == "" {
 		if found, err = v.licensesOf(ids); err != nil {
 			return nil, err
 		}
@@ -201,12 +211,7 @@ func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []se
 		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
 		if l, ok := byID[id]; ok {
 			row = newSelectedRow(l)
-			switch {
-			case !m.fits(l, paused):
-				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
-			case m.isRenewal() && l.ExpiresAt == nil:
-				row.Problem = "This license has no expiry and will not be changed."
-			default:
+			if row.Problem = m.excludes(l, paused); row.Problem == "" {
 				n++
 				if row.Value = id; m.isRenewal() { // so that a form that is sent twice renews once
 					row.Value += " " + l.Version().String()
@@ -219,11 +224,22 @@ func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []se
 	return rows, n, nil
 }
 
+// excludes says why a license will not be changed; empty: it will be.
+func (m move) excludes(l api.License, paused []string) string {
+	switch {
+	case !m.fits(l, paused):
+		return "This license is " + string(l.Status) + " and will not be changed."
+	case m.isRenewal() && l.ExpiresAt == nil:
+		return "This license has no expiry and will not be changed."
+	}
+	return ""
+}
+
 // bulkText says which licenses are selected, how many of them will be changed, and
 // what follows.
 func (v *visit) bulkText(m move, s selection, n int) (text []string) {
-	if s.All {
-		text = append(text, "Selected: "+readFilter(v.listValues()).describe()+".")
+	if s.Query != "" {
+		text = append(text, "Selected: "+readFilter(v.r.URL.Query()).describe()+" that this can change.")
 	} else {
 		text = append(text, "Selected: "+count(len(s.Rows), "license")+" that you chose in the list.")
 	}
@@ -231,10 +247,10 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 		text = append(text, thousands(int64(n))+" of "+thousands(int64(len(s.Rows)))+" licenses will be changed.")
 	}
 	switch {
-	case s.Next != "" && len(s.Rows) < maxSelected: // the search took too long
-		text = append(text, "The search has not reached its end. You can continue it afterwards.")
-	case s.Next != "":
-		text = append(text, "More licenses match the filter. You can continue with them afterwards.")
+	case s.Rest && m.isRenewal(): // a renewed license can still match
+		text = append(text, "More licenses can match the filter. Narrow it to renew the others.")
+	case s.Rest:
+		text = append(text, "More licenses can match the filter. You can continue with them afterwards.")
 	}
 	switch {
 	case m.undo() != nil:
@@ -248,41 +264,30 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 	return text
 }
 
-// allMatching returns the licenses that match the filter of the license list, up
-// to maxSelected, and the same action for the next ones.
-func (v *visit) allMatching(m move) (list []api.License, next string, err error) {
-	q := v.r.URL.Query()
-	state := v.listValues()
-	f := readFilter(state)
+// allMatching returns the licenses that match a filter and that a move changes, up to
+// maxSelected, and whether more can match.
+func (v *visit) allMatching(m move, f filter) (list []api.License, more bool, err error) {
 	p := f.params(v.h.opts.Now())
-	for _, from := range []url.Values{state, q} { // q of a page that continues
-		if from, until, ok := readWindow(from); ok && f.Expires != "" {
-			p.ExpiresAfter, p.ExpiresBefore = from, until
-		}
-	}
-	// A renewed license moves towards the end of a list by expiry. Reading
-	// backward from the end does not meet it again.
-	p.NewestFirst = p.NewestFirst || m.isRenewal()
-	p.Cursor = q.Get("cursor")
+	p.Limit = 200
 	for range pagesMatched {
-		p.Limit = min(maxSelected-len(list), 200)
 		page, err := v.licenses.List(v.r.Context(), p)
 		if err != nil {
-			return nil, "", err
+			return nil, false, err
 		}
-		list = append(list, page.Data...)
-		if p.Cursor = page.NextCursor; p.Cursor == "" || len(list) == maxSelected {
+		paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), page.Data...)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, l := range page.Data {
+			if m.excludes(l, paused) == "" {
+				list = append(list, l)
+			}
+		}
+		if p.Cursor = page.NextCursor; p.Cursor == "" || len(list) >= maxSelected {
 			break
 		}
 	}
-	if p.Cursor != "" {
-		to := url.Values{"all": {"1"}, "cursor": {p.Cursor}}
-		if f.Expires != "" {
-			to.Set("window", windowOf(p))
-		}
-		next = v.keepList("licenses/selected/" + m.name + "?" + to.Encode())
-	}
-	return list, next, nil
+	return list[:min(len(list), maxSelected)], p.Cursor != "" || len(list) > maxSelected, nil
 }
 
 // licensesOf returns the licenses with some IDs that exist.

@@ -216,11 +216,12 @@ func TestAllMatching(t *testing.T) {
 	}
 	atlas := api.ListLicensesParams{ProductID: "atlas"}
 
-	// Each is renewed once, although a renewed license still matches the filter.
+	// A renewed license can still match, so the others need another filter.
 	const filter = "expires=365d&product=atlas"
-	require.Contains(t, v.get("licenses?"+filter).body, "> Select all 1,030 matching licenses</label>")
-	ask := v.get("licenses/selected/renew?all=1&id=lic_1&list=" + url.QueryEscape(filter))
-	require.Contains(t, ask.body, "Renew 1,000 licenses</button>", "More licenses match the filter.", "and 950 more.")
+	list := v.get("licenses?" + filter)
+	require.Contains(t, list.body, ">Change all 1,030 matching licenses</summary>")
+	ask := v.get("licenses/selected/renew?all=1&" + filter)
+	require.Contains(t, ask.body, "Renew 1,000 licenses</button>", "Narrow it to renew the others.", "and 950 more.")
 	form := confirmed(ask)
 	is.Equal(len(form["id"]), 1000)
 	form.Set("term", "P1M")
@@ -229,26 +230,32 @@ func TestAllMatching(t *testing.T) {
 	form.Set("number", "1000")
 	done := v.submit(ask, form)
 	require.Contains(t, done.body, "1000 of 1000 succeeded.", "and 950 more, all done.")
+	require.NotContains(t, done.body, "Continue with")
 	require.Greater(t, st.most, 0)
 	require.AtMost(t, st.most, 10) // in short Updates
 	again := v.submit(ask, form)
 	require.Contains(t, again.body, "0 of 1000 succeeded.")
 	is.Equal(strings.Count(again.body, "was changed after you selected it"), 1000)
-	ask = v.link(done, "Continue with the next licenses")
-	require.Contains(t, ask.body, "Renew 30 licenses</button>")
-	require.NotContains(t, ask.body, "More licenses match")
+	is.Equal(revisions(atlas), map[int64]int{1: 30, 2: 1000})
+	is.Equal(revisions(api.ListLicensesParams{ProductID: "compass"}), map[int64]int{1: 10})
+
+	// Suspended ones are left out, so the same address continues.
+	ask = v.link(list, "Suspend")
+	require.Contains(t, ask.body, "Suspend 1,000 licenses</button>", "You can continue with them afterwards.")
 	form = confirmed(ask)
-	form.Set("term", "P1M")
+	form.Set("number", "1000")
 	done = v.submit(ask, form)
+	ask = v.link(done, "Continue with the next licenses")
+	require.Contains(t, ask.body, "Suspend 30 licenses</button>")
+	require.NotContains(t, ask.body, "More licenses")
+	done = v.submit(ask, confirmed(ask))
 	require.Contains(t, done.body, "30 of 30 succeeded.")
 	require.NotContains(t, done.body, "Continue with")
-	is.Equal(revisions(atlas), map[int64]int{2: 1030})
-	is.Equal(revisions(api.ListLicensesParams{ProductID: "compass"}), map[int64]int{1: 10})
-	is.Equal(v.link(done, "Go to licenses").Request.URL.RawQuery, filter)
+	is.Equal(v.get("licenses/selected/suspend?all=1&"+filter).StatusCode, http.StatusUnprocessableEntity) // none is left
 
 	// Revoking them all requires their number.
 	const compass = "product=compass"
-	ask = v.get("licenses/selected/revoke?all=1&list=" + compass)
+	ask = v.get("licenses/selected/revoke?all=1&" + compass)
 	require.Contains(t, ask.body, "Type 10 to confirm.", "Revoke 10 licenses</button>")
 	form = confirmed(ask)
 	form.Set("number", "9")
@@ -257,17 +264,15 @@ func TestAllMatching(t *testing.T) {
 	require.Contains(t, refused.body, "This is not the number of licenses.", "Revoke 10 licenses</button>")
 	form.Set("number", "10")
 	require.Contains(t, v.submit(refused, form).body, "10 of 10 succeeded.")
-	require.Contains(t, v.get("licenses/selected/suspend?all=1&list="+compass).body, "<p>0 of 10 licenses will be changed.</p>")
-	is.Equal(v.get("licenses/selected/suspend?all=1&list=product%3Dnone").StatusCode, http.StatusUnprocessableEntity)
-	require.NotContains(t, v.get("licenses?"+compass).body, "data-every") // all are on the page
+	is.Equal(v.get("licenses/selected/suspend?all=1&"+compass).StatusCode, http.StatusUnprocessableEntity)
+	require.NotContains(t, v.get("licenses?"+compass).body, "Change all") // all are on the page
 
-	// Exports of the selection and of everything that matches.
+	// An export of the selection.
 	csv := func(query string) int {
 		a := v.get("licenses.csv?of=selected" + query)
 		is.Equal(a.StatusCode, http.StatusOK)
 		return strings.Count(a.body, "imported-key-")
 	}
-	is.Equal(csv("&all=1&list="+compass), 10)
 	page, err := s.Service().List(t.Context(), api.ListLicensesParams{Limit: 3})
 	is.NoErr(err)
 	is.Equal(csv("&id="+page.Data[2].ID+"&id="+page.Data[0].ID), 2)
@@ -367,14 +372,14 @@ func TestConfirmationDescribesTheSelection(t *testing.T) {
 		"product=atlas&status=active&expires=30d":         "all licenses with the status active, the product “atlas” and an expiry in the next 30 days",
 		"q=zo%C3%AB&customer=harbour-pilots&sort=soonest": "all licenses with a match for “zoë” and the customer “harbour-pilots”",
 	} {
-		ask := v.get("licenses/selected/suspend?all=1&list=" + url.QueryEscape(list))
-		require.Contains(t, ask.body, "<p>Selected: "+want+".</p>") // want
+		ask := v.get("licenses/selected/suspend?all=1&" + list)
+		require.Contains(t, ask.body, "<p>Selected: "+want+" that this can change.</p>") // want
 		require.Contains(t, ask.body, "Suspend 1 license</button>")
-		wrong := v.submit(ask, url.Values{"id": {id}, "all": {"1"}, "reason": {"a\x01"}})
+		wrong := v.submit(ask, url.Values{"id": {id}, "reason": {"a\x01"}})
 		is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
-		require.Contains(t, wrong.body, "<p>Selected: "+want+".</p>")
+		require.Contains(t, wrong.body, "<p>Selected: "+want+" that this can change.</p>")
 	}
-	require.Contains(t, v.get("licenses/selected/suspend?list=product%3Datlas&id="+id).body, "<p>Selected: 1 license that you chose in the list.</p>")
+	require.Contains(t, v.get("licenses/selected/suspend?id="+id).body, "<p>Selected: 1 license that you chose in the list.</p>")
 }
 
 func TestBulkRenewal(t *testing.T) {

@@ -20,7 +20,8 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 	if p.Form.HasErrors() {
 		return nil
 	}
-	body := selection{Done: true, Next: local(v.sent("next"))}
+	body := p.Extra.(selection)
+	body.Rows, body.Done, body.Rest = nil, true, body.Rest && !m.isRenewal()
 	stopped := "" // why no further license is changed
 	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
 		some := rest[:min(len(rest), movedTogether)]

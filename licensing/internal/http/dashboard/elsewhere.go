@@ -18,7 +18,6 @@ const (
 // elsewhere is what a search finds outside of the texts of licenses.
 type elsewhere struct {
 	Keys     []licenseRow // licenses whose key contains the text
-	KeepKeys string       // the query that makes their pages link back to AllKeys
 	AllKeys  string       // the list of all of them, as a reference from dashboard/
 	MoreKeys bool         // it has more, or the search in keys did not reach its end
 
@@ -48,8 +47,7 @@ func (e *elsewhere) addKeys(v *visit, f filter, result api.ListPage) error {
 		return nil
 	}
 	f.Search, f.Key = "", f.Search
-	list := f.query().Encode()
-	e.AllKeys, e.KeepKeys = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
+	e.AllKeys = "licenses?" + f.query().Encode()
 	if result.HasMore || result.PrevCursor != "" {
 		return nil
 	}

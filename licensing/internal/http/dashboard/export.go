@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // exportLicenses streams all licenses that match the filter, or the licenses
@@ -18,12 +17,10 @@ import (
 func exportLicenses(v *visit) error {
 	q := v.r.URL.Query()
 	p := readFilter(q).params(v.h.opts.Now())
-	selected := q.Has("of") || q.Has("id") || q.Has("all")
+	selected := q.Has("of") || q.Has("id")
 	switch {
 	case selected && readFilter(q) != filter{}:
-		return web.NewProblem(http.StatusBadRequest, "invalid_query", "The address of a download has either selected licenses or a filter. Correct the address.")
-	case selected && q.Get("all") != "":
-		p = readFilter(v.listValues()).params(v.h.opts.Now())
+		return errTwoSelections
 	case selected:
 		p = api.ListLicensesParams{IDs: distinct(q["id"])}
 		if err := checkSelected(len(p.IDs)); err != nil {

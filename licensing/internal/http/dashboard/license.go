@@ -97,7 +97,7 @@ func showActivity(v *visit, head licenseHead) error {
 		licenseHead
 		History []historyEntry
 		pager
-	}{head, events, newPager(v.listQuery(), "after", after, next)}})
+	}{head, events, newPager(nil, "after", after, next)}})
 }
 
 // entitlementPairs lists entitlements by name.

@@ -99,7 +99,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	ctx, q := v.r.Context(), v.r.URL.Query()
 	l := api.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
 	p := &formPage{
-		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
+		Title: "New license", Section: "licenses", Back: "licenses", Subject: "Licenses",
 		Form: createForm(l), Action: "Create license", done: "The license has been created.",
 	}
 	if err := v.addPlans(p.Form); err != nil {
@@ -128,7 +128,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 		if repeated {
 			p.done = noticeRepeated
 		}
-		return v.licenseRef(string(ref)), err
+		return licensePath(string(ref)), err
 	}
 	return p, nil
 }

@@ -153,7 +153,7 @@ func onLicense(build func(*visit, api.License) (*formPage, error)) func(*visit) 
 
 // licenseFormPage returns a page with a form about a license.
 func (v *visit) licenseFormPage(l api.License, label, heading string, text ...string) *formPage {
-	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: v.licenseRef(l.ID), Subject: l.Name}
+	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: licensePath(l.ID), Subject: l.Name}
 }
 
 func deleteLicenseForm(v *visit, l api.License) (*formPage, error) {
@@ -167,7 +167,7 @@ func deleteLicenseForm(v *visit, l api.License) (*formPage, error) {
 		if errors.Is(err, api.ErrNotFound) {
 			err = nil
 		}
-		return v.listRef(), err
+		return "licenses", err
 	}
 	return p, nil
 }

@@ -13,76 +13,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// filter has the filters of the license list. All of them are in the query, so
-// that a view can be bookmarked and shared.
-type filter struct {
-	Search, Key, Status, Product, Customer, Expires, Sort string
-}
-
-// expiryWindows are the options of the filter by expiry.
-var expiryWindows = []struct {
-	value, label string
-	from, until  time.Duration
-}{
-	{"7d", "in the next 7 days", 0, 7 * 24 * time.Hour},
-	{"30d", "in the next 30 days", 0, 30 * 24 * time.Hour},
-	{"90d", "in the next 90 days", 0, 90 * 24 * time.Hour},
-	{"365d", "in the next 365 days", 0, 365 * 24 * time.Hour},
-	{"past30d", "in the last 30 days", -30 * 24 * time.Hour, 0},
-}
-
-// rangeMark is between the first and the last day of a filter by expiry, in UTC.
-const rangeMark = ".."
-
-// expiryWindow returns the window of a filter by expiry and its label, which is
-// empty if there is no such filter.
-func expiryWindow(value string, now time.Time) (from, until time.Time, label string) {
-	for _, w := range expiryWindows {
-		if w.value == value {
-			// Whole minutes, so that the pages of one list use the same window.
-			now = now.Truncate(time.Minute)
-			return now.Add(w.from), now.Add(w.until), w.label
-		}
-	}
-	first, last, _ := strings.Cut(value, rangeMark)
-	from, err1 := time.Parse(time.DateOnly, first)
-	until, err2 := time.Parse(time.DateOnly, last)
-	if err1 != nil || err2 != nil || until.Before(from) {
-		return time.Time{}, time.Time{}, ""
-	}
-	return from, until.AddDate(0, 0, 1), "from " + from.Format("2 Jan 2006") + " to " + until.Format("2 Jan 2006")
-}
-
-// windowLabel returns the label of a filter by expiry, or "".
-func windowLabel(value string) string {
-	_, _, label := expiryWindow(value, time.Time{})
-	return label
-}
-
-func readFilter(q url.Values) filter {
-	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
-}
-
-// query returns the filter as a query, without empty values.
-func (f filter) query() url.Values {
-	return queryOf(map[string]string{
-		"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort,
-	})
-}
-
-// params returns the list parameters for the filter.
-func (f filter) params(now time.Time) api.ListLicensesParams {
-	p := api.ListLicensesParams{Search: f.Search, KeyPart: f.Key, Status: api.LicenseStatus(f.Status), ProductID: f.Product, CustomerID: f.Customer}
-	p.ExpiresAfter, p.ExpiresBefore, _ = expiryWindow(f.Expires, now)
-	order := f.order()
-	p.NewestFirst = order == sortNewest || order == sortLatest || order == startsLatest
-	if (order == sortSoonest || order == sortLatest) && p.ExpiresAfter.IsZero() {
-		p.ExpiresAfter = time.UnixMilli(0).UTC() // a list filtered by expiry is sorted by it
-	}
-	return p
-}
-
 // licenseList is the body of the license list.
 type licenseList struct {
 	Filter   filter
@@ -93,12 +23,13 @@ type licenseList struct {
 	Rows     []licenseRow
 	Count    string // the number of matches
 	AtLeast  bool   // Count or a number on a tab is a minimum
-	Every    string // the number of matches, if there are more than on this page
+	Every    string // the query of a change of all matches, if there are more than on this page
 	Partial  bool   // licenses without an expiry are left out
 	Next     string // the query of the next page
 	Previous string // the query of the previous page
 	First    string // the query of the first page, if this is another page
 	CSV      string
+	New      string // the query of the form for a new license
 	Problem  string
 	Reached  string // how far the search has come, if it did not reach its end
 	Continue string // the query that continues it
@@ -115,7 +46,8 @@ type licenseRow struct {
 func showLicenses(v *visit) error {
 	q := v.r.URL.Query()
 	f := readFilter(q)
-	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: "licenses.csv?" + f.query().Encode()}
+	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: withQuery("licenses.csv", f.query().Encode())}
+	list.New = withQuery("", queryOf(map[string]string{"product": f.Product, "customer": f.Customer}).Encode())
 	for _, s := range f.sorts() {
 		list.Sorts = append(list.Sorts, option{Value: s, Label: sortLabels[s], Chosen: f.order() == s})
 	}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -42,45 +41,6 @@ func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
 		byStatus(s)
 	}
 	return tabs
-}
-
-// The orders of the list.
-const (
-	sortNewest   = "newest"
-	sortOldest   = "oldest"
-	sortSoonest  = "soonest"
-	sortLatest   = "latest"
-	startsFirst  = "starts-first"
-	startsLatest = "starts-latest"
-)
-
-var sortLabels = map[string]string{
-	sortNewest: "Newest first", sortOldest: "Oldest first", sortSoonest: "Expiry, earliest first", sortLatest: "Expiry, latest first",
-	startsFirst: "Start, earliest first", startsLatest: "Start, latest first",
-}
-
-// sorts returns the orders that the license service has for the filter, the
-// default first.
-func (f filter) sorts() []string {
-	switch {
-	case f.Search != "" || f.Key != "" || f.Customer != "":
-		return []string{sortNewest, sortOldest}
-	case f.Status == string(api.LicenseExpired) || f.Expires == "past30d":
-		return []string{sortLatest, sortSoonest}
-	case f.Expires != "":
-		return []string{sortSoonest, sortLatest}
-	case f.Status == string(api.LicenseScheduled):
-		return []string{startsFirst, startsLatest}
-	}
-	return []string{sortNewest, sortOldest, sortSoonest, sortLatest}
-}
-
-// order returns the order of the list: the selected one if the filter allows it.
-func (f filter) order() string {
-	if sorts := f.sorts(); !slices.Contains(sorts, f.Sort) {
-		return sorts[0]
-	}
-	return f.Sort
 }
 
 // A seatMeter shows how many seats of a license are used.

@@ -61,7 +61,9 @@ func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result
 		list.Count = n.text("matching license")
 	}
 	if result.HasMore || p.Cursor != "" {
-		list.Every = n.number()
+		to := f.query()
+		to.Set("all", "1")
+		list.Every = "?" + to.Encode()
 	}
 	return nil
 }

@@ -25,7 +25,6 @@ type namePage struct {
 	Total    string
 	Statuses []statusCount
 	Rows     []licenseRow
-	Keep     string // the query that makes the pages of a license link back to the list of all
 	Seats    []licenseSeat
 	SeatNote string // which activations Seats has; empty: all that are active
 	Events   []auditRow
@@ -65,10 +64,7 @@ func showCustomer(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := namePage{
-		ID: id, Keep: "?" + url.Values{"list": {url.Values{"customer": {id}}.Encode()}}.Encode(),
-	}
-	body.Total = thousands(counts.Total)
+	body := namePage{ID: id, Total: thousands(counts.Total)}
 	for _, s := range statusOrder {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(counts.ByStatus[s]), counts.ByStatus[s]})
 	}

@@ -36,8 +36,7 @@ func TestCustomerPage(t *testing.T) {
 	is.Equal(names(v.link(a, "View all licenses")), names(v.get("licenses?"+url.Values{"customer": {id}}.Encode())))
 	form := fields(v.link(a, "New license"))
 	is.Equal(form.Get("customer_id"), id)
-	licensePage := v.link(a, "One") // leads back to the licenses of the customer
-	is.Equal(v.link(licensePage, "Licenses").Request.URL.Query().Get("customer"), id)
+	licensePage := v.link(a, "One")
 	is.Equal(v.link(licensePage, "a/b &amp; c\\?").Request.URL.Query().Get("id"), id)
 	is.Equal(names(v.link(licensePage, "compass")), "One")
 	require.Contains(t, licensePage.Request.URL.Path, one.ID)

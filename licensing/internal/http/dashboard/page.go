@@ -62,9 +62,7 @@ type page struct {
 	Notice     string // the result of the last change
 	Standalone bool   // the page has no navigation
 	Root       string
-	List       string // the license list with its state, as a reference from dashboard/
-	State      string // the state of that list
-	Keep       string // the state as a query for pages about licenses
+	Place      bool   // the page can be returned to: it is not a form, an error or a result
 	Here       string // this page, for the redirect after a change of theme
 	Theme      string
 	Operator   operator.Operator
@@ -108,24 +106,24 @@ func newPager(filter url.Values, name, cursor, next string) (p pager) {
 	return p
 }
 
-// A licenseTable is a table of licenses that links to their pages, with the query
-// Keep. The kind "pick" has checkboxes, and "customer" is about one customer.
+// A licenseTable is a table of licenses that links to their pages. The kind "pick" has checkboxes, and "customer" is about one customer.
 type licenseTable struct {
 	page
-	Rows       []licenseRow
-	Keep, Kind string
+	Rows []licenseRow
+	Kind string
 }
 
 // Table returns a table of licenses.
-func (p page) Table(rows []licenseRow, keep, kind string) licenseTable {
-	return licenseTable{p, rows, keep, kind}
+func (p page) Table(rows []licenseRow, kind string) licenseTable {
+	return licenseTable{p, rows, kind}
 }
 
 // render writes a page. It executes the template before it writes, so that the
 // response is complete or an error.
 func (v *visit) render(status int, name string, p page) error {
 	p.v, p.Root, p.Here, p.Theme = v, v.root, v.here(), v.theme()
-	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
+	_, isForm := p.Body.(*formPage)
+	p.Place = v.isRead() && status == http.StatusOK && !isForm
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
 	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
 	p.Home, p.SignOut, p.SignIn = v.h.opts.HomeURL, v.h.opts.SignOutURL, v.h.opts.Operator == nil
@@ -176,7 +174,7 @@ func (v *visit) renderError(p *web.Problem) {
 	}
 	licenseRef := ""
 	if id := v.r.PathValue("id"); id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
-		licenseRef = v.licenseRef(id)
+		licenseRef = licensePath(id)
 	}
 	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
 		Detail, RequestID string

@@ -33,39 +33,12 @@ func queryOf(values map[string]string) url.Values {
 }
 
 // checkQuery returns an error if the query of a request has a part that the page
-// would ignore. A page without a filter that the operator has mistyped would be
+// would ignore: a parameter that it does not have, or one twice unless its name has a star. A page without a filter that the operator has mistyped would be
 // about other licenses than the operator means.
 func (r *route) checkQuery(query string) error {
 	names := append(strings.Fields(r.query), "done")
-	if strings.HasPrefix(r.path, "licenses/") || r.path == "licenses.csv" {
-		names = append(names, "list")
-	}
-	values, err := checkParameters(query, names)
-	if err == nil {
-		_, err = checkParameters(values.Get("list"), listNames)
-	}
-	return err
-}
-
-// explainQuery replaces the error of a page for a parameter of its query.
-func (v *visit) explainQuery(err error) error {
-	invalid, ok := errors.AsType[*api.InvalidError](err)
-	if !ok || !v.isRead() {
-		return err
-	}
-	x := invalid.Fields[0]
-	detail := sentence(x.Field + " " + x.Detail)
-	if x.Field == "cursor" || x.Field == "after" {
-		detail = "This page of the list does not exist. Start again from the first page."
-	}
-	return web.NewProblem(http.StatusBadRequest, "invalid_query", detail).WithCause(err)
-}
-
-// checkParameters parses a query that may have some parameters, each once unless
-// its name has a star.
-func checkParameters(query string, names []string) (url.Values, error) {
-	refuse := func(detail string) (url.Values, error) {
-		return nil, web.NewProblem(http.StatusBadRequest, "invalid_query", detail+" Correct the address.")
+	refuse := func(detail string) error {
+		return web.NewProblem(http.StatusBadRequest, "invalid_query", detail+" Correct the address.")
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -85,5 +58,19 @@ func checkParameters(query string, names []string) (url.Values, error) {
 			return refuse("The parameter “" + name + "” cannot be “" + sent[0] + "”.")
 		}
 	}
-	return values, nil
+	return nil
+}
+
+// explainQuery replaces the error of a page for a parameter of its query.
+func (v *visit) explainQuery(err error) error {
+	invalid, ok := errors.AsType[*api.InvalidError](err)
+	if !ok || !v.isRead() {
+		return err
+	}
+	x := invalid.Fields[0]
+	detail := sentence(x.Field + " " + x.Detail)
+	if x.Field == "cursor" || x.Field == "after" {
+		detail = "This page of the list does not exist. Start again from the first page."
+	}
+	return web.NewProblem(http.StatusBadRequest, "invalid_query", detail).WithCause(err)
 }

@@ -6,7 +6,7 @@ import "net/http"
 type route struct {
 	method   string
 	path     string // below dashboard/; a segment in braces is a parameter
-	query    string // the parameters of the query, in addition to list and done; one with a star may be repeated
+	query    string // the parameters of the query, in addition to done; one with a star may be repeated
 	access   access
 	handle   func(*visit) error
 	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
@@ -36,7 +36,7 @@ func init() {
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
-		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
+		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id*", handle: exportLicenses, download: true},
 		{path: "licenses/new", query: "product customer plan", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
@@ -114,7 +114,7 @@ func init() {
 	}
 	for _, m := range bulkMoves { // one row each: a parameter would also stand for the pages of a license
 		path := "licenses/selected/" + m.name
-		routes = append(routes, route{path: path, query: "id* all cursor window", access: byMove, form: bulkForm, download: true, move: m.name})
+		routes = append(routes, route{path: path, query: "id* all q key status product customer expires sort", access: byMove, form: bulkForm, download: true, move: m.name})
 	}
 	for i, r := range routes {
 		if r.form == nil {

@@ -23,7 +23,6 @@ const (
 type searchPage struct {
 	Search string
 	Rows   []licenseRow
-	Keep   string       // the query that makes the pages of a license link back to All
 	All    string       // the list of all licenses found, as a reference from dashboard/
 	More   bool         // it has more licenses, or the search did not reach its end
 	Names  []foundNames // customers and products
@@ -84,8 +83,7 @@ func showSearch(v *visit) error {
 		v.redirect(licensePath(found.Data[0].ID))
 		return nil
 	}
-	list := f.query().Encode()
-	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
+	body.All = "licenses?" + f.query().Encode()
 	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
 	body.Continue = withQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
 	if body.Rows, err = v.foundRows(found.Data, text); err != nil {

@@ -67,8 +67,7 @@ addEventListener("DOMContentLoaded", () => {
 
   // The checkbox in a table head selects all rows. A label shows their number.
   for (const label of all("[data-count]")) {
-    const every = document.querySelector("[data-every]"); // all licenses that match
-    const update = () => { label.textContent = `${every?.checked ? every.dataset.every : all("[name=id]:checked").length} selected`; };
+    const update = () => { label.textContent = `${all("[name=id]:checked").length} selected`; };
     for (const box of all("[data-all]")) {
       box.parentElement.hidden = false;
       box.addEventListener("change", () => { for (const e of all("[name=id]")) e.checked = box.checked; });
@@ -86,6 +85,31 @@ addEventListener("DOMContentLoaded", () => {
     const menu = event.key === "Escape" && event.target.closest(".menu[open]");
     if (menu) { menu.open = false; menu.firstElementChild.focus(); }
   });
+
+  // The link above the heading leads to where the operator came from in this tab. The
+  // trail has the pages from a list to this one; a page that is on it ends it.
+  const home = document.querySelector(".side .brand"), main = document.getElementById("main");
+  const follow = () => {
+    const at = new URL(location);
+    at.searchParams.delete("done"); // the notice of a change
+    const here = { title: main.querySelector("h1").textContent, href: at.href };
+    here.key = at.pathname.replace(/(\/licenses\/lic_[^/]+).*/, "$1") + (at.searchParams.get("id") ?? "");
+    const place = "place" in main.dataset, crumb = main.querySelector("a.crumb"), known = crumb && document.referrer.startsWith(home.href);
+    let trail = known ? JSON.parse(sessionStorage.getItem("trail") ?? "[]") : [];
+    const seen = trail.findIndex(({ key }) => key === here.key);
+    if (place && seen >= 0) trail = trail.slice(0, seen);
+    const from = trail.at(-1);
+    if (from) {
+      Object.assign(crumb, { href: from.href, textContent: from.title });
+      for (const e of main.querySelectorAll("a[data-back]")) e.href = from.href;
+    }
+    if (place) sessionStorage.setItem("trail", JSON.stringify([...trail, here].slice(-20)));
+  };
+  const remember = () => { try { follow(); } catch { } }; // no storage: the links stay
+  if (home) {
+    remember();
+    addEventListener("pageshow", (event) => { if (event.persisted) remember(); });
+  }
 
   // Ctrl+K or ⌘K moves to the search.
   const find = document.getElementById("find");

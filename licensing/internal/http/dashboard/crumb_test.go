@@ -45,9 +45,9 @@ func (v *visitor) submit(a reply, form url.Values) reply {
 	return v.post(page, flat(form)...)
 }
 
-// TestLinksKeepListState opens the pages of a license from a filtered list and
-// follows the links back.
-func TestLinksKeepListState(t *testing.T) {
+// TestLinksBack: without a script, the pages of a license lead back to it and to the
+// list, and a new license takes over the filter of the list.
+func TestLinksBack(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -55,13 +55,10 @@ func TestLinksKeepListState(t *testing.T) {
 	seats := int64(5)
 	l := s.license(api.CreateLicenseParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, Terms: api.Terms{MaxActivations: &seats}})
 	s.activate(l, "machine-1", "")
-	const query = "customer=a%26b%3Dc&q=atlas&status=active"
-	list := v.get("licenses?" + query)
+	list := v.get("licenses?customer=a%26b%3Dc&q=atlas&status=active")
 	back := func(a reply) {
 		t.Helper()
-		if got := a.Request.URL.Path + "?" + a.Request.URL.RawQuery; got != mount+"/dashboard/licenses?"+query {
-			t.Errorf("the link back opens %s", got)
-		}
+		is.Equal(a.Request.URL.Path, mount+"/dashboard/licenses")
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
@@ -80,27 +77,38 @@ func TestLinksKeepListState(t *testing.T) {
 	}
 	edited := v.submit(v.link(one, "Edit"), fields(v.link(one, "Edit")))
 	is.Equal(edited.StatusCode, http.StatusSeeOther)
-	done := v.follow(edited)
-	is.Equal(done.notice(), "Nothing was changed.")
-	back(v.link(done, "Licenses"))
-	suspended := v.submit(v.link(one, "Suspend"), url.Values{})
-	back(v.link(v.follow(suspended), "Licenses"))
-	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to licenses"))
-	back(v.link(v.link(list, "New license"), "Cancel"))
+	is.Equal(v.follow(edited).notice(), "Nothing was changed.")
+	back(v.link(v.get("licenses/lic_nowhere"), "Go to licenses"))
+	create := v.link(list, "New license")
+	back(v.link(create, "Cancel"))
+	is.Equal(fields(create).Get("customer_id"), "a&b=c")
 
-	is.Equal(list.hidden("list"), html.EscapeString(query)) // for bulk actions
-	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
-	back(v.link(v.get(chosen), "Go to licenses")) // nothing selected
-	ask := v.get(chosen + "&id=" + l.ID)
+	back(v.link(v.get("licenses/selected/revoke"), "Go to licenses")) // nothing selected
+	ask := v.get("licenses/selected/revoke?id=" + l.ID)
 	back(v.link(ask, "Cancel"))
 	back(v.link(ask, "Licenses"))
 	back(v.link(v.submit(ask, url.Values{"id": {l.ID}, "number": {"1"}}), "Go to licenses"))
-
 	deleted := v.submit(v.link(one, "Delete"), url.Values{"key": {lastGroup(l.Key)}})
-	list = v.follow(deleted)
-	is.Equal(list.notice(), "The license has been deleted.")
-	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
+	is.Equal(v.follow(deleted).notice(), "The license has been deleted.")
 
 	odd := v.get("licenses?q=" + url.QueryEscape(`"><script>`))
 	require.NotContains(t, odd.body, `"><script>`)
+}
+
+// TestPlaces: the script takes pages that can be returned to for the trail of the link
+// above the heading.
+func TestPlaces(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	for page, want := range map[string]bool{
+		"": true, "licenses": true, "licenses/" + l.ID: true, "licenses/" + l.ID + "/activity": true,
+		"licenses/" + l.ID + "/edit": false, "licenses/selected/suspend?id=" + l.ID: false, "licenses?status=asleep": false, "nowhere": false,
+	} {
+		if v.get(page).says("data-place") != want {
+			t.Errorf("%q: the page is a place: %t", page, !want)
+		}
+	}
+	is.Equal(v.post("licenses/selected/suspend", "id", l.ID).says("data-place"), false)
 }
