@@ -1,4 +1,4 @@
-// Package keymail mails license keys to customers.
+// Package keymail mails license keys to customers, and links to their pages.
 package keymail
 
 import (
@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"mime"
 	"mime/quotedprintable"
 	"net"
@@ -19,9 +21,9 @@ import (
 )
 
 // Subscriber mails the key of a license to the address in its metadata when it is
-// created, when it gets a new key, and when another customer gets it. Events contain no
-// keys, so it gets the license. Several processes may have this subscriber on one
-// store: each event is handled by one of them.
+// created, when it gets a new key, and when another customer gets it. It logs a license
+// without an address. Events contain no keys, so it gets the license. Several processes may
+// have this subscriber on one store: each event is handled by one of them.
 func Subscriber(get func(ctx context.Context, id string) (api.License, error), send func(ctx context.Context, m Mail) error) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:        "mail",
@@ -36,20 +38,19 @@ func Subscriber(get func(ctx context.Context, id string) (api.License, error), s
 				return err // the event is retried after a pause, and later events wait
 			}
 			imported := e.Type == api.EventLicenseCreated && l.CreatedAt.Before(e.Timestamp.Add(-time.Minute))
-			if l.Metadata["email"] == "" || imported {
-				return nil // no one to write to, or a customer who has the key already
+			if imported {
+				return nil // the customer has the key already
 			}
-			return send(ctx, Mail{ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Name: l.Name, Key: l.Key})
+			if l.Metadata["email"] == "" {
+				slog.WarnContext(ctx, "no mail of a key: the metadata of the license has no email", "license_id", l.ID)
+				return nil
+			}
+			return send(ctx, Mail{
+				ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Subject: "Your license key for " + l.Name,
+				Text: fmt.Sprintf("The license key of %s is:\r\n\r\n    %s\r\n\r\nKeep it: the program asks for it when you install it again.\r\n", l.Name, l.Key),
+			})
 		},
 	}
-}
-
-// A Mail is one message. ID is that of the event: an event may be handled twice,
-// and mail programs show messages with the same Message-ID once.
-type Mail struct {
-	ID            string
-	At            time.Time
-	To, Name, Key string
 }
 
 // A Server is where messages are sent from.
@@ -64,7 +65,7 @@ type Server struct {
 func (s Server) Send(ctx context.Context, m Mail) error {
 	to, err := mail.ParseAddress(m.To)
 	if err != nil {
-		return fmt.Errorf("mail for event %s: %w", m.ID, err)
+		return fmt.Errorf("mail %s: %w", m.ID, err)
 	}
 	host, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s Server) Send(ctx context.Context, m Mail) error {
 		}
 	}
 	if err := errors.Join(c.Mail(s.From), c.Rcpt(to.Address)); err != nil {
-		return fmt.Errorf("mail for event %s: %w", m.ID, err)
+		return fmt.Errorf("mail %s: %w", m.ID, err)
 	}
 	w, err := c.Data()
 	if err != nil {
@@ -124,10 +125,10 @@ func NewServer(addr, from, user, password string) Server {
 func (m Mail) text(from string, to *mail.Address) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\nMessage-ID: <%s@licensing>\r\n",
-		(&mail.Address{Address: from}).String(), to, mime.QEncoding.Encode("utf-8", "Your license key for "+m.Name), m.At.Format(time.RFC1123Z), m.ID)
+		(&mail.Address{Address: from}).String(), to, mime.QEncoding.Encode("utf-8", m.Subject), m.At.Format(time.RFC1123Z), m.ID)
 	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	body := quotedprintable.NewWriter(&b)
-	fmt.Fprintf(body, "The license key of %s is:\r\n\r\n    %s\r\n\r\nKeep it: the program asks for it when you install it again.\r\n", m.Name, m.Key)
+	io.WriteString(body, m.Text)
 	body.Close()
 	return b.Bytes()
 }

@@ -1,6 +1,7 @@
 package keymail
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -22,6 +23,9 @@ import (
 // which does not delay the others and can be retried.
 func TestKeysAreMailed(t *testing.T) {
 	is := is.New(t)
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	s := smtpsink.New(t)
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licensing.db"))
 	is.NoErr(err)
@@ -47,7 +51,7 @@ func TestKeysAreMailed(t *testing.T) {
 		is.Equal(r.Result, api.ImportCreated)
 		return nil
 	}))
-	create("No address", "")
+	silent := create("No address", "")
 	create("Gone", "gone@customer.example")
 	create("Broken", "not an address")
 	ada := create("Ada Lövelace", "Ada <ada@customer.example>")
@@ -76,4 +80,8 @@ func TestKeysAreMailed(t *testing.T) {
 	m, _ = s.Next(t)
 	is.Equal(m.Header.Get("To"), "<gone@customer.example>")
 	is.Equal(s.Waiting(), 0)
+	cancel()
+	work.Wait()
+	require.Contains(t, log.String(), "level=WARN", "license_id="+silent.ID)
+	is.Equal(strings.Count(log.String(), "license_id="), 1)
 }
