@@ -31,7 +31,7 @@ func readConfig(args []string) (c config, err error) {
 	cert := set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS")
 	key := set.String("tls-key", "", "a PEM file with the key of the certificate")
 	metricsAddr := set.String("metrics-addr", "", "the host:port of GET /metrics, which asks for no credentials")
-	smtpAddr := set.String("smtp-addr", "", "the host:port of an SMTP server; customers get their keys by mail, at the email in the metadata of a license")
+	smtpAddr := set.String("smtp-addr", "", "the host:port of an SMTP server; customers get their keys by mail, at the email in the metadata of a license, and with --public-url links to /account/licenses/")
 	smtpFrom := set.String("smtp-from", "", "the address of the sender")
 	smtpUser := set.String("smtp-user", "", "the user at the SMTP server")
 	smtpPassword := set.String("smtp-password-file", "", "a file with the password of that user")

@@ -11,7 +11,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,8 +89,9 @@ func TestReadme(t *testing.T) {
 	require.NotContains(t, p.Log(), words[3])
 }
 
-// TestServe: systemd hears that the service is ready; a key is mailed; metrics have the
-// gauges of the alerts; the dashboard asks for a setup code, which a command creates.
+// TestServe: systemd hears that the service is ready; a key is mailed, and a link that leads
+// to the customer pages; metrics have the gauges of the alerts; the log names the command
+// that creates a setup code, for which the dashboard asks.
 func TestServe(t *testing.T) {
 	is := is.New(t)
 	dir := t.TempDir()
@@ -110,7 +113,7 @@ func TestServe(t *testing.T) {
 	inbox := smtpsink.New(t)
 	environment := []string{"LICENSEKIT_STORE=" + filepath.Join(dir, "licenses.db"), "LICENSEKIT_MASTER_KEY_FILE=" + key}
 	p := process.Start(t, program(t, append(environment, "NOTIFY_SOCKET="+filepath.Join(runtimeDir, "s")), "serve", "--addr", "127.0.0.1:0",
-		"--metrics-addr", "127.0.0.1:0", "--smtp-addr", inbox.Addr, "--smtp-from", "licenses@vendor.example"), true)
+		"--metrics-addr", "127.0.0.1:0", "--smtp-addr", inbox.Addr, "--smtp-from", "licenses@vendor.example", "--public-url", "http://licenses.example/licensing"), true)
 	is.Equal(heard(), "READY=1")
 
 	// A new subscriber begins with the events after its first run, which may be later.
@@ -127,6 +130,18 @@ func TestServe(t *testing.T) {
 	m, _ := inbox.Next(t)
 	is.Equal(m.Header.Get("From"), "<licenses@vendor.example>")
 
+	asked, err := http.PostForm(strings.TrimSuffix(p.URL, "/licensing")+"/account/sign-in", url.Values{"email": {"ada@customer.example"}})
+	is.NoErr(err)
+	asked.Body.Close()
+	var token string
+	for token == "" { // mails of keys may come first
+		_, body := inbox.Next(t)
+		_, token, _ = strings.Cut(strings.TrimSpace(body), "http://licenses.example/account/link#")
+	}
+	require.Contains(t, licensesOf(t, p, token), `<h2><a href="./lic_`)
+	require.NotContains(t, p.Log(), token)
+
+	require.Contains(t, p.Log(), "licensekit setup-code")
 	require.Contains(t, output(t, environment, "setup-code"), "dashboard/setup#code=")
 	resp, err := http.Get(p.URL + "/dashboard/")
 	is.NoErr(err)
@@ -170,6 +185,21 @@ func TestTLS(t *testing.T) {
 	is.Equal(resp.StatusCode, http.StatusOK)
 	is.Equal(resp.ProtoMajor, 2)
 	require.Contains(t, scrape(t, p), `licensing_problem{code="secrets_unencrypted"`)
+}
+
+// licensesOf returns the customer page that the token of a link leads to.
+func licensesOf(t *testing.T, p *process.Process, token string) string {
+	t.Helper()
+	is := is.New(t)
+	jar, err := cookiejar.New(nil)
+	is.NoErr(err)
+	browser := &http.Client{Jar: jar}
+	resp, err := browser.PostForm(strings.TrimSuffix(p.URL, "/licensing")+"/account/link", url.Values{"token": {token}})
+	is.NoErr(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	return string(text)
 }
 
 // scrape returns the metrics.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net"
@@ -10,14 +13,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/example/internal/maillink"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 const (
-	mount = "/licensing"
-	grace = 20 * time.Second // for requests in flight when serve stops
+	mount   = "/licensing"
+	account = "/account"       // where the customer pages are
+	grace   = 20 * time.Second // for requests in flight when serve stops
 )
 
 // serve runs the service until ctx ends. It logs JSON to the standard error.
@@ -43,7 +49,11 @@ func serve(ctx context.Context, args []string) (err error) {
 	}
 	h = licensing.NewHandler(db, c.options)
 
-	servers := []*server{{addr: c.addr, handler: routes(h), tls: c.tls}}
+	pages, err := accountPages(h, c)
+	if err != nil {
+		return err
+	}
+	servers := []*server{{addr: c.addr, handler: routes(h, pages), tls: c.tls}}
 	if c.metricsAddr != "" {
 		servers = append(servers, &server{addr: c.metricsAddr, handler: m.handler(h)})
 	}
@@ -57,12 +67,46 @@ func serve(ctx context.Context, args []string) (err error) {
 	if host, _, _ := net.SplitHostPort(c.addr); c.tls == nil && c.options.ClientIP == nil && !net.ParseIP(host).IsLoopback() && host != "localhost" {
 		logger.Warn("the service is reachable from other machines without TLS; set --tls-cert and --tls-key, or put it behind a proxy and set --trusted-proxies")
 	}
+	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err != nil {
+		return err
+	} else if len(operators.Data) == 0 {
+		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code")
+	}
 	return serveUntil(ctx, servers, h.Run, logger)
 }
 
+// accountPages returns the customer pages, with links by mail in the place of accounts. It
+// returns nil if no mails are sent, or if the address of the pages is not known.
+func accountPages(h *licensing.Handler, c config) (http.Handler, error) {
+	root, ok := strings.CutSuffix(strings.TrimSuffix(c.options.PublicURL, "/"), mount)
+	if c.mail == nil || !ok {
+		return nil, nil
+	}
+	key := make([]byte, 32)
+	rand.Read(key) // without a master key, links and sessions end with the process
+	if len(c.options.MasterKey) > 0 {
+		var err error
+		if key, err = hkdf.Key(sha256.New, c.options.MasterKey, nil, "links by mail", len(key)); err != nil {
+			return nil, err
+		}
+	}
+	links := maillink.Links{Key: key, URL: root + account + "/link"}
+	mux := http.NewServeMux()
+	mux.Handle(account+"/link", links)
+	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send})
+	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		id, ok := links.Customer(r)
+		if !ok {
+			http.Redirect(w, r, root+account+"/sign-in", http.StatusSeeOther)
+		}
+		return id, ok
+	}})))
+	return http.NewCrossOriginProtection().Handler(mux), nil
+}
+
 // routes mounts the service. It is no ServeMux, which redirects an unclean path and
-// repeats its query, where a client may have put a secret.
-func routes(h *licensing.Handler) http.Handler {
+// repeats its query, where a client may have put a secret. pages may be nil.
+func routes(h *licensing.Handler, pages http.Handler) http.Handler {
 	service, metadata := http.StripPrefix(mount, h), h.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
@@ -70,6 +114,8 @@ func routes(h *licensing.Handler) http.Handler {
 			service.ServeHTTP(w, r)
 		case p == "/.well-known/oauth-authorization-server"+mount:
 			metadata.ServeHTTP(w, r)
+		case pages != nil && strings.HasPrefix(p, account+"/"):
+			pages.ServeHTTP(w, r)
 		case p == "/" || p == mount:
 			http.Redirect(w, r, mount+"/", http.StatusSeeOther)
 		default:

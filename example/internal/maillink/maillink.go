@@ -1,0 +1,78 @@
+// Package maillink signs in customers who have no account, by links that they get by mail.
+package maillink
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Links sign in customers. The token of a link is in its fragment, which no server gets or
+// logs. The page posts it, and gets a cookie that ends with the link.
+type Links struct {
+	Key []byte // 32 random bytes, the same ones in all processes
+	URL string // of the page, which is beside that of the licenses: https://shop.example/account/link
+}
+
+// To returns a link for a customer that ends after 24 hours.
+func (l Links) To(customerID string) string {
+	return l.URL + "#" + l.token("link", customerID, time.Now().Add(24*time.Hour))
+}
+
+// token returns a signed text.
+func (l Links) token(use, customerID string, end time.Time) string {
+	text := fmt.Appendf(nil, "%s %d %s", use, end.Unix(), customerID)
+	mac := hmac.New(sha256.New, l.Key)
+	mac.Write(text)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(text))
+}
+
+// read returns the customer of a token and when it ends.
+func (l Links) read(use, token string) (customerID string, end time.Time, ok bool) {
+	raw, _ := base64.RawURLEncoding.DecodeString(token)
+	words := strings.SplitN(string(raw[:max(0, len(raw)-sha256.Size)]), " ", 3)
+	if len(words) < 3 {
+		return "", end, false
+	}
+	seconds, _ := strconv.ParseInt(words[1], 10, 64)
+	end = time.Unix(seconds, 0)
+	return words[2], end, hmac.Equal([]byte(token), []byte(l.token(use, words[2], end))) && time.Now().Before(end)
+}
+
+// Customer returns the customer who is signed in.
+func (l Links) Customer(r *http.Request) (customerID string, ok bool) {
+	c, err := r.Cookie("customer")
+	if err != nil {
+		return "", false
+	}
+	customerID, _, ok = l.read("session", c.Value)
+	return customerID, ok
+}
+
+// ServeHTTP serves the page of a link. Forms from other sites must not reach it: use
+// [http.CrossOriginProtection].
+func (l Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'sha256-"+scriptDigest+"'")
+		io.WriteString(w, linkPage+"<script>"+script+"</script></html>")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	id, end, ok := l.read("link", r.PostFormValue("token"))
+	if !ok {
+		http.Error(w, "The link has ended, or is not whole. Ask for another one.", http.StatusForbidden)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: "customer", Value: l.token("session", id, end), Expires: end, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(l.URL, "https:"),
+	})
+	w.Header().Set("Location", "licenses/")
+	w.WriteHeader(http.StatusSeeOther)
+}

@@ -1,0 +1,117 @@
+package maillink
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// TestLink: a customer asks for a link, gets it by mail, and sees his licenses and no
+// others. The answer is the same for an unknown address, and an ended or forged token is
+// refused.
+func TestLink(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	for customer, email := range map[string]string{"ada": "Ada <Ada@customer.example>", "bob": "bob@customer.example", "eve": "ada@customer.example.org"} {
+		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "License of " + customer, ProductID: "atlas", CustomerID: customer, Metadata: map[string]string{"email": email}})
+		is.NoErr(err)
+	}
+	mails := make(chan keymail.Mail, 9)
+	mux := http.NewServeMux()
+	server := httptest.NewServer(http.NewCrossOriginProtection().Handler(mux))
+	defer server.Close()
+	links := Links{Key: []byte(strings.Repeat("k", 32)), URL: server.URL + "/account/link"}
+	mux.Handle("/account/link", links)
+	mux.Handle("/account/sign-in", &SignIn{Links: links, Licenses: h.Service(), Send: func(_ context.Context, m keymail.Mail) error {
+		mails <- m
+		return nil
+	}})
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		id, ok := links.Customer(r)
+		if !ok {
+			http.Redirect(w, r, "/account/sign-in", http.StatusSeeOther)
+		}
+		return id, ok
+	}})))
+	jar, err := cookiejar.New(nil)
+	is.NoErr(err)
+	browser := &http.Client{Jar: jar}
+	read := func(resp *http.Response, err error) string {
+		t.Helper()
+		is.NoErr(err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		is.NoErr(err)
+		return string(text)
+	}
+	post := func(page, field, value string) string {
+		t.Helper()
+		return read(browser.PostForm(server.URL+"/account/"+page, url.Values{field: {value}}))
+	}
+
+	require.Contains(t, read(browser.Get(server.URL+"/account/licenses/")), "Send a link")
+	is.Equal(post("sign-in", "email", "nobody@customer.example"), sentPage)
+	is.Equal(post("sign-in", "email", "ada@customer.example"), sentPage)
+	is.Equal(post("sign-in", "email", "ada@customer.example"), sentPage) // too soon for a second mail
+	m := <-mails
+	is.Equal(m.To, "Ada <Ada@customer.example>")
+	address, token, _ := strings.Cut(strings.Fields(m.Text)[len(strings.Fields(m.Text))-1], "#")
+	is.Equal(address, links.URL)
+	require.Contains(t, read(browser.Get(address)), script)
+
+	soon := time.Now().Add(time.Hour)
+	for name, forged := range map[string]string{
+		"ended": links.token("link", "bob", time.Now().Add(-time.Second)), "of a session": links.token("session", "bob", soon),
+		"of another key": Links{Key: []byte("other")}.token("link", "bob", soon), "cut": token[:len(token)-1], "none": "", "no text": "bGluaw",
+	} {
+		if text := post("link", "token", forged); !strings.Contains(text, "Ask for another one") {
+			t.Errorf("a token that is %s: %s", name, text)
+		}
+	}
+	is.Equal(len(jar.Cookies(&url.URL{Scheme: "http", Host: strings.TrimPrefix(server.URL, "http://"), Path: "/account/licenses/"})), 0)
+	require.Contains(t, read(browser.Get(address+"?token="+token)), "What follows #") // not from a URL
+	request, err := http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader("token="+token))
+	is.NoErr(err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Origin", "https://other.example")
+	resp, err := browser.Do(request)
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusForbidden)
+
+	text := post("link", "token", token) // and follows to the licenses
+	require.Contains(t, text, "License of ada")
+	require.NotContains(t, text, "License of bob", "License of eve")
+	is.Equal(len(mails), 0)
+}
+
+// TestMayAsk: an address may ask once a minute, and all together 1,000 times.
+func TestMayAsk(t *testing.T) {
+	is := is.New(t)
+	var s SignIn
+	now := time.Now()
+	is.True(s.mayAsk("ada", now))
+	is.True(!s.mayAsk("ada", now.Add(pause)))
+	is.True(s.mayAsk("ada", now.Add(pause+1)))
+	n := 0
+	for i := range 2 * mostNow {
+		if s.mayAsk(strings.Repeat("a", i%50)+"@"+time.Duration(i).String(), now.Add(pause+2)) {
+			n++
+		}
+	}
+	is.Equal(n, mostNow-1)
+}

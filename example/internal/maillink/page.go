@@ -1,0 +1,110 @@
+package maillink
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/mail"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Your licenses</title><h1>Your licenses</h1>`
+
+// linkPage posts the token of a link. Without JavaScript, the customer types it in.
+const linkPage = head + `<form method="post"><p><label>What follows # in the link <input name="token" required autocomplete="off"></label> <button>Show licenses</button></p></form>`
+
+const script = `const form = document.forms[0]; form.token.value = location.hash.slice(1); history.replaceState(null, "", location.pathname); if (form.token.value) form.submit()`
+
+var scriptDigest = func() string {
+	sum := sha256.Sum256([]byte(script))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}()
+
+const signInPage = head + `<form method="post"><p><label>Your e-mail address <input name="email" type="email" required autocomplete="email"></label> <button>Send a link</button></p></form></html>`
+
+const sentPage = head + `<p>If you have a license, a link to it is on its way to you.</p></html>`
+
+const (
+	pause   = time.Minute // between two mails to one address
+	mostNow = 1000        // requests in that time
+)
+
+// A SignIn is the page where customers ask for a link. The answer does not say whether an
+// address is known.
+type SignIn struct {
+	Links
+	Licenses *license.Service
+	Send     func(ctx context.Context, m keymail.Mail) error
+
+	mu    sync.Mutex
+	asked map[string]time.Time
+}
+
+func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	if r.Method != http.MethodPost {
+		io.WriteString(w, signInPage)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if to := strings.ToLower(r.PostFormValue("email")); s.mayAsk(to, time.Now()) {
+		go func() { // so that the time of the answer says nothing, either
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+			defer cancel()
+			if err := s.mail(ctx, to); err != nil {
+				slog.Error("no mail of a link", "error", err)
+			}
+		}()
+	}
+	io.WriteString(w, sentPage)
+}
+
+// mayAsk limits how many mails are sent.
+func (s *SignIn) mayAsk(address string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, at := range s.asked {
+		if now.Sub(at) > pause {
+			delete(s.asked, a)
+		}
+	}
+	if _, soon := s.asked[address]; soon || len(s.asked) == mostNow {
+		return false
+	}
+	if s.asked == nil {
+		s.asked = make(map[string]time.Time)
+	}
+	s.asked[address] = now
+	return true
+}
+
+// mail mails a link to each customer whose licenses have the address in their metadata.
+func (s *SignIn) mail(ctx context.Context, address string) error {
+	sent := map[string]bool{}
+	for l, err := range s.Licenses.All(ctx, api.ListLicensesParams{Search: address}) {
+		if err != nil {
+			return err
+		}
+		to, err := mail.ParseAddress(l.Metadata["email"])
+		if err != nil || !strings.EqualFold(to.Address, address) || sent[l.CustomerID] {
+			continue
+		}
+		sent[l.CustomerID] = true
+		text := "Open this link within 24 hours to see your licenses:\r\n\r\n" + s.To(l.CustomerID) + "\r\n"
+		if err := s.Send(ctx, keymail.Mail{ID: rand.Text(), At: time.Now(), To: l.Metadata["email"], Subject: "Your licenses", Text: text}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
