@@ -47,12 +47,13 @@ var guideCommands = map[string]string{
 	"licensekit import --store postgres://licensekit@db.example.com/licensekit archive.ndjson": "example/e2e/licensekit",
 	"licensekit serve --store postgres://licensekit@db.example.com/licensekit":                 "example/e2e/licensekit",
 	"licensekit serve --store licenses.db":                                                     "example/licensekit",
-	"licensekit help":                                                                          "example/licensekit",
-	"go -C example/licensekit install .":                                                       ".ci/run",
-	"go test -run '^$' -bench API ./example":                                                   "TestBenchmarkOfTheGuide",
-	"go test -run '^$' -bench . ./store/sqlite":                                                "TestBenchmarkOfTheGuide",
-	"go run ./example -db atlas.db -seed":                                                      "TestSeedOnRequest",
-	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA":              "example/program",
+	"licensekit setup-code --store licenses.db":                                                "example/licensekit",
+	"licensekit help":                                                             "example/licensekit",
+	"go -C example/licensekit install .":                                          ".ci/run",
+	"go test -run '^$' -bench API ./example":                                      "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench . ./store/sqlite":                                   "TestBenchmarkOfTheGuide",
+	"go run ./example -db atlas.db -seed":                                         "TestSeedOnRequest",
+	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA": "example/program",
 }
 
 // TestGuideCommands finds commands that no test runs, and tests of commands

@@ -67,9 +67,7 @@ func serve(ctx context.Context, args []string) (err error) {
 	if host, _, _ := net.SplitHostPort(c.addr); c.tls == nil && c.options.ClientIP == nil && !net.ParseIP(host).IsLoopback() && host != "localhost" {
 		logger.Warn("the service is reachable from other machines without TLS; set --tls-cert and --tls-key, or put it behind a proxy and set --trusted-proxies")
 	}
-	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err != nil {
-		return err
-	} else if len(operators.Data) == 0 {
+	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err == nil && len(operators.Data) == 0 {
 		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code")
 	}
 	return serveUntil(ctx, servers, h.Run, logger)

@@ -19,6 +19,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
@@ -45,7 +46,7 @@ func providers() ([]provider, error) {
 	all := []provider{
 		{Name: "stripe", reference: "stripe:si_Na6dzxczY5fwHx"},
 		{Name: "paddle", reference: "paddle:sub_01hv8x29kz0t586xy6zn1a62ny:pro_01gsz4t5hdjse780zja8vvr7jg"},
-		{Name: "lemonsqueezy", reference: "lemonsqueezy:1"},
+		{Name: "lemonsqueezy", reference: "lemonsqueezy:7"},
 		{Name: "polar", reference: "polar:a1b2c3d4-0000-4000-8000-000000000001"},
 	}
 	for i, p := range all {
@@ -64,37 +65,82 @@ func providers() ([]provider, error) {
 var plans = map[string]int64{
 	"price_basic": 1, "price_pro": 5, "pri_basic": 1, "pri_pro": 5, "9": 1, "10": 5,
 	"d8dd2de1-21b7-4a41-8bc3-ce909c0cfe23": 1, "0f1a2b3c-21b7-4a41-8bc3-ce909c0cfe24": 5,
+	"price_once": 1, "pri_once": 1, "11": 1, "2b3c4d5e-21b7-4a41-8bc3-ce909c0cfe25": 1, // paid once
 }
 
 // newSales returns the sales of a shop on an empty store.
 func newSales(ctx context.Context, st store.Store) (*selling.Service, error) {
 	sales := selling.New(license.New(st, license.Options{}))
+	return sales, putPlans(ctx, sales)
+}
+
+func putPlans(ctx context.Context, sales *selling.Service) error {
 	for id, seats := range plans {
 		if _, err := sales.PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: &seats}}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return sales, nil
+	return nil
 }
+
+// paddle is an account of Paddle with one customer and one transaction.
+var paddle = sync.OnceValue(func() payment.Paddle {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /customers/ctm_01hv6y1jedq4p1n0yqn5ba3ky4", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, recorded, "testdata/paddlecustomer.json")
+	})
+	mux.HandleFunc("GET /transactions/txn_01hv8xbtmb6zc7c264ycteehth", func(w http.ResponseWriter, r *http.Request) {
+		file, err := recorded.ReadFile("testdata/paddleorder.json")
+		var events []struct{ Data json.RawMessage }
+		if err == nil {
+			err = json.Unmarshal(file, &events)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintf(w, `{"data":%s,"meta":{"request_id":"fa176777-4bca-49ec-aa1e-f53885333cb7"}}`, events[0].Data)
+	})
+	return payment.Paddle{URL: httptest.NewServer(mux).URL, Key: "pdl_test"}
+})
 
 // deliver delivers one payload to the handler of the provider.
 func (p provider) deliver(ctx context.Context, sales *selling.Service, n int) error {
 	body := p.payloads[n]
 	switch p.Name {
 	case "paddle":
-		return payment.FulfillPaddle(ctx, sales, body)
+		return paddle().Fulfill(ctx, sales, body)
 	case "lemonsqueezy":
 		return payment.FulfillLemonSqueezy(ctx, sales, body)
 	case "polar":
 		return payment.FulfillPolar(ctx, sales, body)
 	}
-	r := signedByStripe(ctx, body)
+	a, err := p.stripeAccount()
+	if err != nil {
+		return err
+	}
 	w := httptest.NewRecorder()
-	serveStripe(sales, p.stripeAccount(), stripeSecret)(w, r)
+	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(ctx, body))
 	if w.Code != http.StatusOK {
 		return fmt.Errorf("stripe: %d %s", w.Code, w.Body)
 	}
 	return nil
+}
+
+// stripeAccount returns an account of Stripe whose subscription is as the last of the
+// payloads says: a handler reads it after all changes.
+func (p provider) stripeAccount() (account, error) {
+	a, err := newAccount()
+	var event struct {
+		Data struct{ Object map[string]any }
+	}
+	if err == nil {
+		err = json.Unmarshal(p.payloads[len(p.payloads)-1], &event)
+	}
+	if err == nil {
+		a[event.Data.Object["id"].(string)] = event.Data.Object
+	}
+	return a, err
 }
 
 // shuffled returns the numbers of the payloads in a random order, three of them twice.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -59,9 +58,7 @@ func (l Links) Customer(r *http.Request) (customerID string, ok bool) {
 // [http.CrossOriginProtection].
 func (l Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'sha256-"+scriptDigest+"'")
-		io.WriteString(w, linkPage+"<script>"+script+"</script></html>")
+		show(w, linkPage)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)

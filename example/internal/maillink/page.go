@@ -18,21 +18,34 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Your licenses</title><h1>Your licenses</h1>`
+// The pages are plain. That of a link posts the token by a script; without JavaScript, the
+// customer types it in. Its action is a URL without the token, which the address of the
+// licenses would inherit.
+const (
+	head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Your licenses</title><style>` +
+		style + `</style><main><h1>Your licenses</h1>`
+	style = `main { font: 1rem/1.5 system-ui; max-width: 40rem; margin: auto; padding: 1rem } input, button { font: inherit; padding: .25rem .5rem; max-width: 100%; box-sizing: border-box }`
 
-// linkPage posts the token of a link. Without JavaScript, the customer types it in.
-const linkPage = head + `<form method="post"><p><label>What follows # in the link <input name="token" required autocomplete="off"></label> <button>Show licenses</button></p></form>`
+	linkPage   = head + `<form method="post" action="?"><p><label for="token">What follows # in the link</label> <input id="token" name="token" required autocomplete="off"> <button>Show licenses</button></p></form></main><script>` + script + `</script></html>`
+	signInPage = head + `<form method="post"><p><label for="email">Your email address</label> <input id="email" name="email" type="email" required autocomplete="email"> <button>Send a link</button></p></form></main></html>`
+	sentPage   = head + `<p>If you have a license, a link to it is on its way to you.</p></main></html>`
 
-const script = `const form = document.forms[0]; form.token.value = location.hash.slice(1); history.replaceState(null, "", location.pathname); if (form.token.value) form.submit()`
+	script = `const form = document.forms[0]; form.token.value = location.hash.slice(1); history.replaceState(null, "", location.pathname); if (form.token.value) form.submit()`
+)
 
-var scriptDigest = func() string {
-	sum := sha256.Sum256([]byte(script))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}()
+var policy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; style-src " + digest(style) + "; script-src " + digest(script)
 
-const signInPage = head + `<form method="post"><p><label>Your e-mail address <input name="email" type="email" required autocomplete="email"></label> <button>Send a link</button></p></form></html>`
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
 
-const sentPage = head + `<p>If you have a license, a link to it is on its way to you.</p></html>`
+func show(w http.ResponseWriter, page string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Cache-Control", "no-store")
+	io.WriteString(w, page)
+}
 
 const (
 	pause   = time.Minute // between two mails to one address
@@ -51,10 +64,8 @@ type SignIn struct {
 }
 
 func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	if r.Method != http.MethodPost {
-		io.WriteString(w, signInPage)
+		show(w, signInPage)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
@@ -67,7 +78,7 @@ func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}()
 	}
-	io.WriteString(w, sentPage)
+	show(w, sentPage)
 }
 
 // mayAsk limits how many mails are sent.

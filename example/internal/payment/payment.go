@@ -4,12 +4,12 @@ package payment
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
@@ -30,125 +30,65 @@ func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx
 	}
 }
 
-var paddleStates = map[string]api.PurchaseState{
-	"trialing": "active", "active": "active", "past_due": "active", "paused": "paused", "canceled": "ended",
+// OfCustomer returns p with the name and the address of the customer. Without a name, the
+// license has the address as its name.
+func OfCustomer(p api.FulfillParams, name, email string) api.FulfillParams {
+	p.Name = cmp.Or(strings.Join(strings.Fields(name), " "), email)
+	if email != "" {
+		p.Metadata = map[string]*string{"email": &email}
+	}
+	return p
 }
 
-// FulfillPaddle brings the licenses of a Paddle subscription up to date. The body is
-// that of a subscription.* event.
-func FulfillPaddle(ctx context.Context, sales *selling.Service, body []byte) error {
-	var event struct {
-		At   time.Time `json:"occurred_at"`
-		Data struct {
-			ID, Status string
-			Customer   string   `json:"customer_id"`
-			Period     struct { // null after the end
-				End *time.Time `json:"ends_at"`
-			} `json:"current_billing_period"`
-			Items []struct {
-				Quantity int64
-				Price    struct {
-					ID      string
-					Product string `json:"product_id"`
-				}
-			}
+// FulfillItems fulfills the items of an order or a subscription, and returns their
+// licenses. An add-on gets the license of the first base of its product.
+func FulfillItems(ctx context.Context, sales *selling.Service, items ...api.FulfillParams) (all []*api.License, err error) {
+	addOns := map[string][]api.FulfillParams{} // that wait for a license, by product
+	for _, p := range items {
+		if p.Quantity != nil && *p.Quantity == 0 {
+			p.Quantity = nil // of a price that is billed by usage
+		}
+		f, err := sales.Fulfill(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if f.Waiting == api.WaitingLicenseID {
+			addOns[f.ProductID] = append(addOns[f.ProductID], p)
+		} else if f.License != nil && !slices.ContainsFunc(all, func(l *api.License) bool { return l.ID == f.License.ID }) {
+			all = append(all, f.License)
 		}
 	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		return err
+	for _, l := range all {
+		for _, p := range addOns[l.ProductID] {
+			p.LicenseID = l.ID
+			if _, err := sales.Fulfill(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		delete(addOns, l.ProductID)
 	}
-	p := api.FulfillParams{At: event.At, CustomerID: event.Data.Customer, Until: api.ToOptional(event.Data.Period.End), State: paddleStates[event.Data.Status]}
-	for _, item := range event.Data.Items {
-		p.Reference, p.PlanID, p.Quantity = "paddle:"+event.Data.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
+	return all, nil
+}
+
+// FulfillKeys gives each unit of a purchase a license of its own. The licenses of units
+// that are not bought any more are suspended until they are bought again.
+func FulfillKeys(ctx context.Context, sales *selling.Service, p api.FulfillParams) error {
+	reference, quantity := p.Reference, *p.Quantity
+	p.Quantity = nil
+	for n := int64(1); ; n++ {
+		p.Reference = fmt.Sprintf("%s:%d", reference, n)
+		if n > quantity {
+			if _, err := sales.GetFulfillment(ctx, p.Reference); errors.Is(err, api.ErrNotFound) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if p.State == api.PurchaseActive {
+				p.State = api.PurchasePaused
+			}
+		}
 		if _, err := sales.Fulfill(ctx, p); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-var lemonSqueezyStates = map[string]api.PurchaseState{
-	"on_trial": "active", "active": "active", "past_due": "active", "cancelled": "active", // until ends_at
-	"paused": "paused", "unpaid": "paused", "expired": "ended",
-}
-
-// FulfillLemonSqueezy brings the license of a Lemon Squeezy subscription up to date.
-// The body is that of a subscription_* event whose data has the type subscriptions.
-func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byte) error {
-	var event struct {
-		Data struct {
-			ID   string
-			Subs struct {
-				Customer int64 `json:"customer_id"`
-				Variant  int64 `json:"variant_id"`
-				Status   string
-				Name     string     `json:"user_name"`
-				Renews   *time.Time `json:"renews_at"`
-				Ends     *time.Time `json:"ends_at"` // of one that was canceled
-				Updated  time.Time  `json:"updated_at"`
-			} `json:"attributes"`
-		}
-	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		return err
-	}
-	sub := event.Data.Subs
-	_, err := sales.Fulfill(ctx, api.FulfillParams{
-		Reference: "lemonsqueezy:" + event.Data.ID, At: sub.Updated, CustomerID: fmt.Sprint(sub.Customer), Name: sub.Name,
-		PlanID: fmt.Sprint(sub.Variant), Until: api.ToOptional(cmp.Or(sub.Ends, sub.Renews)), State: lemonSqueezyStates[sub.Status],
-	})
-	return err
-}
-
-var polarStates = map[string]api.PurchaseState{
-	"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
-	"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended",
-}
-
-// FulfillPolar brings the license of a Polar subscription up to date. The body is
-// that of a subscription.* event.
-func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) error {
-	var event struct {
-		At   time.Time `json:"timestamp"`
-		Data struct {
-			ID, Status string
-			Customer   string     `json:"customer_id"`
-			Product    string     `json:"product_id"`
-			Seats      *int64     // null: not sold by the seat
-			End        *time.Time `json:"current_period_end"`
-		}
-	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		return err
-	}
-	sub := event.Data
-	_, err := sales.Fulfill(ctx, api.FulfillParams{
-		Reference: "polar:" + sub.ID, At: event.At, CustomerID: sub.Customer, PlanID: sub.Product, Quantity: sub.Seats,
-		Until: api.ToOptional(sub.End), State: polarStates[sub.Status],
-	})
-	return err
-}
-
-// StartTrial starts the trial of a customer on a device, once.
-func StartTrial(ctx context.Context, sales *selling.Service, customer, mail, device string) (api.Trial, error) {
-	return sales.StartTrial(ctx, api.StartTrialParams{
-		PlanID: "trial", CustomerID: customer, Subjects: []string{"device:" + device, "mail:" + foldMail(mail)},
-	})
-}
-
-// foldMail returns what is the same for the addresses of one mailbox: the address in
-// lower case, and without what follows a plus sign.
-func foldMail(address string) string {
-	name, domain, _ := strings.Cut(strings.ToLower(address), "@")
-	name, _, _ = strings.Cut(name, "+")
-	return name + "@" + domain
-}
-
-// EnsureLicense returns the license of a user of the host, and creates it when there
-// is none. Call it at each sign-in: the reference makes the license the only one.
-func EnsureLicense(ctx context.Context, sales *selling.Service, userID string, joined time.Time) (*api.License, error) {
-	f, err := sales.Fulfill(ctx, api.FulfillParams{
-		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: api.PurchaseActive,
-	})
-	return f.License, err
 }

@@ -31,21 +31,28 @@ func TestSelling(t *testing.T) {
 		_, err := sales.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}, Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
+	customers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		is.Equal([]string{r.URL.Path, r.Header.Get("Authorization")}, []string{"/customers/ctm_1", "Bearer pdl_1"})
+		io.WriteString(w, `{"data":{"id":"ctm_1","name":null,"email":"ada@customer.example"}}`)
+	}))
+	defer customers.Close()
+	paddle := Paddle{URL: customers.URL, Key: "pdl_1"}
 	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()
 	at := func(hours int) string {
 		return time.Now().Add(time.Duration(hours-3) * time.Hour).UTC().Format(time.RFC3339Nano)
 	}
 	end := until.Format(time.RFC3339)
+	names := map[string]string{"paddle:sub_1:pro_1": "ada@customer.example", "lemonsqueezy:8": "Ada", "polar:7b0c": "Ada Lovelace"}
 	for reference, send := range map[string]func(hour int, status string) error{
 		"paddle:sub_1:pro_1": func(hour int, status string) error {
-			return FulfillPaddle(t.Context(), sales, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
+			return paddle.Fulfill(t.Context(), sales, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
 		},
-		"lemonsqueezy:7": func(hour int, status string) error {
+		"lemonsqueezy:8": func(hour int, status string) error {
 			status = strings.NewReplacer("trialing", "on_trial", "canceled", "expired").Replace(status)
-			return FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
+			return FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"order_item_id":8,"user_email":"ada@customer.example","variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
 		},
 		"polar:7b0c": func(hour int, status string) error {
-			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
+			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","customer":{"name":" Ada\tLovelace ","email":"ada@customer.example"},"product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
 		},
 	} {
 		t.Run(reference, func(t *testing.T) {
@@ -54,7 +61,9 @@ func TestSelling(t *testing.T) {
 			f, err := sales.GetFulfillment(t.Context(), reference)
 			is.NoErr(err)
 			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{api.LicenseActive, until})
-			if reference != "lemonsqueezy:7" { // which sells one unit
+			is.Equal(f.License.Metadata, map[string]string{"email": "ada@customer.example"})
+			is.Equal(f.License.Name, names[reference])
+			if reference != "lemonsqueezy:8" { // which sells one unit
 				is.Equal(*f.License.MaxActivations, int64(6))
 			}
 			is.NoErr(send(2, "past_due"))
