@@ -48,6 +48,7 @@ type PortalTexts struct {
 	Copied   string `text:"Copied"`
 	Validity string `text:"Valid until"`
 	Never    string `text:"No end date"`
+	NotYet   string `text:"The period begins with the first activation"`
 	Updates  string `text:"Includes updates until"`
 
 	Usage        string `text:"Usage"`

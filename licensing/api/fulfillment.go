@@ -37,11 +37,14 @@ type Fulfillment struct {
 	Fields map[string]FulfilledField `json:"fields"`
 
 	FirstActiveAt *time.Time `json:"first_active_at"`
-	RefundedAt    *time.Time `json:"refunded_at,omitempty"` // the first At that said refunded and counts
-	EndedAt       *time.Time `json:"ended_at"`              // the first At that said ended and counts
-	ReopenedAt    *time.Time `json:"reopened_at"`           // events up to then that said ended do not count
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
+	// ActivatedAt is when the license was first activated, if the plan starts with that;
+	// nil: not yet.
+	ActivatedAt *time.Time `json:"activated_at,omitempty"`
+	RefundedAt  *time.Time `json:"refunded_at,omitempty"` // the first At that said refunded and counts
+	EndedAt     *time.Time `json:"ended_at"`              // the first At that said ended and counts
+	ReopenedAt  *time.Time `json:"reopened_at"`           // events up to then that said ended do not count
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
 }
 
 // A FulfilledField is the value of a field of a purchase, and the At of the event

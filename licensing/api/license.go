@@ -38,6 +38,10 @@ type License struct {
 	// license is valid for; nil: any build. Older builds keep running.
 	UpdatesUntil *time.Time `json:"updates_until,omitempty"`
 
+	// Starts is [StartsActivation] until the license is first activated, if the end of one
+	// of its purchases, or of its plan, is counted from then on.
+	Starts Starts `json:"starts,omitempty"`
+
 	// Upcoming is what time will change in the terms because purchases begin or end, the
 	// earliest first. The end of the license is not one of these changes.
 	Upcoming []UpcomingChange `json:"upcoming,omitempty"`

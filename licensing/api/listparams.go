@@ -63,6 +63,9 @@ type LicenseRow struct {
 	ByHand     map[string]any   `json:"by_hand,omitempty"`                                                  // what was set by hand and still differs from the purchases
 	Suspension map[string]any   `json:"suspension,omitempty"`                                               // who suspends the license: an operator, a paused purchase, or both
 	ExportedAt *time.Time       `json:"exported_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // the instant of ByHand; nil: now
+	// Starts is [StartsActivation] for a license without ExpiresAt whose duration, that of
+	// its plan, begins with its first activation.
+	Starts Starts `json:"starts,omitempty" validate:"omitempty,oneof=activation" wire:"filled"`
 }
 
 // ListEventsParams select events. Every set field must match.

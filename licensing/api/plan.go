@@ -17,6 +17,7 @@ type Plan struct {
 
 	Duration  Duration  `json:"duration,omitzero"` // how long what UntilEnds names lasts if its end is not given; zero: forever
 	UntilEnds UntilEnds `json:"until_ends"`        // what ends with a purchase, or after Duration
+	Starts    Starts    `json:"starts,omitempty"`  // when Duration begins; empty: with the purchase
 
 	Terms // MaxActivations and the limits of Meters are of one unit; Entitlements is never nil
 
@@ -53,6 +54,13 @@ const (
 	UntilEndsUpdates UntilEnds = "updates"
 )
 
+// A Starts is when the duration of a purchase begins, unless it continues an earlier one.
+type Starts string
+
+// StartsActivation begins Duration with the first activation of the license. Before that,
+// a purchase has no end unless one is given.
+const StartsActivation Starts = "activation"
+
 // PutPlanParams are the terms of a plan. A field that is not set gets its default.
 type PutPlanParams struct {
 	// ID is 1–255 letters, digits and . _ : @ -, beginning with a letter or a
@@ -69,6 +77,7 @@ type PutPlanParams struct {
 
 	Duration  Duration  `json:"duration"`                                                            // zero: forever unless the end is given
 	UntilEnds UntilEnds `json:"until_ends" validate:"omitempty,oneof=license updates" wire:"filled"` // default: [UntilEndsLicense]
+	Starts    Starts    `json:"starts" validate:"omitempty,oneof=activation" wire:"filled"`          // default: with the purchase; only with a Duration
 
 	Terms // MaxActivations and the limits of Meters are of one unit
 

@@ -72,6 +72,8 @@ func testMaintenance(a *site) {
 		plan := object("product_id", "atlas", "duration", "P1Y", "until_ends", "updates", "max_activations", 2)
 		a.call(http.MethodPut, "plan/maintained", plan).is(http.StatusCreated).has("until_ends", "updates")
 		a.call(http.MethodPut, "plan/monthly", object("product_id", "atlas", "duration", "P1M")).is(http.StatusCreated).has("until_ends", "license")
+		a.call(http.MethodPut, "plan/boxed", object("product_id", "atlas", "duration", "P1Y", "starts", "activation")).is(http.StatusCreated).has("starts", "activation")
+		a.call(http.MethodPut, "plan/wrong", object("product_id", "atlas", "starts", "activation")).is(http.StatusUnprocessableEntity).names("#/starts")
 		a.call(http.MethodPut, "plan/wrong", object("product_id", "atlas", "until_ends", "seats")).is(http.StatusUnprocessableEntity).names("#/until_ends")
 		a.post("license/trial", object("plan_id", "maintained", "customer_id", "ada")).is(http.StatusUnprocessableEntity).names("#/plan_id")
 		now := a.Clock.Now()

@@ -94,7 +94,8 @@ func TestMoveInExpirations(t *testing.T) {
 	for _, strategy := range []string{"RESTRICT_ACCESS", "REVOKE_ACCESS", "MAINTAIN_ACCESS", "ALLOW_ACCESS"} {
 		add(strategy, expiry, object{"expirationStrategy": strategy, "expirationBasis": "FROM_CREATION"})
 	}
-	add("unused", nil, object{"expirationStrategy": "REVOKE_ACCESS", "expirationBasis": "FROM_FIRST_ACTIVATION"})
+	add("unused", nil, object{"expirationStrategy": "REVOKE_ACCESS", "expirationBasis": "FROM_FIRST_VALIDATION"})
+	add("boxed", nil, object{"expirationStrategy": "REVOKE_ACCESS", "expirationBasis": "FROM_FIRST_ACTIVATION"})
 	dir := t.TempDir()
 	path, file := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "keygen.json")
 	text, err := json.Marshal(object{"data": data})
@@ -103,13 +104,13 @@ func TestMoveInExpirations(t *testing.T) {
 	s := newDatabase(t, path, 0)
 	out, err := run(t, "move-in", path, file, "write")
 	is.NoErr(err)
-	is.Equal(out, `plans     5
-licenses  6 new, 0 already here, 0 refused
+	is.Equal(out, `plans     6
+licenses  7 new, 0 already here, 0 refused
 left out  licenses whose policy is not in the export, which expire at their expiry: 1
-left out  licenses whose time has not begun (FROM_FIRST_ACTIVATION), which never end here until you set expires_at: 1
+left out  licenses whose time has not begun (FROM_FIRST_VALIDATION), which never end here until you set expires_at: 1
 left out  licenses with an expiry that ends nothing (ALLOW_ACCESS), which is metadata now: 1
 left out  licenses without an owner, whose customer_id is the id of the license: 1
-left out  policies with expirationBasis FROM_FIRST_ACTIVATION: the duration of their plans begins with the purchase: 1
+left out  policies with expirationBasis FROM_FIRST_VALIDATION: the duration of their plans begins with the purchase: 1
 left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no duration: 1
 `)
 	at := func(t *time.Time) string {
@@ -120,7 +121,7 @@ left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no dur
 	}
 	for id, want := range map[string][3]string{ // expires_at, updates_until, and what ends with the plan
 		"lost": {expiry, "", ""}, "RESTRICT_ACCESS": {expiry, "", "license"}, "REVOKE_ACCESS": {expiry, "", "license"},
-		"MAINTAIN_ACCESS": {"", expiry, "updates"}, "ALLOW_ACCESS": {"", "", "license"}, "unused": {"", "", "license"},
+		"MAINTAIN_ACCESS": {"", expiry, "updates"}, "ALLOW_ACCESS": {"", "", "license"}, "unused": {"", "", "license"}, "boxed": {"", "", "license"},
 	} {
 		v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: "KEY-OF-" + id + "-00000"})
 		is.NoErr(err)
@@ -130,6 +131,8 @@ left out  policies with expirationStrategy ALLOW_ACCESS, whose plans have no dur
 			is.NoErr(err)
 		}
 		is.Equal([3]string{at(v.License.ExpiresAt), at(v.License.UpdatesUntil), string(plan.UntilEnds)}, want)
+		is.Equal(v.License.Starts, plan.Starts)
+		is.Equal(plan.Starts != "", id == "boxed")
 	}
 }
 

@@ -14,6 +14,10 @@ const (
 	keygenAllow    = "ALLOW_ACCESS"    // valid for every release: the expiry ends nothing
 )
 
+// keygenFromActivation is the basis of licenses that begin to expire with their first
+// activation, as those of plans that start so.
+const keygenFromActivation = "FROM_FIRST_ACTIVATION"
+
 // keygenBasis returns when licenses of a policy begin to expire.
 func keygenBasis(policy keygenResource) string {
 	return cmp.Or(policy.text("expirationBasis"), "FROM_CREATION")
@@ -31,7 +35,11 @@ func (m *move) expirationOfPolicy(policy keygenResource, plan *api.PutPlanParams
 	default:
 		m.leave("policies with expirationStrategy " + strategy + ", whose licenses expire")
 	}
-	if basis := keygenBasis(policy); basis != "FROM_CREATION" && policy.number("duration") != nil {
+	switch basis := keygenBasis(policy); {
+	case basis == "FROM_CREATION" || policy.number("duration") == nil:
+	case basis == keygenFromActivation && !plan.Duration.IsZero():
+		plan.Starts = api.StartsActivation
+	default:
 		m.leave("policies with expirationBasis " + basis + ": the duration of their plans begins with the purchase")
 	}
 }
@@ -53,7 +61,12 @@ func (m *move) expirationOfLicense(l, policy keygenResource, row *api.LicenseRow
 	default:
 		row.ExpiresAt = expiry
 	}
-	if basis := keygenBasis(policy); expiry == nil && basis != "FROM_CREATION" && policy.number("duration") != nil {
+	basis := keygenBasis(policy)
+	if row.PlanID != "" && expiry == nil && basis == keygenFromActivation && policy.text("expirationStrategy") != keygenAllow && policy.number("duration") != nil {
+		row.Starts = api.StartsActivation
+		return
+	}
+	if expiry == nil && basis != "FROM_CREATION" && policy.number("duration") != nil {
 		row.Metadata["keygen_expiration_basis"] = basis
 		m.leave("licenses whose time has not begun (" + basis + "), which never end here until you set expires_at")
 	}

@@ -150,6 +150,19 @@ func TestPortalShowsNothingOfAnotherCustomer(t *testing.T) {
 	}
 }
 
+func TestPortalShowsThatThePeriodHasNotBegun(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	_, err := host.Handler.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "boxed", ProductID: "atlas", Duration: api.Duration{Days: 10}, Starts: api.StartsActivation})
+	is.NoErr(err)
+	l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "boxed"})
+	is.NoErr(err)
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "The period begins with the first activation")
+	_, err = host.Handler.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
+	is.NoErr(err)
+	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "The period begins with the first activation")
+}
+
 func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})

@@ -39,6 +39,7 @@ type License struct {
 	// What package terms stores of a license that has purchases; empty: it has none, or
 	// nothing is to be stored.
 	Bought     bool      // it has purchases
+	Awaits     bool      // the end of one of them is unknown until the first activation
 	Hand       []byte    // a JSON object: the fields set by hand
 	Suspension []byte    // a JSON object: who suspends it
 	Changes    []byte    // a JSON object: what time will change
@@ -101,6 +102,7 @@ func (l *License) visit(c *codec) {
 	c.text("plan", &l.PlanID)
 	c.text("reference", &l.Reference)
 	c.flag("bought", &l.Bought)
+	c.flag("awaits", &l.Awaits)
 	c.object("hand", &l.Hand)
 	c.object("suspension", &l.Suspension)
 	c.object("changes", &l.Changes)

@@ -15,7 +15,7 @@ import (
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
-	"kind": "Kind", "line": "Line", "duration": "Duration", "until_ends": "The end of a purchase ends", "offline_seconds": "Offline time", "plan_id": "Plan",
+	"kind": "Kind", "line": "Line", "duration": "Duration", "until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
 	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
 }
 

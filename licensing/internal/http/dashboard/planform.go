@@ -23,6 +23,7 @@ func planFields(t api.Plan) *form {
 		kindField(t.Kind),
 		&field{Name: "line", Label: "Line", Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an add-on without a line adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
 		termField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
+		startsField(t.Starts),
 		untilEndsField(t.UntilEnds),
 		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
 		amountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
@@ -43,6 +44,15 @@ func kindField(chosen api.PlanKind) *field {
 	}}
 }
 
+// startsField is the choice of when the duration begins.
+func startsField(chosen api.Starts) *field {
+	activation := chosen == api.StartsActivation
+	return &field{Name: "starts", Label: "The duration begins", Type: "radios", Options: []option{
+		{Value: "", Label: "With the purchase", Chosen: !activation},
+		{Value: string(api.StartsActivation), Label: "With the first activation of the license", Hint: "Before that, the license has no end.", Chosen: activation},
+	}}
+}
+
 // untilEndsField is the choice of what a purchase ends.
 func untilEndsField(chosen api.UntilEnds) *field {
 	updates := chosen == api.UntilEndsUpdates
@@ -57,7 +67,7 @@ func (v *visit) readPlan(f *form, id string) (p api.PutPlanParams, err error) {
 	p = api.PutPlanParams{
 		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, Terms: f.terms(),
 		Kind: api.PlanKind(f.Field("kind").chosen()), Line: f.Field("line").Value,
-		UntilEnds: api.UntilEnds(f.Field("until_ends").chosen()),
+		UntilEnds: api.UntilEnds(f.Field("until_ends").chosen()), Starts: api.Starts(f.Field("starts").chosen()),
 	}
 	if s := f.amount("duration"); s != "" {
 		p.Duration, err = parseTerm(s)

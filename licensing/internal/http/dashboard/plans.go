@@ -32,6 +32,9 @@ func row(t api.Plan) planRow {
 	case updates:
 		lasts += " of updates"
 	}
+	if t.Starts == api.StartsActivation {
+		lasts += " from the first activation"
+	}
 	return planRow{Plan: t, Lasts: lasts, Seats: seats}
 }
 

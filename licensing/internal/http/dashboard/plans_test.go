@@ -31,27 +31,29 @@ func TestPlans(t *testing.T) {
 		require.Contains(t, a.body, `id="f-`+name+`-error"`)
 	}
 	a = v.post("plans/new", "id", "price_1", "name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y",
-		"until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3", "lease_seconds", "1d 12h", "offline_seconds", "7", "offline_seconds_unit", "d",
+		"until_ends", "updates", "starts", "activation", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3", "lease_seconds", "1d 12h", "offline_seconds", "7", "offline_seconds_unit", "d",
 		"entitlements_name", "export", "entitlements_value", "", "once", v.get("plans/new").hidden("once"))
 	is.Equal(a.to(), "../plan/price_1")
 	plan, err := s.Selling().GetPlan(t.Context(), "price_1")
 	is.NoErr(err)
 	is.Equal(plan.Duration, api.Duration{Years: 1})
 	is.Equal(plan.UntilEnds, api.UntilEndsUpdates)
+	is.Equal(plan.Starts, api.StartsActivation)
 	is.Equal([]int64{plan.GraceSeconds, *plan.MaxActivations, *plan.LeaseSeconds, *plan.OfflineSeconds}, []int64{14 * 86400, 3, 36 * 3600, 7 * 86400})
 	is.Equal(plan.Entitlements, map[string]any{"export": true})
 	is.Equal(v.post("plans/new", "id", "price_1", "product_id", "atlas", "once", v.get("plans/new").hidden("once")).StatusCode, http.StatusUnprocessableEntity)
 
 	for range 2 {
-		_, err = s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "price_1"})
+		l, err := s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", CustomerID: "cus_ada", PlanID: "price_1"})
 		is.NoErr(err)
+		require.Contains(t, v.get("licenses/"+l.ID).body, "With the first activation")
 	}
 	s.plan(api.PutPlanParams{ID: "price_12"})
 	_, err = s.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Bob", CustomerID: "cus_bob", PlanID: "price_12"})
 	is.NoErr(err)
 	require.Contains(t, v.get("plan/price_1?count=1").body, `<span data-later="price_1">2</span>`)
 	page := v.get("plan/price_1").body
-	for _, text := range []string{`<a data-later="price_1" href="?count=1">`, "1 year of updates", "14 days", "7 days", "export"} {
+	for _, text := range []string{`<a data-later="price_1" href="?count=1">`, "1 year of updates from the first activation", "14 days", "7 days", "export"} {
 		require.Contains(t, page, text)
 	}
 	require.Contains(t, v.get("plan/price_1/delete?count=1").body, `Licenses with this plan: <span data-later="price_1">2</span>`)
@@ -62,7 +64,7 @@ func TestPlans(t *testing.T) {
 
 	// Nothing changes when nothing was edited, and the plan of another operator is kept.
 	form := v.get("plan/price_1/edit")
-	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3",
+	sent := []string{"name", "Atlas yearly", "product_id", "atlas", "duration", "1", "duration_unit", "y", "until_ends", "updates", "starts", "activation", "grace_seconds", "14", "grace_seconds_unit", "d", "max_activations", "3",
 		"lease_seconds", "36", "lease_seconds_unit", "h", "offline_seconds", "7", "offline_seconds_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
 	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
 	s.plan(api.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})

@@ -20,6 +20,7 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 	values := map[reflect.Type][]any{
 		reflect.TypeFor[string]():            {"plain", "", "Ünïcode \"\\\b\f\n\r\t\x01'\u2028</>&\x7f\xff"},
 		reflect.TypeFor[api.LicenseStatus](): {api.LicenseActive, api.LicenseStatus(""), api.LicenseRevoked},
+		reflect.TypeFor[api.Starts]():        {api.StartsActivation, api.Starts(""), api.Starts("<a>")},
 		reflect.TypeFor[int64]():             {int64(7), int64(0), int64(-1 << 63)},
 		reflect.TypeFor[*int64]():            {new(int64(0)), (*int64)(nil), new(int64(1<<63 - 1))},
 		reflect.TypeFor[time.Time]():         {at, time.Time{}, at.Truncate(time.Second)},

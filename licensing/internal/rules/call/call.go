@@ -59,6 +59,10 @@ type hooks struct {
 	// OwnChanged stores what an edit by hand made of the purchase that stands for a license.
 	OwnChanged func(ctx context.Context, tx *Tx, own terms.Purchase) error
 
+	// Started runs in the Update of the first activation of a license, before the activation
+	// is stored, if a purchase begins with it. It changes the license.
+	Started func(ctx context.Context, tx *Tx, rec record.License) error
+
 	// Erasing removes what receivers of webhooks answered to events that an erasure
 	// blanks next, outside its Updates; nil: nothing keeps answers.
 	Erasing func(ctx context.Context, st store.Store, events []store.Event) error

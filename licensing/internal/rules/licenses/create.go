@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -31,6 +34,9 @@ func (s Service) create(ctx context.Context, p api.CreateLicenseParams) (api.Lic
 	err := s.Write(ctx, func(tx *call.Tx) (err error) {
 		rec := NewRecord(tx.Now)
 		WriteFields(p, &rec)
+		if err := s.await(ctx, tx, p, &rec); err != nil {
+			return err
+		}
 		created, err = s.Add(ctx, tx, rec, p, api.EventData{})
 		return err
 	})
@@ -50,6 +56,37 @@ func NewRecord(now time.Time) record.License {
 		CreatedAt: now,
 		UpdatedAt: now,
 	}
+}
+
+// await makes a new license of a plan that starts with the first activation last until
+// then, unless its end is given.
+func (s Service) await(ctx context.Context, tx *call.Tx, p api.CreateLicenseParams, rec *record.License) error {
+	if p.PlanID == "" || p.ExpiresAt != nil {
+		return nil
+	}
+	plan, ok, err := plans.ReadPlan(ctx, tx, p.PlanID)
+	if err != nil || !ok || plan.Starts != api.StartsActivation {
+		return err
+	}
+	field := "expires_at"
+	if plan.UntilEnds == api.UntilEndsUpdates {
+		field = "updates_until"
+	}
+	if p.UpdatesUntil != nil && field == "updates_until" || slices.Contains(p.Explicit, field) {
+		return nil
+	}
+	return s.Await(ctx, tx, plan, rec)
+}
+
+// Await makes a new license last until its first activation, and from then on for the
+// duration of a plan.
+func (s Service) Await(ctx context.Context, tx *call.Tx, plan api.Plan, rec *record.License) error {
+	state, err := StateOf(*rec)
+	if err != nil {
+		return err
+	}
+	rec.Bought, rec.Awaits = true, true
+	return s.OwnChanged(ctx, tx, terms.OwnAwaiting(rec.ID, plan, rec.CreatedAt, state.Terms))
 }
 
 // Add writes a new record with the checked fields of p, and appends the event.

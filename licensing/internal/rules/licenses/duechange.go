@@ -84,7 +84,7 @@ func (s Service) appendPassed(ctx context.Context, tx *call.Tx, rec record.Licen
 
 // putUnseen stores what no caller sees of a license, and the changes that have come.
 func (s Service) putUnseen(ctx context.Context, tx *call.Tx, rec, next record.License) error {
-	if rec.Stored == nil && rec.Bought == next.Bought && bytes.Equal(rec.Hand, next.Hand) && bytes.Equal(rec.Changes, next.Changes) && bytes.Equal(rec.Suspension, next.Suspension) {
+	if rec.Stored == nil && rec.Bought == next.Bought && rec.Awaits == next.Awaits && bytes.Equal(rec.Hand, next.Hand) && bytes.Equal(rec.Changes, next.Changes) && bytes.Equal(rec.Suspension, next.Suspension) {
 		return nil
 	}
 	if err := tx.UpdateLicense(ctx, next.Row()); err != nil {

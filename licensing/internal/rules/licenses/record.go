@@ -62,10 +62,18 @@ func FromParts(rec record.License, entitlements map[string]any, metadata map[str
 		PlanID:       rec.PlanID,
 		Reference:    rec.Reference,
 		UpdatesUntil: record.OptionalTime(rec.UpdatesUntil),
+		Starts:       startsOf(rec),
 		Revision:     rec.Revision,
 		CreatedAt:    rec.CreatedAt,
 		UpdatedAt:    rec.UpdatedAt,
 	}
+}
+
+func startsOf(rec record.License) (starts api.Starts) {
+	if rec.Awaits {
+		starts = api.StartsActivation
+	}
+	return starts
 }
 
 // ParamsOf returns the fields of a license that a caller can set.
@@ -191,6 +199,7 @@ func diff(before, after api.License) map[string]api.FieldChange {
 	call.Note(changes, "status", before.Status == after.Status, before.Status, after.Status)
 	call.Note(changes, "status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
 	call.Note(changes, "starts_at", call.SameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
+	call.Note(changes, "starts", before.Starts == after.Starts, before.Starts, after.Starts)
 	call.Note(changes, "expires_at", call.SameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
 	call.Note(changes, "updates_until", call.SameTime(before.UpdatesUntil, after.UpdatesUntil), before.UpdatesUntil, after.UpdatesUntil)
 	call.Note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)

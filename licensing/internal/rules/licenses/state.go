@@ -63,7 +63,7 @@ func ChangesOf(rec record.License) ([]terms.Change, error) {
 
 // StateOf returns what package terms knows of a license.
 func StateOf(rec record.License) (terms.State, error) {
-	s := terms.State{Terms: terms.Terms{
+	s := terms.State{Awaits: rec.Awaits, Terms: terms.Terms{
 		ProductID: rec.ProductID, Name: rec.Name, PlanID: rec.PlanID, Reference: rec.Reference,
 		ExpiresAt: rec.ExpiresAt, UpdatesUntil: rec.UpdatesUntil, GraceSeconds: rec.GraceSeconds,
 		MaxActivations: rec.MaxActivations, LeaseSeconds: rec.LeaseSeconds, OfflineSeconds: rec.OfflineSeconds,
@@ -91,7 +91,7 @@ func PutState(s terms.State, rec *record.License) {
 	}
 	rec.Metadata = call.EncodeMap(metadata)
 	rec.Text = call.TextOf(*rec, metadata)
-	rec.Hand, rec.Changes, rec.ChangesAt = nil, nil, time.Time{}
+	rec.Hand, rec.Changes, rec.ChangesAt, rec.Awaits = nil, nil, time.Time{}, s.Awaits
 	if document := record.Encode(s.Hand); string(document) != "{}" {
 		rec.Hand = document
 	}

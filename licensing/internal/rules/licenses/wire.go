@@ -57,6 +57,7 @@ func (s Service) AppendWire(b []byte, rec record.License, at time.Time) ([]byte,
 	if !rec.UpdatesUntil.IsZero() {
 		w.time(`,"updates_until":`, rec.UpdatesUntil)
 	}
+	w.notEmpty(`,"starts":`, string(startsOf(rec)))
 	if !rec.ChangesAt.IsZero() {
 		coming, err := upcoming(rec)
 		if w.err = cmp.Or(w.err, err); len(coming) > 0 {

@@ -131,6 +131,9 @@ func (s Service) previewRow(ctx context.Context, r store.Reader, line []byte, nu
 	if err == nil {
 		_, err = purchases.Of(s.Call).ReadRow(ctx, r, row, id)
 	}
+	if err == nil && row.Starts != "" && row.Purchases == nil {
+		_, err = purchases.Of(s.Call).PlanOfRow(ctx, r, row)
+	}
 	result, err = importResult(number, id, err)
 	result.Errors = byColumn(result.Errors)
 	return row, result, err

@@ -43,7 +43,7 @@ func (s Service) All(ctx context.Context, p api.ListLicensesParams) iter.Seq2[ap
 
 // rowOf converts a license for export.
 func rowOf(l api.License) api.LicenseRow {
-	row := api.LicenseRow{ID: l.ID, CreateLicenseParams: licenses.ParamsOf(l), State: api.LicenseActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference}
+	row := api.LicenseRow{ID: l.ID, CreateLicenseParams: licenses.ParamsOf(l), State: api.LicenseActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference, Starts: l.Starts}
 	if l.Status == api.LicenseSuspended || l.Status == api.LicenseRevoked {
 		row.State = l.Status
 	}

@@ -109,7 +109,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		if row.ID != "" {
 			ids = append(ids, row.ID)
 		}
-		referenced = referenced || row.Reference != "" || row.Purchases != nil
+		referenced = referenced || row.Reference != "" || row.Purchases != nil || row.Starts != ""
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
 		if licenses.LapsesAnew(record.License{}, rec, now) {
@@ -219,6 +219,12 @@ func (s Service) importRow(ctx context.Context, tx *call.Tx, row api.LicenseRow)
 	}
 	if err == nil {
 		err = licenses.OutdateDeleted(ctx, tx, &rec)
+	}
+	if err == nil && row.Starts != "" && !rec.Awaits {
+		var plan api.Plan
+		if plan, err = purchases.Of(s.Call).PlanOfRow(ctx, tx, row); err == nil {
+			err = licenses.Of(s.Call).Await(ctx, tx, plan, &rec)
+		}
 	}
 	if err == nil {
 		_, err = licenses.Of(s.Call).Add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: rec.Reference})

@@ -70,6 +70,9 @@ func (s Service) FillPlan(ctx context.Context, r store.Reader, p *api.CreateLice
 		from = *p.StartsAt
 	}
 	expires, updates := EndsOf(plan, EndOfPlan(plan, from))
+	if plan.Starts == api.StartsActivation {
+		expires, updates = time.Time{}, time.Time{}
+	}
 	if left("expires_at", p.ExpiresAt == nil) {
 		p.ExpiresAt = record.OptionalTime(expires)
 	}

@@ -43,7 +43,7 @@ func (s Service) PutPlan(ctx context.Context, p api.PutPlanParams) (put api.Plan
 			}
 		}
 		put = api.Plan{
-			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Kind: p.Kind, Line: p.Line, Duration: p.Duration, UntilEnds: p.UntilEnds,
+			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Kind: p.Kind, Line: p.Line, Duration: p.Duration, UntilEnds: p.UntilEnds, Starts: p.Starts,
 			Terms: p.Terms, Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.Now,
 		}
 		created = !ok
@@ -75,6 +75,9 @@ func CheckPlan(p *api.PutPlanParams, now time.Time) []api.FieldError {
 		broken = append(broken, api.FieldError{Field: "duration", Code: api.FieldOutOfRange, Detail: "must not have a negative part or a part of more than eight digits"})
 	} else if !valid.IsInstant(p.Duration.AddTo(now.AddDate(1000, 0, 0))) {
 		broken = append(broken, api.FieldError{Field: "duration", Code: api.FieldOutOfRange, Detail: "is too long; omit it for licenses that last forever"})
+	}
+	if p.Starts != "" && p.Duration.IsZero() {
+		broken = append(broken, api.FieldError{Field: "starts", Code: api.FieldOutOfRange, Detail: "is when the duration begins; set duration too, or omit it"})
 	}
 	refuse := func(field string, given bool) {
 		if given && p.Kind == api.PlanAddOn {
@@ -213,6 +216,7 @@ func diffPlans(before, after api.Plan) map[string]api.FieldChange {
 	call.Note(changes, "line", before.Line == after.Line, before.Line, after.Line)
 	call.Note(changes, "duration", before.Duration == after.Duration, before.Duration, after.Duration)
 	call.Note(changes, "until_ends", before.UntilEnds == after.UntilEnds, before.UntilEnds, after.UntilEnds)
+	call.Note(changes, "starts", before.Starts == after.Starts, before.Starts, after.Starts)
 	call.NoteTerms(changes, before.Terms, after.Terms)
 	return changes
 }

@@ -36,7 +36,7 @@ func (p Purchase) terms() terms.Purchase {
 	t := terms.Purchase{
 		Reference: p.Reference, Plan: p.Terms.Value, Quantity: p.Quantity.Value, FirstActive: p.FirstActive,
 		UntilSaid: !p.Until.At.IsZero(), Until: p.Until.Value, EndedAt: p.FirstEnded, RefundedAt: p.FirstRefunded,
-		Made: p.Made, UpdatesUntil: p.Updates, Name: p.Name.Value, Reason: p.Reason.Value,
+		Activated: p.Activated, Made: p.Made, UpdatesUntil: p.Updates, Name: p.Name.Value, Reason: p.Reason.Value,
 	}
 	if p.State.Value == api.PurchasePaused {
 		t.PausedAt = p.State.At
@@ -66,8 +66,9 @@ func ofOwn(own terms.Purchase) Purchase {
 	first := time.UnixMilli(0).UTC()
 	p := Purchase{
 		Reference: own.Reference, LicenseID: strings.TrimPrefix(own.Reference, ownPrefix), Granted: true, FirstActive: own.FirstActive,
-		Until: Said[time.Time]{own.Until, first}, Updates: own.UpdatesUntil, Terms: Said[api.Plan]{own.Plan, first},
+		Activated: own.Activated, Updates: own.UpdatesUntil, Terms: Said[api.Plan]{own.Plan, first},
 	}
+	say(&p.Until, own.Until, first, own.UntilSaid)
 	say(&p.Name, own.Name, first, own.Name != "")
 	for name, v := range own.Metadata {
 		if p.Metadata == nil {
@@ -140,6 +141,9 @@ func (s Service) combine(ctx context.Context, r store.Reader, d *decision) error
 		return err
 	}
 	d.others = slices.DeleteFunc(all, func(p Purchase) bool { return p.Reference == d.after.Reference })
+	if err := d.after.start(ctx, r, d.others); err != nil {
+		return err
+	}
 	was := d.others
 	if d.before.Granted {
 		was = append(slices.Clone(was), d.before)

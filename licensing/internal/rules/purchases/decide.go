@@ -220,8 +220,9 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
 		Governs: l != nil && p.Reference != "" && l.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.ProductID(),
 		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
-		RefundedAt: record.OptionalTime(p.FirstRefunded),
-		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		RefundedAt:  record.OptionalTime(p.FirstRefunded),
+		ActivatedAt: record.OptionalTime(p.Activated),
+		ReopenedAt:  record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if l != nil && len(d.is) > 0 {
 		is := terms.GrantOf(d.is, l.ProductID).Standing(p.Reference, d.at)

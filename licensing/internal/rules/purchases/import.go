@@ -172,7 +172,7 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 	}
 	said := []*time.Time{
 		&p.Plan.At, &p.Name.At, &p.Reason.At, &p.Quantity.At, &p.Until.At, &p.State.At, &p.Terms.At,
-		&p.FirstActive, &p.FirstEnded, &p.LastEnded, &p.FirstRefunded, &p.LastRefunded, &p.Reopened,
+		&p.FirstActive, &p.Activated, &p.FirstEnded, &p.LastEnded, &p.FirstRefunded, &p.LastRefunded, &p.Reopened,
 	}
 	for name, v := range p.Metadata {
 		event.Metadata[name] = v.Value
@@ -216,7 +216,7 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 func (s Service) checkTerms(p *Purchase) []api.FieldError {
 	plan := &p.Terms.Value
 	params := api.PutPlanParams{
-		ID: plan.ID, ProductID: plan.ProductID, Name: plan.Name, Kind: plan.Kind, Line: plan.Line, Duration: plan.Duration, UntilEnds: plan.UntilEnds, Terms: plan.Terms,
+		ID: plan.ID, ProductID: plan.ProductID, Name: plan.Name, Kind: plan.Kind, Line: plan.Line, Duration: plan.Duration, Starts: plan.Starts, UntilEnds: plan.UntilEnds, Terms: plan.Terms,
 	}
 	if p.IsOwn() {
 		params.ID = "own" // a license that no purchase made may have no plan

@@ -69,6 +69,9 @@ type Purchase struct {
 	// that no purchase made.
 	Updates time.Time `json:"updates,omitzero"`
 
+	// Activated is when the license was first activated, if that is when the plan starts.
+	Activated time.Time `json:"activated,omitzero"`
+
 	Granted bool `json:"granted,omitempty"` // it has had a license
 	// Waits is what it waits for; empty: nothing. Before it is granted, it is the Owner of its entry.
 	Waits    api.Waiting `json:"waits,omitempty"`

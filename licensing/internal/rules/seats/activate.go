@@ -69,6 +69,19 @@ func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time
 			if err := s.admit(ctx, tx, &d, *p, ask); err != nil {
 				return err
 			}
+			if d.takes && d.refused == nil && d.license.Awaits {
+				// Decide again on the license whose time begins now. Nothing else is written yet.
+				if err := s.Started(ctx, tx, d.license); err != nil {
+					return err
+				}
+				d = decision{}
+				if d.facts, err = find(tx, tx.Now); err != nil {
+					return err
+				}
+				if err := s.admit(ctx, tx, &d, *p, ask); err != nil {
+					return err
+				}
+			}
 			if err := s.write(ctx, tx, &d); err != nil {
 				return err
 			}

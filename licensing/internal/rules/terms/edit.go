@@ -28,7 +28,7 @@ func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State
 	next.Hand, _ = s.Hand.follow(&given, &then)
 	next.Hand.set(s.Terms, want, then)
 	next.Terms = named(next.Hand.Over(then), want)
-	next.Changes = is.Changes(next.Hand, now)
+	next.Changes, next.Awaits = is.Changes(next.Hand, now), is.awaits()
 	return next, own
 }
 
@@ -46,6 +46,11 @@ func (p *Purchase) edit(was, want Terms, given *Terms) {
 		ExpiresAt: p.Until, UpdatesUntil: p.UpdatesUntil, GraceSeconds: p.Plan.GraceSeconds,
 		MaxActivations: count(p.Plan.MaxActivations), LeaseSeconds: count(p.Plan.LeaseSeconds), OfflineSeconds: count(p.Plan.OfflineSeconds),
 		Entitlements: maps.Clone(p.Plan.Entitlements), Meters: maps.Clone(p.Plan.Meters),
+	}
+	if !p.UntilSaid && !(was.ExpiresAt.Equal(want.ExpiresAt) && was.UpdatesUntil.Equal(want.UpdatesUntil)) {
+		// The ends are those set by hand from now on, whenever the license is activated.
+		p.UntilSaid, p.Plan.UntilEnds = true, ""
+		is.ExpiresAt, is.UpdatesUntil = was.ExpiresAt, was.UpdatesUntil
 	}
 	put(&is.ProductID, was.ProductID, want.ProductID)
 	put(&is.Name, was.Name, want.Name)

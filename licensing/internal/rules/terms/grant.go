@@ -93,7 +93,7 @@ func outlineOf(spans []span) (o outline) {
 // the license: when it is paused, it ends.
 func (s *span) standIn() {
 	s.start = time.Time{}
-	s.setEnd(s.FirstActive)
+	s.setEnd(s.begins())
 	if !s.paused() {
 		return
 	}

@@ -121,7 +121,11 @@ func (m *model) times(b *bought) (start, end int64) {
 		return b.startMemo, b.endMemo
 	}
 	start, from := int64(math.MinInt64), b.fa
-	if !b.p.UntilSaid && !b.p.Plan.Duration.IsZero() && b.line() != "" && !b.standsIn {
+	byActivation := b.p.Plan.Starts == "activation" && !b.p.UntilSaid
+	if byActivation && !b.p.Activated.IsZero() {
+		from = max(from, b.p.Activated.UnixMilli())
+	}
+	if !b.own && !b.p.UntilSaid && !b.p.Plan.Duration.IsZero() && b.line() != "" && !b.standsIn {
 		latest, paused, some := int64(math.MinInt64), true, false
 		for _, e := range m.all {
 			if e == b {
@@ -147,7 +151,7 @@ func (m *model) times(b *bought) (start, end int64) {
 			}
 		}
 		if m.own != nil && m.continuesOwn(b) {
-			if until := ms(m.own.p.Until, -1); until > from {
+			if _, until := m.times(m.own); until != forever && until > from && !m.own.perpetual {
 				from = until
 			}
 		}
@@ -155,6 +159,8 @@ func (m *model) times(b *bought) (start, end int64) {
 	switch {
 	case b.p.UntilSaid:
 		end = ms(b.p.Until, forever)
+	case byActivation && b.p.Activated.IsZero():
+		end = forever
 	case !b.p.Plan.Duration.IsZero():
 		end = b.p.Plan.Duration.AddTo(time.UnixMilli(from).UTC()).UnixMilli()
 	default:

@@ -1,6 +1,11 @@
 package terms
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
 
 // Own returns the purchase that stands for a license that no purchase made. It
 // counts only while no base purchase is granted that was not refunded. The terms
@@ -10,6 +15,22 @@ func Own(licenseID, line string, createdAt time.Time, is Terms) Purchase {
 	p.Plan.Line = line
 	p.take(is)
 	return p
+}
+
+// OwnAwaiting is Own of a license whose plan starts with the first activation: its end
+// is that of the plan's duration from then on.
+func OwnAwaiting(licenseID string, plan api.Plan, createdAt time.Time, is Terms) Purchase {
+	p := Own(licenseID, cmp.Or(plan.Line, plan.ID), createdAt, is)
+	p.UntilSaid, p.Plan.Duration, p.Plan.UntilEnds, p.Plan.Starts = false, plan.Duration, plan.UntilEnds, plan.Starts
+	return p
+}
+
+// ownEnds returns when the license would end if only its own purchase counted; zero: never.
+func (p *Purchase) ownEnds() (end time.Time) {
+	if !p.perpetual() {
+		end = p.endFrom(p.begins())
+	}
+	return end
 }
 
 // take makes the terms of a license those of its own purchase.

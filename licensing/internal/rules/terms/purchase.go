@@ -20,6 +20,7 @@ type Purchase struct {
 	FirstActive time.Time
 	UntilSaid   bool      // an event gave the end
 	Until       time.Time // zero: never
+	Activated   time.Time // when the license was first activated, if the plan starts with that
 	PausedAt    time.Time // of the event that said paused, unless a later one said active
 	EndedAt     time.Time // the first one that counts
 	RefundedAt  time.Time // the first one that counts
@@ -60,6 +61,32 @@ func (p *Purchase) perpetual() bool {
 	return !p.isAddOn() && p.Plan.UntilEnds == api.UntilEndsUpdates
 }
 
+// awaits reports whether the end of the purchase is unknown until the license is first
+// activated. It has no end until then.
+func (p *Purchase) awaits() bool {
+	return p.Plan.Starts == api.StartsActivation && p.Activated.IsZero() && !p.UntilSaid
+}
+
+// begins returns when the duration of the purchase begins if it continues no other one.
+func (p *Purchase) begins() time.Time {
+	if p.Plan.Starts == api.StartsActivation && p.Activated.After(p.FirstActive) {
+		return p.Activated
+	}
+	return p.FirstActive
+}
+
+// endFrom returns when the purchase ends if its duration begins at from and no event ends
+// it; zero: never.
+func (p *Purchase) endFrom(from time.Time) (end time.Time) {
+	switch {
+	case p.UntilSaid:
+		end = p.Until
+	case !p.Plan.Duration.IsZero() && !p.awaits():
+		end = p.Plan.Duration.AddTo(from)
+	}
+	return end
+}
+
 // line returns the line of the purchase; empty: it is in none.
 func (p *Purchase) line() string {
 	switch {
@@ -73,7 +100,7 @@ func (p *Purchase) line() string {
 
 // stacks reports whether the purchase begins where earlier ones of its line end.
 func (p *Purchase) stacks() bool {
-	return !p.UntilSaid && !p.Plan.Duration.IsZero() && p.line() != ""
+	return !p.isOwn() && !p.UntilSaid && !p.Plan.Duration.IsZero() && p.line() != ""
 }
 
 // order compares two purchases by when they were first active. The greater one

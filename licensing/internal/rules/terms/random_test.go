@@ -65,6 +65,7 @@ func randomPurchase(r *rand.Rand, reference string) terms.Purchase {
 	if r.IntN(3) == 0 {
 		p.UntilSaid, p.Until = true, pick(r, sec(-1), sec(1+r.IntN(12)), sec(1+r.IntN(12)))
 	}
+	randomStart(r, &p)
 	if r.IntN(5) == 0 {
 		p.EndedAt = sec(1 + r.IntN(12))
 	}
@@ -89,13 +90,30 @@ func randomPurchase(r *rand.Rand, reference string) terms.Purchase {
 	return p
 }
 
+// randomStart makes the duration of some purchases begin with the first activation.
+func randomStart(r *rand.Rand, p *terms.Purchase) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	if p.Plan.Starts = api.StartsActivation; r.IntN(2) == 0 {
+		p.Activated = sec(1 + r.IntN(12))
+	}
+}
+
 func randomOwn(r *rand.Rand) terms.Purchase {
 	is := terms.Terms{
 		ProductID: "app", Name: "own", PlanID: pick(r, "", "pro"), ExpiresAt: pick(r, sec(-1), sec(2+r.IntN(8))), UpdatesUntil: pick(r, sec(-1), sec(-1), sec(4)),
 		GraceSeconds: pick[int64](r, 0, 2), MaxActivations: pick[int64](r, -1, 2, 6), LeaseSeconds: -1, OfflineSeconds: 7,
 		Entitlements: map[string]any{"export": true}, Meters: pick(r, nil, map[string]api.Meter{"calls": {Limit: counts(4), Per: api.PerMonth}}),
 	}
-	return terms.Own("lic_1", pick(r, "", "pro"), sec(pick(r, 1, 4)), is)
+	created := sec(pick(r, 1, 4))
+	if r.IntN(4) == 0 {
+		is.ExpiresAt, is.UpdatesUntil = time.Time{}, time.Time{}
+		p := terms.OwnAwaiting("lic_1", api.Plan{ID: "pro", Duration: api.Duration{Seconds: 3}, UntilEnds: pick(r, api.UntilEndsLicense, api.UntilEndsUpdates), Starts: api.StartsActivation}, created, is)
+		p.Activated = pick(r, sec(-1), sec(1+r.IntN(12)))
+		return p
+	}
+	return terms.Own("lic_1", pick(r, "", "pro"), created, is)
 }
 
 // randomSet returns n purchases of a license and the product set by hand.

@@ -49,15 +49,17 @@ func measure(spans []span, own *Purchase) {
 		if s.waits != "" {
 			continue
 		}
-		from := s.FirstActive
+		from := s.begins()
 		if s.stacks() {
 			if prior := priorOf(spans[:i], s); prior != nil && prior.end.After(from) {
 				if from = prior.end; !prior.paused() {
 					s.start = from
 				}
 			}
-			if i == heir && own.Until.After(from) {
-				from = own.Until
+			if i == heir {
+				if end := own.ownEnds(); end.After(from) {
+					from = end
+				}
 			}
 		}
 		s.setEnd(from)
@@ -82,13 +84,7 @@ func priorOf(earlier []span, s *span) (prior *span) {
 
 // setEnd sets when a purchase that begins at from ends.
 func (s *span) setEnd(from time.Time) {
-	switch {
-	case s.UntilSaid:
-		s.end = s.Until
-	case !s.Plan.Duration.IsZero():
-		s.end = s.Plan.Duration.AddTo(from)
-	}
-	s.end = cut(cut(s.end, s.EndedAt), s.RefundedAt)
+	s.end = cut(cut(s.endFrom(from), s.EndedAt), s.RefundedAt)
 	s.over = s.ends()
 	if s.over.IsZero() {
 		return

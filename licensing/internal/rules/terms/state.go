@@ -2,6 +2,7 @@ package terms
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type State struct {
 	Terms
 	Hand    Hand
 	Changes []Change // to come, the earliest first
+	Awaits  bool     // the end of a purchase is unknown until the license is first activated
 }
 
 // Pass returns the state at a later instant: the changes up to then have been made.
@@ -48,7 +50,7 @@ func (s State) Follow(was, is []Purchase, now time.Time) (next State) {
 		next.Hand, _ = s.Hand.follow(&given, &then)
 	}
 	next.Terms = named(next.Hand.Over(then), s.Terms)
-	next.Changes = after.Changes(next.Hand, now)
+	next.Changes, next.Awaits = after.Changes(next.Hand, now), after.awaits()
 	return next
 }
 
@@ -60,7 +62,11 @@ func (s State) Restore(purchases []Purchase, hand Hand, at time.Time) State {
 	if !ok {
 		return s
 	}
-	return State{named(hand.Over(given), s.Terms), hand, g.Changes(hand, at)}
+	return State{named(hand.Over(given), s.Terms), hand, g.Changes(hand, at), g.awaits()}
+}
+
+func (g *Grant) awaits() bool {
+	return slices.ContainsFunc(g.spans, func(s span) bool { return s.Purchase.awaits() })
 }
 
 // madeFor returns the product of the purchase that made the license; empty: none did.
