@@ -39,6 +39,7 @@ type purchaseRow struct {
 	Plan  string // the ID; empty: unknown
 	State api.PurchaseState
 	Waits string // empty: for nothing, or it does not wait
+	Adds  string // what it allows; empty: unknown
 }
 
 // Ready reports whether the purchase waits for nothing any more, so that it can have
@@ -256,9 +257,11 @@ func (v *visit) purchaseFormPage(reference, title, action string, text ...string
 
 // purchasesOf returns the purchases of a license, the one that governs it first.
 func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
-	list, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{LicenseID: licenseID})
-	for _, f := range list {
-		rows = append(rows, newPurchaseRow(f))
+	parts, err := inner.Of(v.licenses).Purchases().Parts(v.r.Context(), licenseID)
+	for _, p := range parts {
+		row := newPurchaseRow(p.Fulfillment)
+		row.Adds = addsOf(p.Kind, p.Terms)
+		rows = append(rows, row)
 	}
 	return rows, err
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -57,6 +58,44 @@ func upcomingRows(l api.License) (rows []upcomingRow) {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// addsOf says what a purchase allows, or adds to the bases.
+func addsOf(kind api.PlanKind, t api.Terms) string {
+	if kind == "" {
+		return ""
+	}
+	label, more := "Base", ""
+	if kind == api.PlanAddOn {
+		label, more = "Add-on", " more"
+	}
+	var texts []string
+	amount := func(n *int64, of, unlimited string) {
+		switch {
+		case n != nil && (*n > 0 || more == ""):
+			texts = append(texts, thousands(*n)+more+" "+of)
+		case n == nil && more == "":
+			texts = append(texts, unlimited)
+		}
+	}
+	amount(t.MaxActivations, "activations", "unlimited activations")
+	for _, p := range entitlementPairs(t.Entitlements) {
+		switch _, isNumber := t.Entitlements[p.Name].(float64); {
+		case t.Entitlements[p.Name] == true:
+			texts = append(texts, p.Name)
+		case isNumber:
+			texts = append(texts, p.Name+": "+p.Value+more)
+		default:
+			texts = append(texts, p.Name+": "+p.Value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Meters)) {
+		amount(t.Meters[name].Limit, name, name+" without a limit")
+	}
+	if len(texts) == 0 {
+		texts = []string{"nothing"}
+	}
+	return label + ": " + strings.Join(texts, ", ")
 }
 
 // Part says how a purchase of a license takes part in it.

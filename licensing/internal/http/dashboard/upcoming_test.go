@@ -17,7 +17,9 @@ func TestUpcomingChanges(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "year", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
-	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](2), Entitlements: map[string]any{"sso": true}}})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{
+		MaxActivations: ptr[int64](2), Entitlements: map[string]any{"sso": true, "projects": 4, "<b>": true}, Meters: map[string]api.Meter{"exports": {Limit: ptr[int64](500)}},
+	}})
 	tell := func(p api.FulfillParams) api.Fulfillment {
 		t.Helper()
 		p.At, p.CustomerID, p.State = s.clock(), "cus_ada", api.PurchaseActive
@@ -32,7 +34,8 @@ func TestUpcomingChanges(t *testing.T) {
 	page := v.get("licenses/" + id).body
 	for _, text := range []string{
 		"extra × 3 · counts until " + end, "year · counts from " + s.clock().AddDate(1, 0, 0).Format("2 January 2006"),
-		"Upcoming changes", "Maximum activations: 5, without sso",
+		"Base: 5 activations<", "Add-on: 6 more activations, &lt;b&gt;, projects: 12 more, sso, 1,500 more exports<",
+		"Upcoming changes", "Maximum activations: 5, without &lt;b&gt;, without projects, without sso",
 	} {
 		require.Contains(t, page, text)
 	}

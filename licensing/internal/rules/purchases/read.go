@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -67,6 +69,44 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 		return nil, fmt.Errorf("list fulfillments: %w", err)
 	}
 	return list, nil
+}
+
+// A Part is a purchase of a license, and what it allows, or adds to the bases, while it
+// counts.
+type Part struct {
+	api.Fulfillment
+	Kind  api.PlanKind // empty: nothing is known
+	Terms api.Terms
+}
+
+// Parts returns the purchases of a license in the order of ListFulfillments.
+func (s Service) Parts(ctx context.Context, licenseID string) (parts []Part, err error) {
+	list, err := s.ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: licenseID})
+	if err != nil {
+		return nil, err
+	}
+	all, err := purchasesOf(ctx, s.Reader(), licenseID)
+	for _, f := range list {
+		if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == f.Reference }); i >= 0 {
+			parts = append(parts, all[i].part(f))
+		}
+	}
+	return parts, err
+}
+
+// part returns the part of a purchase that f is.
+func (p Purchase) part(f api.Fulfillment) Part {
+	part := Part{Fulfillment: f, Kind: p.Terms.Value.Kind}
+	part.Terms, _ = plans.TermsOfPlan(p.Terms.Value, p.units())
+	if part.Kind == api.PlanAddOn {
+		part.Terms.Entitlements = maps.Clone(part.Terms.Entitlements)
+		for name, v := range part.Terms.Entitlements {
+			if n, ok := v.(float64); ok {
+				part.Terms.Entitlements[name] = n * float64(p.units())
+			}
+		}
+	}
+	return part
 }
 
 // ShowPurchase returns the Fulfillment of a call that says nothing new.
