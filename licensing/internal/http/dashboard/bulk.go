@@ -270,7 +270,7 @@ func (v *visit) allMatching(m move, f filter) (list []api.License, more bool, er
 	p := f.params(v.h.opts.Now())
 	p.Limit = 200
 	for range pagesMatched {
-		page, err := v.licenses.List(v.r.Context(), p)
+		page, _, err := v.listed(f, p)
 		if err != nil {
 			return nil, false, err
 		}

@@ -26,6 +26,7 @@ type field struct {
 	List         bool // a textarea with one value per line
 	Options      []option
 	Choices      []choices // checkboxes in groups; a group without a label has no heading
+	Select       []option  // the values of a select; Value is the chosen one
 	Units        []option  // the units of a number, in a select with the name Name_unit
 	Known        []string  // values that the browser offers
 	Pairs        []pairRow // the rows of a field of the type "pairs"

@@ -34,7 +34,7 @@ func fields(a reply) url.Values {
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
-	for _, m := range regexp.MustCompile(`<select name="([^"]*)"[^>]*>.*<option value="([^"]*)" selected`).FindAllStringSubmatch(a.body, -1) {
+	for _, m := range regexp.MustCompile(`<select[^>]* name="([^"]*)"[^>]*>.*<option value="([^"]*)" selected`).FindAllStringSubmatch(a.body, -1) {
 		form.Set(m[1], m[2])
 	}
 	for _, m := range regexp.MustCompile(`(?s)<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>`).FindAllStringSubmatch(a.body, -1) {

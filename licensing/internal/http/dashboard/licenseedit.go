@@ -34,19 +34,46 @@ func (v *visit) offerNames(f *form) error {
 	return nil
 }
 
-// offeredPlans is the maximum number of plans that the form for a license offers.
-const offeredPlans = 200
+// offeredPlans is the maximum number of plans that a form offers in a list.
+const offeredPlans = 50
+
+// offeredPlans returns the plans of a product, "" for all, as options, or none if there are more than a list offers.
+// One that has been deleted is offered if it is the chosen one.
+func (v *visit) offeredPlans(product, chosen string) (list []option, err error) {
+	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: product, Limit: offeredPlans})
+	if err != nil || plans.HasMore {
+		return nil, err
+	}
+	for _, t := range plans.Data {
+		o := option{Value: t.ID, Label: t.Name, Chosen: t.ID == chosen}
+		if t.Name != t.ID {
+			o.Label += " (" + t.ID + ")"
+		}
+		list = append(list, o)
+		if o.Chosen {
+			chosen = ""
+		}
+	}
+	if chosen != "" {
+		list = append(list, option{Value: chosen, Label: chosen, Chosen: true})
+	}
+	return list, nil
+}
 
 // addPlans adds the choice of a plan to the form for a new license, if there are
 // plans. What is left blank is then what the plan has.
 func (v *visit) addPlans(f *form) error {
-	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: offeredPlans})
-	if err != nil || len(plans.Data) == 0 {
+	any, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: 1})
+	if err != nil || len(any.Data) == 0 {
 		return err
 	}
-	plan := &field{Name: "plan_id", Label: "From plan", Hint: "A plan ID. The plan fills in what you leave blank.", Type: "text", Value: v.r.URL.Query().Get("plan"), MaxLength: 255}
-	for _, t := range plans.Data {
-		plan.Known = append(plan.Known, t.ID)
+	plan := &field{Name: "plan_id", Label: "From plan", Hint: "The plan fills in what you leave blank.", Type: "text", Value: v.r.URL.Query().Get("plan"), MaxLength: 255}
+	plans, err := v.offeredPlans("", plan.Value)
+	if err != nil {
+		return err
+	}
+	if plan.Select = append([]option{{Label: "None"}}, plans...); len(plans) == 0 {
+		plan.Select, plan.Hint = nil, "A plan ID. The plan fills in what you leave blank."
 	}
 	f.insert(1, plan)
 	f.Field("product_id").Hint = "Your ID for the product. Leave blank for that of the plan."

@@ -12,8 +12,30 @@ import (
 // filter has the filters of the license list. All of them are in the query, so
 // that a view can be bookmarked and shared.
 type filter struct {
-	Search, Key, Status, Product, Customer, Expires, Sort string
+	Search, Key, Status, Product, Customer, Plan, Expires, Only, Sort string
 }
+
+// conditions are the options of the filter by what no index knows; see ListWhere of the
+// license service.
+var conditions = []struct{ value, label, text string }{
+	{"near_limit", "Seats: 80 % used or more", "at least 80 % of the seats used"},
+	{"updates_ended", "Updates have ended", "updates that have ended"},
+	{"updates_end_soon", "Updates end in the next 30 days", "updates that end in the next 30 days"},
+	{"unseen", "Not seen for 30 days", "no activation seen for 30 days"},
+}
+
+// conditionText returns a condition in words, or "".
+func conditionText(value string) string {
+	for _, c := range conditions {
+		if c.value == value {
+			return c.text
+		}
+	}
+	return ""
+}
+
+// scans reports whether licenses must be read to find those of the filter.
+func (f filter) scans() bool { return f.Plan != "" || f.Only != "" }
 
 // expiryWindows are the options of the filter by expiry.
 var expiryWindows = []struct {
@@ -57,13 +79,13 @@ func windowLabel(value string) string {
 
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
+	return filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), q.Get("plan"), get("expires"), get("only"), get("sort")}
 }
 
 // query returns the filter as a query, without empty values.
 func (f filter) query() url.Values {
 	return queryOf(map[string]string{
-		"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort,
+		"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "plan": f.Plan, "expires": f.Expires, "only": f.Only, "sort": f.Sort,
 	})
 }
 
@@ -127,6 +149,8 @@ func (f filter) describe() string {
 		{f.Status, "the status " + f.Status},
 		{f.Product, "the product “" + f.Product + "”"},
 		{f.Customer, "the customer “" + f.Customer + "”"},
+		{f.Plan, "the plan “" + f.Plan + "”"},
+		{f.Only, conditionText(f.Only)},
 		{f.Expires, "an expiry " + windowLabel(f.Expires)},
 	} {
 		if x.value != "" {

@@ -14,11 +14,8 @@ func applyPlanForm(v *visit, l api.License) (*formPage, error) {
 	plan := &field{Name: "plan_id", Label: "Plan", Hint: "A plan ID of the product " + l.ProductID + ".", Type: "text", Value: l.PlanID, Required: true, MaxLength: 255}
 	p.Form, p.Action, p.done = newForm(plan, reasonField("Optional. Recorded in the history.")), "Apply plan", "The license has the terms of the plan."
 	p.Version = l.Version().String()
-	p.prepare = func(v *visit) error {
-		plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: l.ProductID, Limit: offeredPlans})
-		for _, t := range plans.Data {
-			plan.Known = append(plan.Known, t.ID)
-		}
+	p.prepare = func(v *visit) (err error) {
+		plan.Select, err = v.offeredPlans(l.ProductID, plan.Value)
 		return err
 	}
 	p.do = func(tx *visit) (string, error) {

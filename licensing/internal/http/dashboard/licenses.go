@@ -20,6 +20,9 @@ type licenseList struct {
 	Tabs     []listTab
 	Sorts    []option
 	Expiries []option
+	Plans    []option // empty: a text field
+
+	Conditions []option
 	Rows     []licenseRow
 	Count    string // the number of matches
 	AtLeast  bool   // Count or a number on a tab is a minimum
@@ -28,7 +31,7 @@ type licenseList struct {
 	Next     string // the query of the next page
 	Previous string // the query of the previous page
 	First    string // the query of the first page, if this is another page
-	CSV      string
+	CSV      string // empty: there is no download with the filter
 	New      string // the query of the form for a new license
 	Problem  string
 	Reached  string // how far the search has come, if it did not reach its end
@@ -47,13 +50,24 @@ func showLicenses(v *visit) error {
 	q := v.r.URL.Query()
 	f := readFilter(q)
 	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: withQuery("licenses.csv", f.query().Encode())}
-	list.New = withQuery("", queryOf(map[string]string{"product": f.Product, "customer": f.Customer}).Encode())
+	list.New = withQuery("", queryOf(map[string]string{"product": f.Product, "customer": f.Customer, "plan": f.Plan}).Encode())
+	if f.scans() {
+		list.CSV = ""
+	}
 	for _, s := range f.sorts() {
 		list.Sorts = append(list.Sorts, option{Value: s, Label: sortLabels[s], Chosen: f.order() == s})
 	}
 	for _, w := range expiryWindows {
 		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
 	}
+	for _, c := range conditions {
+		list.Conditions = append(list.Conditions, option{Value: c.value, Label: c.label, Chosen: f.Only == c.value})
+	}
+	plans, err := v.offeredPlans("", f.Plan)
+	if err != nil {
+		return err
+	}
+	list.Plans = plans
 	if strings.Contains(f.Expires, rangeMark) {
 		list.Expiries = append(list.Expiries, option{Value: f.Expires, Label: sentenceCase(windowLabel(f.Expires)), Chosen: true})
 	}
@@ -63,7 +77,7 @@ func showLicenses(v *visit) error {
 		p.ExpiresAfter, p.ExpiresBefore = from, until
 	}
 	status := http.StatusOK
-	result, err := v.licenses.List(v.r.Context(), p)
+	result, examined, err := v.listed(f, p)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
@@ -87,7 +101,11 @@ func showLicenses(v *visit) error {
 	}
 	list.Partial = f.omitsPerpetual()
 	list.Tabs = f.tabs(nil)
-	if list.Problem == "" {
+	switch {
+	case list.Problem != "":
+	case f.scans():
+		list.uncounted(p, result, examined)
+	default:
 		if err := v.countMatches(&list, p, result); err != nil {
 			return err
 		}
@@ -111,11 +129,23 @@ func showLicenses(v *visit) error {
 		return "?" + to.Encode()
 	}
 	list.Next, list.Previous = pageQuery(result.NextCursor, false), pageQuery(result.PrevCursor, true)
-	list.Reached, list.Continue = reached(result, p.NewestFirst != back), list.Next
-	if back {
+	if list.Reached == "" {
+		list.Reached = reached(result, p.NewestFirst != back)
+	}
+	if list.Continue = list.Next; back {
 		list.Continue = list.Previous
 	}
 	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
+}
+
+// listed returns a page of the licenses of a filter, which p describes as far as indexes
+// know, and how many were read to find them; zero: only those.
+func (v *visit) listed(f filter, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
+	if f.scans() {
+		return inner.Of(v.licenses).Find().ListWhere(v.r.Context(), p, f.Plan, f.Only)
+	}
+	page, err = v.licenses.List(v.r.Context(), p)
+	return page, 0, err
 }
 
 // licenseRows returns the rows of a list. It reads the seat counts of all rows

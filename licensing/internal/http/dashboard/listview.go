@@ -18,11 +18,11 @@ type listTab struct {
 // expiringFilter is the filter of the tab with licenses that expire soon.
 const expiringFilter = "30d"
 
-// tabs returns the status tabs of the list. They keep the search, the product and
-// the customer, whose licenses are counted; nil: their numbers are not known.
+// tabs returns the status tabs of the list. They keep the other filters, whose licenses are
+// counted; nil: their numbers are not known.
 func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
 	add := func(label, status, expires string, n func(*api.Counts) int64) {
-		to := filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
+		to := filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Plan: f.Plan, Only: f.Only, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
 		if counts != nil {
 			if tab.n = (matchCount{n(counts), counts.AtLeast}); tab.n.n > 0 || !tab.n.more {

@@ -205,7 +205,7 @@ func TestAssets(t *testing.T) {
 	for name, want := range map[string]struct {
 		contentType string
 		most        int
-	}{"app.css": {"text/css; charset=utf-8", 24 << 10}, "app.js": {"text/javascript; charset=utf-8", 12 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
+	}{"app.css": {"text/css; charset=utf-8", 25 << 10}, "app.js": {"text/javascript; charset=utf-8", 12 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
 		a := v.get("static/" + dashboard.Assets()[name])
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(a.Header.Get("Content-Type"), want.contentType)

@@ -19,6 +19,7 @@ var parameterValues = map[string]func(value string) bool{
 	"of":      func(value string) bool { return value == "selected" },
 	"expires": func(value string) bool { return windowLabel(value) != "" },
 	"sort":    func(value string) bool { return sortLabels[value] != "" },
+	"only":    func(value string) bool { return conditionText(value) != "" },
 }
 
 // queryOf returns a query with the values that are not empty.

@@ -35,7 +35,7 @@ func init() {
 		{path: "second-factor", form: secondFactorForm, signIn: true, account: true},
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
 
-		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
+		{method: get, path: "licenses", query: "q key status product customer plan expires only sort cursor back window", handle: showLicenses},
 		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id*", handle: exportLicenses, download: true},
 		{path: "licenses/new", query: "product customer plan", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
@@ -114,7 +114,7 @@ func init() {
 	}
 	for _, m := range bulkMoves { // one row each: a parameter would also stand for the pages of a license
 		path := "licenses/selected/" + m.name
-		routes = append(routes, route{path: path, query: "id* all q key status product customer expires sort", access: byMove, form: bulkForm, download: true, move: m.name})
+		routes = append(routes, route{path: path, query: "id* all q key status product customer plan expires only sort", access: byMove, form: bulkForm, download: true, move: m.name})
 	}
 	for i, r := range routes {
 		if r.form == nil {

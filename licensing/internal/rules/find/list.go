@@ -55,9 +55,10 @@ func (s Service) ListEncoded(ctx context.Context, p api.ListLicensesParams) (api
 
 // A rowPage is a page of a list with its licenses as they are stored.
 type rowPage struct {
-	page api.ListPage // without licenses
-	rows []store.License
-	at   time.Time // the instant whose status each license has
+	page  api.ListPage // without licenses
+	rows  []store.License
+	at    time.Time   // the instant whose status each license has
+	start call.Cursor // that of the page before, without its position
 }
 
 // listRows is List without the conversion of the licenses.
@@ -128,6 +129,7 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 		near, far, more, prev = far, near, prev, more
 	}
 	found := s.page(p, recs, start.Pinned)
+	found.start = call.Cursor{Scope: start.Scope, Pinned: start.Pinned}
 	if more && !far.IsZero() {
 		found.page.HasMore, found.page.NextCursor = true, call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: far}.String()
 	}

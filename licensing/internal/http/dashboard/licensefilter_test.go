@@ -1,0 +1,57 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// TestListConditions: the list filters by plan and by what no index knows, together with
+// its other filters, and so do its pages and a change of all matches.
+func TestListConditions(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Pro, yearly", ProductID: "atlas"})
+	is.NoErr(err)
+	ended := s.now.Add(-time.Hour)
+	for i := range 70 {
+		s.advance(time.Millisecond)
+		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Bought-%02d", i), PlanID: "price_1"})
+	}
+	full := s.license(api.CreateLicenseParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	s.activate(full, "pc-1", "")
+	s.license(api.CreateLicenseParams{Name: "Old", UpdatesUntil: &ended})
+
+	is.Equal(names(v.get("licenses?only=near_limit")), "Full")
+	is.Equal(names(v.get("licenses?only=updates_ended")), "Old")
+	is.Equal(names(v.get("licenses?only=unseen")), "")
+	is.Equal(names(v.get("licenses?only=near_limit&plan=price_1")), "")
+	is.Equal(names(v.get("licenses?only=near_limit&status=suspended")), "")
+	is.Equal(v.get("licenses?only=mislaid").StatusCode, http.StatusBadRequest)
+
+	first := v.get("licenses?plan=price_1&sort=oldest")
+	is.Equal(strings.Count(first.body, ">Bought-"), 50)
+	require.Contains(t, first.body, "50 matching licenses on this page", `<option value="price_1" selected>Pro, yearly (price_1)</option>`, `<option value="near_limit">Seats: 80 % used or more</option>`)
+	require.NotContains(t, first.body, "Download CSV") // it would have others
+	rest := v.link(first, "Next page")
+	is.Equal(strings.Count(rest.body, ">Bought-"), 20)
+	require.Contains(t, v.link(rest, "Suspend").body, "Suspend 70 licenses</button>", "all licenses with the plan “price_1”")
+	is.Equal(v.get("licenses.csv?plan=price_1").StatusCode, http.StatusBadRequest)
+	is.Equal(fields(v.link(first, "New license")).Get("plan_id"), "price_1")
+
+	s.advance(40 * 24 * time.Hour)
+	s.operator("eve@example.com", operator.RoleAdmin)
+	v = s.signedIn("eve@example.com")
+	is.Equal(names(v.get("licenses?only=unseen&product=atlas&q=full")), "Full")
+	s.activate(full, "pc-1", "") // seen
+	is.Equal(names(v.get("licenses?only=unseen&product=atlas&q=full")), "")
+}

@@ -1,0 +1,161 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A where has conditions on licenses that no index knows. Those that are not zero hold
+// together.
+type where struct {
+	planID    string
+	nearLimit bool            // at least 80 % of the seats are used
+	updates   store.TimeRange // when the updates end
+	unseen    time.Time       // created before, and no active activation was seen since
+}
+
+// recent is how long ago a license in use was seen, and how soon updates end that do.
+const recent = 30 * 24 * time.Hour
+
+// whereOf returns the condition with a name, "" for none, and that on the plan.
+func whereOf(planID, name string, now time.Time) (where, error) {
+	w := where{planID: planID}
+	switch name {
+	case "":
+	case "near_limit":
+		w.nearLimit = true
+	case "updates_ended":
+		w.updates.Before = now
+	case "updates_end_soon":
+		w.updates = store.TimeRange{From: now, Before: now.Add(recent)}
+	case "unseen":
+		w.unseen = now.Add(-recent)
+	default:
+		return w, api.Invalid("condition", api.FieldUnknown, "is not a condition")
+	}
+	return w, nil
+}
+
+// A page of ListWhere examines up to maxExamined licenses, in batches, and starts no new
+// batch after whereTime.
+const (
+	maxExamined = 20_000
+	whereBatch  = 200
+	whereTime   = time.Second
+)
+
+// ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
+// for which a condition holds ("": none): "near_limit", at least 80 % of the seats are used;
+// "updates_ended"; "updates_end_soon", in the next 30 days; "unseen", created at least 30
+// days ago and no active activation seen since. The page can be short although HasMore is
+// true; examined is the number of licenses that it looked at. Seats are those of
+// [Service.SeatCounts]. A caller limited to some products gets [api.ErrProductForbidden].
+func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID, condition string) (page api.ListPage, examined int, err error) {
+	w, err := whereOf(planID, condition, s.Now())
+	if err != nil {
+		return page, 0, err
+	}
+	if s.Caller.Products != nil {
+		return page, 0, fmt.Errorf("list licenses: %w", api.ErrProductForbidden)
+	}
+	limit := cmp.Or(p.Limit, valid.DefaultLimit)
+	p.Limit = whereBatch
+	for began := time.Now(); ; {
+		part, err := s.listRows(ctx, p)
+		if err != nil {
+			return api.ListPage{}, 0, err
+		}
+		matches, err := w.matches(ctx, s.Reader(), part)
+		if err != nil {
+			return api.ListPage{}, 0, fmt.Errorf("list licenses: %w", err)
+		}
+		page.HasMore, page.NextCursor = part.page.HasMore, part.page.NextCursor
+		for i, row := range part.rows {
+			if examined++; !matches[i] {
+				continue
+			}
+			l, err := licenses.FromRow(row, part.at)
+			if err != nil {
+				return api.ListPage{}, 0, fmt.Errorf("list licenses: %w", err)
+			}
+			page.Data = append(page.Data, s.Shown(l))
+			if rest := i < len(part.rows)-1; rest && len(page.Data) == limit {
+				part.start.After = position(queryOf(p, part.start.Pinned).Order, row)
+				page.HasMore, page.NextCursor = true, part.start.String()
+				return page, examined, nil
+			}
+		}
+		if !page.HasMore || len(page.Data) == limit || examined >= maxExamined || time.Since(began) >= whereTime {
+			return page, examined, nil
+		}
+		p.Cursor = page.NextCursor
+	}
+}
+
+// matches reports for each row of a page whether the conditions hold. It reads activations
+// of those only for which the others hold.
+func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]bool, error) {
+	all, recs := make([]bool, len(part.rows)), make([]record.License, len(part.rows))
+	var ids []string
+	for i, row := range part.rows {
+		l, err := licenses.Read(row, part.at)
+		if err != nil {
+			return nil, err
+		}
+		recs[i] = l
+		all[i] = (w.planID == "" || l.PlanID == w.planID) &&
+			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
+			(!w.nearLimit || l.MaxActivations >= 0) &&
+			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
+		if all[i] {
+			ids = append(ids, l.ID)
+		}
+	}
+	if len(ids) == 0 || !w.nearLimit && w.unseen.IsZero() {
+		return all, nil
+	}
+	counts, err := SeatCounts(ctx, r, ids)
+	for i, l := range recs {
+		if err != nil {
+			return nil, err
+		}
+		n := counts[l.ID].N
+		if all[i] && w.nearLimit {
+			all[i] = int64(n)*5 >= l.MaxActivations*4
+		}
+		if all[i] && !w.unseen.IsZero() && n > 0 {
+			all[i], err = unseen(ctx, r, l.ID, part.at, w.unseen)
+		}
+	}
+	return all, err
+}
+
+// unseen reports whether no activation of a license that is active at an instant was seen
+// since another one.
+func unseen(ctx context.Context, r store.Reader, id string, at, since time.Time) (bool, error) {
+	q := store.ActivationQuery{LicenseID: id, LiveAt: at, Limit: store.MaxLimit}
+	for {
+		rows, err := r.Activations(ctx, q)
+		if err != nil {
+			return false, err
+		}
+		for _, row := range rows {
+			a, err := record.ReadActivation(row)
+			if err != nil || !a.LastSeenAt.Before(since) {
+				return false, err
+			}
+			q.After = row.ID
+		}
+		if len(rows) < q.Limit {
+			return true, nil
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package license_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestListWhere(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	day := 24 * time.Hour
+	named := func(name string, seats int64, updates time.Duration) api.License {
+		f.now = f.now.Add(time.Second)
+		return f.create(t, func(p *api.CreateLicenseParams) {
+			p.Name = name
+			if seats >= 0 {
+				p.MaxActivations = &seats
+			}
+			if updates != 0 {
+				at := f.now.Add(updates)
+				p.UpdatesUntil = &at
+			}
+		})
+	}
+	four, three := named("4 of 5", 5, -day), named("3 of 5", 5, 10*day)
+	named("0 of 5", 5, 60*day)
+	for i := range 4 {
+		f.activate(t, four.Key, fmt.Sprint("pc-", i))
+		if i < 3 {
+			f.activate(t, three.Key, fmt.Sprint("pc-", i))
+		}
+	}
+	many := named("unlimited", -1, 0)
+	f.activate(t, many.Key, "pc-1")
+	f.now = f.now.Add(40 * day)
+	f.validate(t, three.Key, "pc-2") // one of several
+	named("new", 5, 0)
+	list := func(p api.ListLicensesParams, condition string) string {
+		t.Helper()
+		page, _, err := inner.Of(f.Service).Find().ListWhere(t.Context(), p, "", condition)
+		is.NoErr(err)
+		is.True(!page.HasMore)
+		var names []string
+		for _, l := range page.Data {
+			names = append(names, l.Name)
+		}
+		return strings.Join(names, ", ")
+	}
+	is.Equal(list(api.ListLicensesParams{}, "near_limit"), "4 of 5")
+	is.Equal(list(api.ListLicensesParams{}, "unseen"), "4 of 5, 0 of 5, unlimited")
+	is.Equal(list(api.ListLicensesParams{NewestFirst: true}, "updates_ended"), "3 of 5, 4 of 5")
+	is.Equal(list(api.ListLicensesParams{}, "updates_end_soon"), "0 of 5")
+	is.Equal(list(api.ListLicensesParams{Search: "unlimited"}, "unseen"), "unlimited")
+	_, _, err := inner.Of(f.As(license.Caller{Products: []string{"prod_editor"}})).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "x", "")
+	require.ErrorIs(t, err, api.ErrProductForbidden)
+	_, _, err = inner.Of(f.Service).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "", "mislaid")
+	require.ErrorIs(t, err, api.ErrInvalid)
+}
+
+// TestListWhereContinues: the pages of a list that stop within a batch, at its end, or after
+// 20,000 licenses have each match once.
+func TestListWhereContinues(t *testing.T) {
+	is := is.New(t)
+	f := newTwice(t)
+	var rows strings.Builder
+	for i := range 20_450 {
+		plan := "rare"
+		if i >= 250 && i < 20_400 {
+			plan = "common"
+		}
+		fmt.Fprintf(&rows, `{"key":"OLD-0001-0001-%05d","name":"n","product_id":"p","customer_id":"c","plan_id":%q}`+"\n", i, plan)
+	}
+	is.NoErr(f.Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
+	for plan, want := range map[string]int{"rare": 300, "none": 0} {
+		seen, found, examined, pages := map[string]bool{}, 0, 0, 0
+		for p := (api.ListLicensesParams{Limit: 100}); ; {
+			page, n, err := inner.Of(f.Service).Find().ListWhere(t.Context(), p, plan, "")
+			is.NoErr(err)
+			for _, l := range page.Data {
+				is.Equal(l.PlanID, plan)
+				seen[l.ID] = true
+			}
+			require.AtMost(t, n, 20_000)
+			require.AtMost(t, len(page.Data), 100)
+			pages, found, examined = pages+1, found+len(page.Data), examined+n
+			if p.Cursor = page.NextCursor; !page.HasMore {
+				break
+			}
+		}
+		is.Equal(len(seen), want)
+		is.Equal(found, want)
+		require.Greater(t, pages, 1)
+		if want == 0 {
+			is.Equal(examined, 20_450)
+		}
+	}
+}
