@@ -82,9 +82,10 @@ type activationList struct {
 	Rows      []activationRow
 	Seats     seatMeter
 	SeatsText string
-	Ended     bool // the list includes ended activations
-	Metadata  bool // a program sent metadata
-	Files     bool // an activation may run from a license file
+	Ended     bool   // the list includes ended activations
+	Unseen    string // the day since which those of the list were not seen; empty: the list has all
+	Metadata  bool   // a program sent metadata
+	Files     bool   // an activation may run from a license file
 	pager
 	Other string // the list with or without ended activations, as a reference from dashboard/
 }
@@ -101,7 +102,16 @@ func showActivations(v *visit, head licenseHead) (err error) {
 		filter.Set("ended", "1")
 		body.Other = activationsPath(l.ID)
 	}
-	result, err := v.licenses.ListActivations(ctx, api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
+	p := api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")}
+	var result api.Page[api.Activation]
+	if body.Unseen = q.Get("unseen"); body.Unseen == "" {
+		result, err = v.licenses.ListActivations(ctx, p)
+	} else if since, wrong := time.Parse(time.DateOnly, body.Unseen); wrong != nil {
+		err = api.Invalid("unseen", api.FieldInvalidFormat, "must be a day, such as 2027-01-31")
+	} else {
+		filter.Set("unseen", body.Unseen)
+		result, err = v.unseenActivations(p, since)
+	}
 	if err != nil {
 		return err
 	}

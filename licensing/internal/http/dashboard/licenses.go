@@ -23,19 +23,19 @@ type licenseList struct {
 	Plans    []option // empty: a text field
 
 	Conditions []option
-	Rows     []licenseRow
-	Count    string // the number of matches
-	AtLeast  bool   // Count or a number on a tab is a minimum
-	Every    string // the query of a change of all matches, if there are more than on this page
-	Partial  bool   // licenses without an expiry are left out
-	Next     string // the query of the next page
-	Previous string // the query of the previous page
-	First    string // the query of the first page, if this is another page
-	CSV      string // empty: there is no download with the filter
-	New      string // the query of the form for a new license
-	Problem  string
-	Reached  string // how far the search has come, if it did not reach its end
-	Continue string // the query that continues it
+	Rows       []licenseRow
+	Count      string // the number of matches
+	AtLeast    bool   // Count or a number on a tab is a minimum
+	Every      string // the query of a change of all matches, if there are more than on this page
+	Partial    bool   // licenses without an expiry are left out
+	Next       string // the query of the next page
+	Previous   string // the query of the previous page
+	First      string // the query of the first page, if this is another page
+	CSV        string // empty: there is no download with the filter
+	New        string // the query of the form for a new license
+	Problem    string
+	Reached    string // how far the search has come, if it did not reach its end
+	Continue   string // the query that continues it
 
 	Elsewhere elsewhere
 }

@@ -29,7 +29,7 @@ var (
 	supportMoves = []string{
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
 		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
-		"licenses/{id}/activations/{activation}/release",
+		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release",
 	}
 	// adminPages are pages for admins without a form action.
 	adminPages = []string{"settings/keys", "settings/keys.json"}

@@ -1,0 +1,109 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+const (
+	maxReleased   = 200 // activations that one form releases
+	releasesNamed = 10  // activations that the form names
+	unseenReads   = 200 // reads of activations for one page of those not seen since a day
+)
+
+// unseenActivations returns a page of the activations of a license that were not seen
+// since a time. It can be short although HasMore is true.
+func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) (page api.Page[api.Activation], err error) {
+	p.Limit = 2 * activationsPerPage
+	for range unseenReads {
+		part, err := v.licenses.ListActivations(v.r.Context(), p)
+		if err != nil {
+			return page, err
+		}
+		for _, a := range part.Data {
+			if a.LastSeenAt.Before(since) {
+				page.Data = append(page.Data, a)
+			}
+		}
+		page.HasMore, page.NextCursor = part.HasMore, part.NextCursor
+		if p.Cursor = part.NextCursor; !part.HasMore || len(page.Data) >= activationsPerPage {
+			break
+		}
+	}
+	return page, nil
+}
+
+// releaseSelectedForm releases several activations of a license. They end in several
+// Updates; if it is interrupted, the same form releases the others.
+func releaseSelectedForm(v *visit, l api.License) (*formPage, error) {
+	ids := distinct(v.r.URL.Query()["id"])
+	if !v.isRead() {
+		ids = strings.Fields(v.sent("ids"))
+	}
+	switch n := len(ids); {
+	case n == 0:
+		return nil, web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one activation.")
+	case n > maxReleased:
+		return nil, web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+strconv.Itoa(maxReleased)+" activations can be selected. Go back to the list and select fewer.")
+	}
+	var names []string
+	var offline time.Time
+	for _, id := range ids {
+		a, err := inner.Of(v.licenses).Seats().PreviewRelease(v.r.Context(), l.ID, id)
+		if errors.Is(err, api.ErrNotFound) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		names = append(names, activationRow{Activation: a}.Label())
+		if a.OfflineUntil != nil && a.OfflineUntil.After(offline) {
+			offline = *a.OfflineUntil
+		}
+	}
+	what := count(len(names), "activation")
+	list := strings.Join(names[:min(len(names), releasesNamed)], ", ")
+	if more := len(names) - releasesNamed; more > 0 {
+		list += " and " + strconv.Itoa(more) + " more"
+	}
+	effect := "The seats become available immediately. The programs learn at their next validation that they are not activated. They can activate again while a seat is available."
+	if !offline.IsZero() {
+		effect += " Some may run offline from a license file until " + v.moment(offline).Full + "."
+	}
+	p := v.licenseFormPage(l, "Release activations", "Release "+what, list, effect)
+	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, activationsPath(l.ID), "The activations have been released."
+	p.Form.hide("ids", strings.Join(ids, " "))
+	p.do = func(v *visit) (string, error) {
+		for part := range slices.Chunk(ids, movedTogether) {
+			if err := v.checkAccess(); err != nil {
+				return "", err
+			}
+			if err := v.releaseTogether(l.ID, part, p.Form.Field("reason").Value); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	}
+	return p, nil
+}
+
+// releaseTogether releases the activations with some IDs that exist, in one Update.
+func (v *visit) releaseTogether(licenseID string, ids []string, reason string) error {
+	return v.licenses.Atomically(v.r.Context(), func(s *license.Service) error {
+		for _, id := range ids {
+			_, err := s.ReleaseActivation(v.r.Context(), api.ReleaseActivationParams{LicenseID: licenseID, ActivationID: id, Reason: reason, Force: true})
+			if err != nil && !errors.Is(err, api.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+}
