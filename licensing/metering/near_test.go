@@ -2,13 +2,11 @@ package metering_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
-	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -35,17 +33,16 @@ func TestNearLimit(t *testing.T) {
 			f.count(t, made, at(use("exports", "a", l.used), f.now))
 		}
 	}
-	near := func(at time.Time) map[string]bool {
-		rows, err := f.store.Licenses(t.Context(), store.LicenseQuery{})
-		is.NoErr(err)
-		found, err := find.NearLimit(t.Context(), f.store, rows, at)
+	near := func() map[string]bool {
+		page, _, err := inner.Of(f.rules).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "", "near_limit")
 		is.NoErr(err)
 		got := map[string]bool{}
-		for id := range found {
-			got[name[id]] = true
+		for _, l := range page.Data {
+			got[name[l.ID]] = true
 		}
 		return got
 	}
-	is.Equal(near(f.now), map[string]bool{"at": true, "over": true, "second": true})
-	is.Equal(near(f.now.Add(day)), map[string]bool{"second": true}) // the next month; the others start again
+	is.Equal(near(), map[string]bool{"at": true, "over": true, "second": true})
+	f.now = f.now.Add(day)
+	is.Equal(near(), map[string]bool{"second": true}) // the next month; the others start again
 }

@@ -17,7 +17,7 @@ import (
 // together.
 type where struct {
 	planID    string
-	nearLimit bool            // at least 80 % of the seats are used
+	nearLimit bool            // at least 80 % of the seats or of a meter's limit are used
 	updates   store.TimeRange // when the updates end
 	unseen    time.Time       // created before, and no active activation was seen since
 }
@@ -53,7 +53,8 @@ const (
 )
 
 // ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
-// for which a condition holds ("": none): "near_limit", at least 80 % of the seats are used;
+// for which a condition holds ("": none): "near_limit", at least 80 % of the seats, or of the
+// limit of a meter, are used;
 // "updates_ended"; "updates_end_soon", in the next 30 days; "unseen", created at least 30
 // days ago and no active activation seen since. The page can be short although HasMore is
 // true; examined is the number of licenses that it looked at. Seats are those of
@@ -113,7 +114,7 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]boo
 		recs[i] = l
 		all[i] = (w.planID == "" || l.PlanID == w.planID) &&
 			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
-			(!w.nearLimit || l.MaxActivations >= 0) &&
+			(!w.nearLimit || l.MaxActivations >= 0 || len(l.Meters) > 0) &&
 			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
 		if all[i] {
 			ids = append(ids, l.ID)
@@ -122,14 +123,18 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]boo
 	if len(ids) == 0 || !w.nearLimit && w.unseen.IsZero() {
 		return all, nil
 	}
+	var metered map[string]bool
 	counts, err := SeatCounts(ctx, r, ids)
+	if err == nil && w.nearLimit {
+		metered, err = nearMeterLimit(ctx, r, recs, part.at)
+	}
 	for i, l := range recs {
 		if err != nil {
 			return nil, err
 		}
 		n := counts[l.ID].N
 		if all[i] && w.nearLimit {
-			all[i] = int64(n)*5 >= l.MaxActivations*4
+			all[i] = l.MaxActivations >= 0 && int64(n)*5 >= l.MaxActivations*4 || metered[l.ID]
 		}
 		if all[i] && !w.unseen.IsZero() && n > 0 {
 			all[i], err = unseen(ctx, r, l.ID, part.at, w.unseen)
