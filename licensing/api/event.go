@@ -43,6 +43,11 @@ type EventData struct {
 	Plan *Plan `json:"plan,omitempty"`
 	// Reference is that of the purchase that caused the change.
 	Reference string `json:"reference,omitempty"`
+	// Granted is the ID of the plan of the purchase with that reference, set in the one
+	// event with which the purchase gets its license.
+	Granted string `json:"granted,omitempty"`
+	// Imported reports that an import has created the license.
+	Imported bool `json:"imported,omitempty"`
 	// Ended are the references of the purchases that have ended, set for license.updated
 	// with the actor "clock", or that will end before the license does, set for
 	// license.expiring.

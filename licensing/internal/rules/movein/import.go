@@ -115,7 +115,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		if licenses.LapsesAnew(record.License{}, rec, now) {
 			lapses = append(lapses, licenses.LapseEntry(rec, now))
 		}
-		created, events = append(created, rec.Row()), append(events, s.Event(now, api.EventLicenseCreated, l, api.EventData{}))
+		created, events = append(created, rec.Row()), append(events, s.Event(now, api.EventLicenseCreated, l, api.EventData{Imported: true}))
 		return rec.ID, nil
 	})
 	if err != nil || len(created) == 0 {
@@ -227,7 +227,7 @@ func (s Service) importRow(ctx context.Context, tx *call.Tx, row api.LicenseRow)
 		}
 	}
 	if err == nil {
-		_, err = licenses.Of(s.Call).Add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: rec.Reference})
+		_, err = licenses.Of(s.Call).Add(ctx, tx, rec, row.CreateLicenseParams, api.EventData{Reference: rec.Reference, Imported: true})
 	}
 	if err != nil {
 		return "", err

@@ -141,11 +141,20 @@ func (s Service) createFor(ctx context.Context, tx *call.Tx, d *decision) (api.L
 		return api.License{}, err
 	}
 	d.after.LicenseID = rec.ID
-	l, err := licenses.Of(s.Call).Add(ctx, tx, rec, p, api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	l, err := licenses.Of(s.Call).Add(ctx, tx, rec, p, d.eventData())
 	if err != nil { // nothing is written if it is a rule error
 		return api.License{}, err
 	}
 	return l, PutTrial(ctx, tx, rec.ID, d.after.Subjects)
+}
+
+// eventData returns what the event of a change by a purchase says beside the license.
+func (d *decision) eventData() api.EventData {
+	data := api.EventData{Reference: d.after.Reference, Reason: d.reason}
+	if !d.before.Granted {
+		data.Granted = d.after.Terms.Value.ID
+	}
+	return data
 }
 
 // changeFor changes the license of a purchase.
@@ -158,7 +167,10 @@ func (s Service) changeFor(ctx context.Context, tx *call.Tx, d *decision) (api.L
 	if err := d.change(&next, tx.Now); err != nil {
 		return api.License{}, err
 	}
-	after, changed, err := licenses.Of(s.Call).Replace(ctx, tx, *d.license, before, next, d.eventOf(*d.license, next, tx.Now), api.EventData{Reference: d.after.Reference, Reason: d.reason})
+	after, changed, err := licenses.Of(s.Call).Replace(ctx, tx, *d.license, before, next, d.eventOf(*d.license, next, tx.Now), d.eventData())
+	if data := d.eventData(); err == nil && !changed && data.Granted != "" { // the sale has an event in any case
+		err = s.Append(ctx, tx, api.EventLicenseUpdated, after, data)
+	}
 	if err == nil && d.own != nil {
 		_, err = PutPurchase(ctx, tx, Purchase{}, *d.own)
 	}
