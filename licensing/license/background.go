@@ -22,7 +22,8 @@ const (
 )
 
 // Background returns the background work of the rules, which Handler.Run does: it
-// appends expiry notices and events about usage of meters, and stores traffic and refusals. It removes expired usage,
+// appends expiry notices and events about usage of meters, stores traffic and refusals, and
+// counts sales. It removes expired usage,
 // refusals, replies of [Service.Once] and entries about license files, and the
 // activations of deleted licenses, and shortens the leases that interrupted changes have
 // left.
@@ -46,10 +47,12 @@ func (s internals) Background() feed.Background {
 				}},
 				s.meters().TellTask(r),
 				s.refusals().FlushTask(r),
+				s.Sales().CountTask(r),
 			}
 		},
 		Upkeep:  []func(context.Context) (bool, error){s.purge, s.leave().ClearDeleted, s.licenses().CutLongLeases},
 		Drain:   s.refusals().DrainUsage,
+		Needs:   s.Sales().Needs,
 		Running: s.notices().NoticesRun,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
@@ -59,6 +60,7 @@ func (s internals) Meters() meters.Service       { return s.meters() }
 func (s internals) Reports() reports.Service     { return reports.Of(&s.c) }
 func (s internals) Find() find.Service           { return s.find() }
 func (s internals) Refused() refusals.Service    { return s.refusals() }
+func (s internals) Sales() sales.Service         { return sales.Of(&s.c) }
 func (s internals) MoveIn() movein.Service       { return s.movein() }
 
 // ForRequest returns the Service for one request of a browser: its searches take a

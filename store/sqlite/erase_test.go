@@ -72,6 +72,8 @@ func TestErasedCustomerIsNotInTheFile(t *testing.T) {
 		_, err := h.Service().EraseCustomer(ctx, fmt.Sprintf("gonecustomer-%d", n))
 		is.NoErr(err)
 	}
+	stop() // so that no background step writes to the log after the checkpoint
+	work.Wait()
 	is.NoErr(st.Checkpoint(ctx))
 	for _, word := range words {
 		if n := count(word); n > 0 {

@@ -1,0 +1,123 @@
+package sales
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	countBatch = 50  // events of one Update
+	scanBatch  = 100 // licenses of one Update
+	countPause = 2 * time.Second
+	countCheck = time.Hour
+)
+
+// CountTask returns the task of Run that counts what was sold. It rests after it has
+// counted, so that many changes share an Update.
+func (s Service) CountTask(r *feed.Run) feed.Task {
+	return feed.Task{Name: "sales", Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) {
+		n, more, err := s.Count(r.Work)
+		switch {
+		case more:
+			return feed.In(0), err
+		case n > 0:
+			return feed.Next{After: countPause, Deaf: true}, err
+		}
+		return feed.In(countCheck), err
+	}}
+}
+
+// Count counts a batch of events or, if there are none, looks at a batch of the licenses
+// that were there before the first event. It returns how many it has counted, and whether
+// there may be more.
+func (s Service) Count(ctx context.Context) (n int, more bool, err error) {
+	idle, err := s.counted(ctx)
+	if err == nil && !idle {
+		err = s.Store.Update(ctx, func(tx store.Tx) error {
+			c, err := readCount(ctx, tx, s.Clock())
+			if err != nil {
+				return err
+			}
+			if n, more, err = c.addEvents(ctx, tx, countBatch); err != nil {
+				return err
+			}
+			if n == 0 && !c.Whole {
+				n, err = c.scan(ctx, tx)
+				more = !c.Whole
+			}
+			more = more || !c.Whole
+			if err == nil {
+				err = c.put(ctx, tx)
+			}
+			if err == nil {
+				err = putNear(ctx, tx, c.touched, c.now)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("count sales: %w", err)
+	}
+	return n, more, nil
+}
+
+// counted reports whether there is nothing to count.
+func (s Service) counted(ctx context.Context) (idle bool, err error) {
+	err = s.Store.View(ctx, func(r store.Reader) error {
+		c, err := readCount(ctx, r, s.Clock())
+		if err != nil {
+			return err
+		}
+		newest, err := feed.Newest(ctx, r)
+		idle = c.Whole && newest == c.at
+		return err
+	})
+	return idle, err
+}
+
+// scan adds the licenses that the events have not shown to the totals, a batch of them.
+// All events were counted, so no later one shows an earlier state.
+func (c *count) scan(ctx context.Context, r store.Reader) (n int, err error) {
+	rows, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: c.Scanned}, Limit: scanBatch})
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	if err := c.load(ctx, r, ids); err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		c.Scanned, c.touched[row.ID] = row.ID, true
+		if _, known := c.standings[row.ID]; known || row.State == store.StateRevoked {
+			continue
+		}
+		l, err := licenses.FromRow(row, c.now)
+		if err != nil {
+			return 0, err
+		}
+		if is := standingOf(l); !is.over(c.now) {
+			c.know(row.ID, is)
+		}
+	}
+	if c.Whole = len(rows) < scanBatch; c.Whole {
+		c.Scanned = ""
+	}
+	return len(rows), nil
+}
+
+// Needs keeps the events that were not counted; see [feed.Needs].
+func (s Service) Needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
+	c, err := readCount(ctx, r, s.Clock())
+	if err != nil {
+		return 0, err
+	}
+	return min(bound, c.at.Seq()+1), nil
+}

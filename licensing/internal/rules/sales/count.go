@@ -1,0 +1,212 @@
+package sales
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// stateKind is the kind of the one entry that says what has been counted.
+const stateKind = "sales_counted"
+
+// A state says what has been counted.
+type state struct {
+	Place   string    `json:"place"`             // in the feed
+	Since   time.Time `json:"since"`             // of the first event: licenses may be older
+	Scanned string    `json:"scanned,omitempty"` // the last license that was looked at
+	Whole   bool      `json:"whole,omitempty"`   // all licenses were, so the totals are those of the store
+	Totals  byPlan    `json:"totals"`            // Active and Paying
+}
+
+// A count adds events to what has been counted. It writes nothing but with put.
+type count struct {
+	state
+	now       time.Time
+	at        feed.Place
+	days      byDay // what is to be added to the entries
+	standings map[string]standing
+	changed   map[string]bool // licenses whose standings are to be written
+	touched   map[string]bool // licenses whose seats may be near the limit now, or no longer
+}
+
+// readCount returns what has been counted by now.
+func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
+	c := &count{state: state{Totals: byPlan{}}, now: now, days: byDay{}, standings: map[string]standing{}, changed: map[string]bool{}, touched: map[string]bool{}}
+	stored, err := entries.Of(ctx, r, stateKind, []string{stateKind}, call.ReadJSON[state])
+	if err != nil {
+		return nil, err
+	}
+	purged, err := feed.ReadPurged(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var found bool
+	if c.state, found = stored[stateKind]; !found {
+		c.at = purged
+	} else {
+		c.at, _ = feed.ParsePlace(c.Place)
+		if err := c.at.Check(ctx, r, purged); err != nil { // the store has lost events
+			if c.at, err = feed.Newest(ctx, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if c.Totals == nil {
+		c.Totals = byPlan{}
+	}
+	return c, nil
+}
+
+// addEvents adds the next events, up to a number, and reports whether there may be more.
+func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int, more bool, err error) {
+	events, err := r.Events(ctx, store.EventQuery{After: c.at.Seq(), Limit: limit})
+	if err != nil {
+		return 0, false, err
+	}
+	all := make([]said, len(events))
+	var ids []string
+	for i, e := range events {
+		if all[i], err = saidBy(e); err != nil {
+			return 0, false, err
+		}
+		if record.IsID("lic", e.Subject) {
+			ids = append(ids, e.Subject)
+			c.touched[e.Subject] = true
+		}
+	}
+	if err := c.load(ctx, r, ids); err != nil {
+		return 0, false, err
+	}
+	if c.Since.IsZero() && len(events) > 0 {
+		c.Since = events[0].Time
+	}
+	for _, e := range all {
+		if err := c.add(ctx, r, e); err != nil {
+			return 0, false, err
+		}
+		c.at = feed.PlaceOf(e.Event)
+	}
+	return len(events), len(events) == limit, nil
+}
+
+// load reads what the totals have of licenses.
+func (c *count) load(ctx context.Context, r store.Reader, ids []string) error {
+	slices.Sort(ids)
+	found, err := entries.Of(ctx, r, standingKind, slices.Compact(ids), readStanding)
+	maps.Copy(c.standings, found)
+	return err
+}
+
+// add adds an event.
+func (c *count) add(ctx context.Context, r store.Reader, e said) error {
+	if e.Type == api.EventCustomerErased {
+		var erased api.Erased
+		err := call.Decode(e.Data, &erased)
+		c.days.add(e.Time, "", Numbers{Erased: int64(erased.Events)})
+		return err
+	}
+	id := e.Subject
+	was, known := c.standings[id]
+	switch {
+	case e.License != nil:
+	case e.EventData.Erased && e.Type == api.EventLicenseDeleted && known: // only the totals know of it
+		if c.replace(id, nil, e.Time); was.Kind != trial {
+			c.days.add(e.Time, was.Plan, Numbers{Ended: 1})
+		}
+		return nil
+	default:
+		return nil
+	}
+	list, err := e.sales(ctx, r, c.now)
+	if err != nil {
+		return err
+	}
+	for _, sale := range list {
+		of, due := sale.numbers()
+		if c.days.add(e.Time, sale.Plan, of); !sale.due.IsZero() {
+			c.days.add(sale.due, sale.Plan, due)
+		}
+	}
+	if !known && !c.Whole && e.License.CreatedAt.Before(c.Since) && e.wasInForce() {
+		known = true
+		c.know(id, e.before())
+	}
+	c.replace(id, e.after(known), e.Time)
+	return nil
+}
+
+// know adds a license to the totals that has been in force since before the first day.
+func (c *count) know(id string, is standing) {
+	c.standings[id], c.changed[id] = is, true
+	c.Totals.add(is.Plan, is.totals())
+	c.addEnd(is, 1)
+}
+
+func (c *count) addEnd(s standing, n int64) {
+	if s.Kind != trial && !s.Ends.IsZero() {
+		c.days.add(s.Ends, s.Plan, Numbers{Ends: n})
+	}
+}
+
+// replace sets how a license stands from an instant on; nil: it is not in force.
+func (c *count) replace(id string, is *standing, at time.Time) {
+	was, known := c.standings[id]
+	if is == nil && !known || is != nil && known && was == *is {
+		return
+	}
+	c.changed[id] = true
+	add := func(plan string, n Numbers) {
+		c.Totals.add(plan, n)
+		c.days.add(at, plan, n)
+	}
+	if known {
+		add(was.Plan, was.totals().negative())
+		c.addEnd(was, -1)
+		delete(c.standings, id)
+	}
+	if is != nil {
+		add(is.Plan, is.totals())
+		c.addEnd(*is, 1)
+		c.standings[id] = *is
+	}
+}
+
+// put writes what was added.
+func (c *count) put(ctx context.Context, tx store.Tx) error {
+	days, err := entries.Of(ctx, tx, dayKind, slices.Sorted(maps.Keys(c.days)), readDay)
+	if err != nil {
+		return err
+	}
+	var put []store.Entry
+	var gone []string
+	for _, day := range slices.Sorted(maps.Keys(c.days)) {
+		if days[day] == nil {
+			days[day] = byPlan{}
+		}
+		days[day].addAll(c.days[day])
+		put = append(put, dayEntry(day, days[day], c.now))
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.changed)) {
+		if is, in := c.standings[id]; in {
+			put = append(put, is.entry(id, c.now))
+		} else {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) > 0 {
+		if err := tx.DeleteEntries(ctx, standingKind, gone...); err != nil {
+			return err
+		}
+	}
+	c.Place = c.at.String()
+	put = append(put, store.Entry{Kind: stateKind, Key: stateKind, Data: record.Encode(c.state), CreatedAt: c.now})
+	return tx.PutEntries(ctx, put...)
+}

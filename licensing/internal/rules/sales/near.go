@@ -1,0 +1,114 @@
+package sales
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// nearKind is the kind of the entries of licenses that use most of their seats, when they
+// last changed. Key is the license ID.
+const nearKind = "near"
+
+// IsNear reports whether a license uses 80 % of its seats or more.
+func IsNear(used int, limit *int64) bool {
+	return limit != nil && *limit > 0 && int64(used)*5 >= *limit*4
+}
+
+// putNear writes which of some licenses are near their limits.
+func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
+	ids := slices.Sorted(maps.Keys(touched))
+	was, err := entries.Of(ctx, tx, nearKind, ids, func(store.Entry) (bool, error) { return true, nil })
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	near, err := nearOf(ctx, tx, ids, now)
+	if err != nil {
+		return err
+	}
+	var put []store.Entry
+	for _, n := range near {
+		if !was[n.License.ID] {
+			put = append(put, store.Entry{Kind: nearKind, Key: n.License.ID, CreatedAt: now})
+		}
+		delete(was, n.License.ID)
+	}
+	if len(put) > 0 {
+		err = tx.PutEntries(ctx, put...)
+	}
+	if err == nil && len(was) > 0 {
+		err = tx.DeleteEntries(ctx, nearKind, slices.Sorted(maps.Keys(was))...)
+	}
+	return err
+}
+
+// A Near is a license that uses most of its seats.
+type Near struct {
+	License api.License
+	Used    int
+}
+
+// nearOf returns those of some licenses that are near their limits and valid.
+func nearOf(ctx context.Context, r store.Reader, ids []string, now time.Time) (list []Near, err error) {
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	limited := map[string]api.License{}
+	for _, row := range rows {
+		rec, err := licenses.Read(row, now)
+		if err != nil {
+			return nil, err
+		}
+		if rec.MaxActivations <= 0 || rec.State == store.StateRevoked {
+			continue
+		}
+		if limited[row.ID], err = licenses.FromRecord(rec, now); err != nil {
+			return nil, err
+		}
+	}
+	used, err := find.SeatCounts(ctx, r, slices.Sorted(maps.Keys(limited)))
+	for id, l := range limited {
+		if IsNear(used[id].N, l.MaxActivations) && !standingOf(l).over(now) {
+			list = append(list, Near{l, used[id].N})
+		}
+	}
+	slices.SortFunc(list, func(a, b Near) int {
+		return cmp.Or(cmp.Compare(int64(b.Used)**a.License.MaxActivations, int64(a.Used)**b.License.MaxActivations), cmp.Compare(a.License.ID, b.License.ID))
+	})
+	return list, err
+}
+
+// listed is how many licenses a list of the report has, and nearRead how many entries it
+// reads for them.
+const (
+	listed   = 20
+	nearRead = 200
+)
+
+// near returns up to 20 licenses that are near their limits now, the fullest first, and
+// how many there are; more: at least.
+func (s Service) near(ctx context.Context, r store.Reader) (list []Near, n int, more bool, err error) {
+	found, err := r.Entries(ctx, store.EntryQuery{Kind: nearKind, Limit: nearRead})
+	ids := make([]string, len(found))
+	for i, e := range found {
+		ids[i] = e.Key
+	}
+	if err == nil && len(ids) > 0 {
+		list, err = nearOf(ctx, r, ids, s.Now())
+	}
+	n, more = len(list), len(found) == nearRead
+	list = list[:min(n, listed)]
+	for i := range list {
+		list[i].License = s.Shown(list[i].License)
+	}
+	return list, n, more, err
+}

@@ -1,0 +1,189 @@
+package sales
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Kind is what an event counts as.
+type Kind string
+
+// The kinds of sales.
+const (
+	New       Kind = "new"
+	ByHand    Kind = "hand"
+	Trial     Kind = "trial"
+	Converted Kind = "converted"
+	Renewed   Kind = "renewed"
+	Ended     Kind = "ended"
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{New, ByHand, Trial, Converted, Renewed, Ended}
+
+// A Sale is what an event about a license counts as.
+type Sale struct {
+	Kind Kind
+	Plan string
+	due  time.Time // of Renewed and Ended, the end that was moved or has passed; zero: none
+}
+
+// numbers returns the numbers of the day of the event, and those of the day of the end.
+func (s Sale) numbers() (of, due Numbers) {
+	switch s.Kind {
+	case New:
+		of.New = 1
+	case ByHand:
+		of.ByHand = 1
+	case Trial:
+		of.Trials = 1
+	case Converted:
+		of.Converted = 1
+	case Renewed:
+		of.Renewed, due.DueRenewed = 1, 1
+	case Ended:
+		of.Ended, due.DueEnded = 1, 1
+	}
+	return of, due
+}
+
+// SalesOf returns what an event counts as, and the plans that it is about.
+func (s Service) SalesOf(ctx context.Context, e api.Event) (sales []Sale, plans []string, err error) {
+	stored := store.Event{Type: e.Type, Time: e.Timestamp, Actor: e.Actor, Subject: e.Subject, Data: e.Data}
+	said, err := saidBy(stored)
+	if err != nil || said.License == nil {
+		return nil, nil, err
+	}
+	if sales, err = said.sales(ctx, s.Reader(), s.Now()); err != nil {
+		return nil, nil, err
+	}
+	for _, sale := range sales {
+		plans = append(plans, sale.Plan)
+	}
+	return sales, append(plans, said.License.PlanID, said.before().Plan), nil
+}
+
+// said is what an event says.
+type said struct {
+	store.Event
+	api.EventData
+}
+
+func saidBy(e store.Event) (s said, err error) {
+	s.Event = e
+	if strings.HasPrefix(e.Type, "license.") {
+		err = call.Decode(e.Data, &s.EventData)
+	}
+	return s, err
+}
+
+// isTrial reports whether a reference is that of a trial.
+func isTrial(reference string) bool { return strings.HasPrefix(reference, purchases.TrialPrefix) }
+
+// sales returns what an event with a license counts as. It follows from the event alone,
+// except for the plans of purchases that have ended.
+func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []Sale, err error) {
+	is, was := standingOf(*e.License), e.before()
+	add := func(kind Kind, plan string, due *time.Time) {
+		list = append(list, Sale{kind, plan, call.TimeOrZero(due)})
+	}
+	created := e.Type == api.EventLicenseCreated
+	switch {
+	case e.Imported:
+	case e.Granted != "" && isTrial(e.Reference):
+		add(Trial, e.Granted, nil)
+	case e.Granted != "":
+		if add(New, e.Granted, nil); !created && was.Kind == trial {
+			add(Converted, was.Plan, nil)
+		}
+	case created:
+		add(ByHand, is.Plan, nil)
+	}
+	first := e.Granted != "" && was.Kind != paying
+	if moved, later := e.later(); later && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != clockActor {
+		add(Renewed, is.Plan, moved)
+	}
+	switch {
+	case is.Kind == trial:
+	case e.Type == api.EventLicenseLapsed:
+		add(Ended, is.Plan, e.License.ExpiresAt)
+	case e.Type == api.EventLicenseRevoked && !is.over(e.Time),
+		e.Type == api.EventLicenseDeleted && !is.over(e.Time) && e.License.Status != api.LicenseRevoked:
+		add(Ended, is.Plan, nil)
+	}
+	for _, reference := range e.Ended {
+		if isTrial(reference) {
+			continue
+		}
+		p, found, err := purchases.ReadPurchase(ctx, r, reference, now)
+		if err != nil {
+			return nil, err
+		}
+		if p.IsOwn() {
+			continue
+		}
+		plan := was.Plan
+		if found && p.Terms.Value.ID != "" {
+			plan = p.Terms.Value.ID
+		}
+		add(Ended, plan, &e.Time)
+	}
+	return list, nil
+}
+
+// clockActor is the actor of events caused by the passage of time.
+const clockActor = "clock"
+
+// later reports whether the end of a license, or of the updates of one that does not end,
+// became later, and the end
+// that moved; nil: that of a purchase which does not end the license.
+func (e said) later() (moved *time.Time, later bool) {
+	name := "expires_at"
+	if _, ends := e.Changes[name]; !ends && e.License.ExpiresAt == nil {
+		name = "updates_until"
+	}
+	from, to, changed := e.times(name)
+	if changed && from != nil && (to == nil || to.After(*from)) {
+		return from, true
+	}
+	_, updates := e.Changes["updates_until"]
+	return nil, e.Type == api.EventLicenseRenewed && !changed && !updates
+}
+
+// times returns the old and the new value of a field that has changed.
+func (e said) times(name string) (from, to *time.Time, changed bool) {
+	c, changed := e.Changes[name]
+	parse := func(v any) *time.Time {
+		text, _ := v.(string)
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return &t
+		}
+		return nil
+	}
+	return parse(c.From), parse(c.To), changed
+}
+
+// before returns how the license stood before the event, as far as the event says it.
+func (e said) before() standing {
+	l := *e.License
+	text := func(name string, v *string) {
+		if c, changed := e.Changes[name]; changed {
+			*v, _ = c.From.(string)
+		}
+	}
+	text("reference", &l.Reference)
+	text("plan_id", &l.PlanID)
+	if from, _, changed := e.times("expires_at"); changed {
+		l.ExpiresAt = from
+	}
+	if from, _, changed := e.times("updates_until"); changed {
+		l.UpdatesUntil = from
+	}
+	return standingOf(l)
+}

@@ -1,0 +1,100 @@
+package sales
+
+import (
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// standingKind is the kind of the entries of licenses in force: what the totals have of
+// each. Key is the license ID, Data a standing, and ExpiresAt the end of the updates of a
+// license that does not end itself.
+const standingKind = "sales_license"
+
+// A holding is how a license was acquired.
+type holding string
+
+const (
+	paying holding = "paying"
+	trial  holding = "trial"
+	byHand holding = "hand"
+)
+
+// A standing is what sales know of a license in force.
+type standing struct {
+	Plan  string    `json:"plan,omitempty"`
+	Kind  holding   `json:"kind"`
+	Ends  time.Time `json:"ends,omitzero"`  // zero: never
+	Grace time.Time `json:"grace,omitzero"` // when its grace period ends; zero: never
+}
+
+func standingOf(l api.License) standing {
+	s := standing{Plan: l.PlanID, Kind: byHand}
+	switch {
+	case isTrial(l.Reference):
+		s.Kind = trial
+	case l.Reference != "":
+		s.Kind = paying
+	}
+	switch {
+	case l.ExpiresAt != nil:
+		s.Ends, s.Grace = *l.ExpiresAt, l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second)
+	case l.UpdatesUntil != nil:
+		s.Ends = *l.UpdatesUntil
+	}
+	return s
+}
+
+// over reports whether the grace period has ended.
+func (s standing) over(at time.Time) bool { return !s.Grace.IsZero() && !at.Before(s.Grace) }
+
+// after returns how the license stands after an event; nil: it is not in force. One that
+// was in force stays so until it has lapsed, also if that is said late.
+func (e said) after(wasInForce bool) *standing {
+	is := standingOf(*e.License)
+	switch e.Type {
+	case api.EventLicenseRevoked, api.EventLicenseDeleted, api.EventLicenseLapsed:
+		return nil
+	}
+	if e.License.Status == api.LicenseRevoked || !wasInForce && is.over(e.Time) {
+		return nil
+	}
+	return &is
+}
+
+// wasInForce reports whether a license was in force before an event, as far as the event
+// says it.
+func (e said) wasInForce() bool {
+	switch {
+	case e.Type == api.EventLicenseCreated, e.License.Status == api.LicenseRevoked && e.Type != api.EventLicenseRevoked:
+		return false
+	}
+	return e.Type == api.EventLicenseLapsed || !e.before().over(e.Time)
+}
+
+func (s standing) entry(id string, now time.Time) store.Entry {
+	e := store.Entry{Kind: standingKind, Key: id, Data: record.Encode(s), CreatedAt: now}
+	if s.Grace.IsZero() {
+		e.ExpiresAt = s.Ends
+	}
+	return e
+}
+
+func readStanding(e store.Entry) (standing, error) { return call.ReadJSON[standing](e) }
+
+// totals returns what the license adds to the totals.
+func (s standing) totals() Numbers {
+	n := Numbers{Active: 1}
+	if s.Kind == paying {
+		n.Paying = 1
+	}
+	return n
+}
+
+// negative returns the numbers of totals with the other sign.
+func (n Numbers) negative() Numbers {
+	return Numbers{Active: -n.Active, Paying: -n.Paying, Ends: -n.Ends}
+}
