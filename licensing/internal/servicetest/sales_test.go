@@ -569,4 +569,3 @@ func (s *shop) truth() {
 		s.t.Errorf("%v in force, %d paying, due %v; and by the licenses %v, %d, %v", got, rep.Paying, due, force, paying, ends)
 	}
 }
-

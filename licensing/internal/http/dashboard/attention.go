@@ -1,23 +1,32 @@
 package dashboard
 
 import (
+	"cmp"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // An attentionItem is a problem or a note for the operator.
 type attentionItem struct {
 	Count   string // the affected object, or the number of them: the text of the link
 	Text    string
-	Link    string // a reference from dashboard/
+	Link    string          // a reference from dashboard/
+	Failing *failingWebhook // instead of Text
 	Problem bool
+
+	Action, ActionLink string // what an admin can do; empty: nothing
 }
 
+// named is how many objects with the same problem are named; others are counted.
+const named = 3
+
 // attention returns what an operator can act on, problems first.
-func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
+func (v *visit) attention() (list []attentionItem, err error) {
 	backlog, err := v.h.opts.Backlog(v.r.Context())
 	if err != nil {
 		return nil, err
@@ -25,13 +34,11 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	for _, text := range failingNotices(backlog) {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	troubled, err := inner.Of(v.webhooks).Troubled(v.r.Context())
+	troubled, err := v.troubledWebhooks()
 	if err != nil {
 		return nil, err
 	}
-	if n := len(troubled); n > 0 {
-		list = append(list, attentionItem{count(n, "webhook"), verb(n, "is", "are") + " failing or disabled", "settings/webhooks", true})
-	}
+	list = append(list, troubled...)
 	hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Limit: 1})
 	if err != nil {
 		return nil, err
@@ -39,28 +46,77 @@ func (v *visit) attention(o api.Overview) (list []attentionItem, err error) {
 	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	paid, unpaid, kept, more, err := inner.Of(v.licenses).Purchases().CountWaiting(v.r.Context())
+	unfulfilled, err := v.unfulfilled()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, unfulfilled...)
+	refused, err := v.refusedLicenses()
+	return append(list, refused...), err
+}
+
+// troubledWebhooks returns the webhooks that fail or are disabled.
+func (v *visit) troubledWebhooks() (list []attentionItem, err error) {
+	troubled, err := inner.Of(v.webhooks).Troubled(v.r.Context())
+	for i, w := range troubled {
+		if i == named {
+			rest := len(troubled) - named
+			return append(list, attentionItem{Count: count(rest, "other webhook"), Text: verb(rest, "is", "are") + " failing or disabled", Link: "settings/webhooks", Problem: true}), nil
+		}
+		row := webhookRow{w}
+		item := attentionItem{Count: cmp.Or(w.Description, row.Host()), Text: "is " + row.State(), Link: webhookPath(w.ID), Problem: true}
+		if item.Failing, err = v.failingWebhook(row); err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, err
+}
+
+// unfulfilled returns the purchases that wait, with or without a license.
+func (v *visit) unfulfilled() (list []attentionItem, err error) {
+	rules := inner.Of(v.licenses).Purchases()
+	paid, unpaid, kept, more, err := rules.CountWaiting(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	if paid > 0 {
-		list = append(list, attentionItem{matchCount{int64(paid), more}.text("purchase"), "paid, no key", "purchases#paid", true})
+		waiting, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range waiting {
+			if f.License == nil && rules.Paid(f) && len(list) < named {
+				list = append(list, unfulfilledItem(f))
+			}
+		}
+		if rest := paid - len(list); rest > 0 {
+			list = append(list, attentionItem{Count: matchCount{int64(rest), more}.text("other purchase"), Text: "paid, no key", Link: "purchases#paid", Problem: true})
+		}
 	}
 	if unpaid > 0 {
-		list = append(list, attentionItem{matchCount{int64(unpaid), more}.text("purchase"), "not paid yet", "purchases#unpaid", false})
+		list = append(list, attentionItem{Count: matchCount{int64(unpaid), more}.text("purchase"), Text: "not paid yet", Link: "purchases#unpaid"})
 	}
 	if kept > 0 {
-		list = append(list, attentionItem{count(kept, "purchase"), verb(kept, "waits although it has a license", "wait although they have a license"), "purchases#kept", true})
-	}
-	refused, err := v.refusedLicenses()
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, refused...)
-	if n := int(o.Expiring); n > 0 {
-		list = append(list, attentionItem{count(n, "license"), verb(n, "expires", "expire") + " in the next 30 days", "licenses?status=active&expires=30d", false})
+		list = append(list, attentionItem{Count: count(kept, "purchase"), Text: verb(kept, "waits although it has a license", "wait although they have a license"), Link: "purchases#kept", Problem: true})
 	}
 	return list, nil
+}
+
+// unfulfilledItem says who paid for a purchase without a license, and why there is none.
+func unfulfilledItem(f api.Fulfillment) attentionItem {
+	row := newPurchaseRow(f)
+	name, _ := f.Fields["name"].Value.(string)
+	item := attentionItem{Count: cmp.Or(name, f.CustomerID, f.Reference), Link: purchasePath(f.Reference), Problem: true}
+	switch {
+	case row.PlanMissing():
+		item.Text, item.Action, item.ActionLink = "paid and has no key: no plan "+row.Plan, "Create it", "plans/new?"+url.Values{"id": {row.Plan}}.Encode()
+	case row.Waits != "":
+		item.Text = "paid and has no key: " + strings.ToLower(row.Waits[:1]) + row.Waits[1:]
+	default:
+		item.Text, item.Action, item.ActionLink = "paid and has no key", "Create license", purchasePath(f.Reference)+"/fulfill"
+	}
+	return item
 }
 
 // refusedLicenses returns how many licenses were refused in the last days because

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 )
 
 // auditPerPage is the number of events on a page of the audit log.
@@ -122,7 +123,9 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 				page.next = ""
 				return page, nil
 			}
-			if f.matches(e) {
+			if ok, err := f.matches(e); err != nil {
+				return auditPage{}, err
+			} else if ok {
 				page.list = append(page.list, e)
 			}
 			if len(page.list) == auditPerPage && (i < len(part.Data)-1 || part.HasMore) {
@@ -139,8 +142,20 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 	return page, nil
 }
 
+// saleLabels name what events count as in sales.
+var saleLabels = map[sales.Kind]string{
+	sales.New: "Sold", sales.ByHand: "Created by hand", sales.Trial: "Trial started", sales.Converted: "Trial converted",
+	sales.Renewed: "Renewed", sales.Ended: "Ended",
+}
+
 // eventChoices returns the event types for the filter, grouped by object.
 func eventChoices(chosen string) (list []choices) {
+	sold := choices{Label: "Sales"}
+	for _, kind := range sales.Kinds {
+		t := salesPrefix + string(kind)
+		sold.Options = append(sold.Options, option{Value: t, Label: saleLabels[kind], Chosen: t == chosen})
+	}
+	list = append(list, sold)
 	for _, k := range eventFamilies {
 		c := choices{Label: k.label}
 		for _, t := range api.EventTypes() {

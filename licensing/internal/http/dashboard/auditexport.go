@@ -39,7 +39,9 @@ func exportAudit(v *visit) error {
 				part.HasMore = false
 				break
 			}
-			if f.matches(e) {
+			if ok, err := f.matches(e); err != nil {
+				return d.ended(err)
+			} else if ok {
 				out.Write(f.actors.csvRow(e))
 			}
 		}

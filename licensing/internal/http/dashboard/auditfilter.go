@@ -4,19 +4,22 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 )
 
 // An auditFilter selects events of the audit log.
 type auditFilter struct {
 	Search, Type, Actor, From, To string // as submitted
-	Subject, Customer             string
+	Subject, Customer, Plan       string
 
 	since, until time.Time // From and the day after To; zero: no limit
 	actors       actorNames
@@ -31,7 +34,7 @@ const clockSkew = time.Hour
 func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 	f := &auditFilter{
 		Search: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Actor: q.Get("actor"), From: q.Get("from"), To: q.Get("to"),
-		Subject: strings.TrimSpace(q.Get("subject")), Customer: q.Get("customer"), actors: actorNames{v: v},
+		Subject: strings.TrimSpace(q.Get("subject")), Customer: q.Get("customer"), Plan: strings.TrimSpace(q.Get("plan")), actors: actorNames{v: v},
 	}
 	var err error
 	day := func(name, value string) (t time.Time) {
@@ -56,7 +59,7 @@ func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 // query returns the parameters of the filter.
 func (f *auditFilter) query() url.Values {
 	return queryOf(map[string]string{
-		"q": f.Search, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To, "subject": f.Subject, "customer": f.Customer,
+		"q": f.Search, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To, "subject": f.Subject, "customer": f.Customer, "plan": f.Plan,
 	})
 }
 
@@ -66,7 +69,11 @@ func (f *auditFilter) params(after string, room int) api.ListEventsParams {
 	if f.partial() {
 		room = auditReads
 	}
-	return api.ListEventsParams{Type: f.Type, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
+	eventType := f.Type
+	if f.sale() != "" {
+		eventType = "license.*"
+	}
+	return api.ListEventsParams{Type: eventType, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
 }
 
 // ended reports whether e and all older events are before the first day.
@@ -76,19 +83,35 @@ func (f *auditFilter) ended(e api.Event) bool {
 
 // partial reports whether the filter has conditions that the feed cannot check.
 func (f *auditFilter) partial() bool {
-	return f.Search != "" || f.Actor != "" || f.From != "" || f.To != ""
+	return f.Search != "" || f.Actor != "" || f.From != "" || f.To != "" || f.Plan != "" || f.sale() != ""
+}
+
+// salesPrefix begins the types of the filter that stand for what events count as in sales.
+const salesPrefix = "sales."
+
+// sale returns what the filter selects of sales; empty: its type is one of events.
+func (f *auditFilter) sale() sales.Kind {
+	kind, _ := strings.CutPrefix(f.Type, salesPrefix)
+	if i := slices.Index(sales.Kinds, sales.Kind(kind)); i >= 0 && kind != f.Type {
+		return sales.Kinds[i]
+	}
+	return ""
 }
 
 // matches reports whether an event satisfies the conditions that the feed cannot
 // check.
-func (f *auditFilter) matches(e api.Event) bool {
+func (f *auditFilter) matches(e api.Event) (bool, error) {
 	switch {
 	case !f.since.IsZero() && e.Timestamp.Before(f.since), !f.until.IsZero() && !e.Timestamp.Before(f.until):
-		return false
-	case !actorMatches(f.Actor, e.Actor):
-		return false
+		return false, nil
+	case !actorMatches(f.Actor, e.Actor), f.Search != "" && !f.found(e):
+		return false, nil
 	}
-	return f.Search == "" || f.found(e)
+	if f.Plan == "" && f.sale() == "" {
+		return true, nil
+	}
+	v := f.actors.v
+	return inner.Of(v.licenses).Sales().Matches(v.r.Context(), e, f.sale(), f.Plan)
 }
 
 // systemActors is the filter for events without a person or program behind them.

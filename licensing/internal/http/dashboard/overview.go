@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -13,28 +12,23 @@ import (
 
 // overview is the body of the overview page.
 type overview struct {
-	Total     string
-	Licenses  int64
-	Statuses  []statusCount
-	Periods   []period
-	Days      int // the current period
-	Charts    []chart
-	Rankings  []ranking
-	Attention []attentionItem
-	Expiring  []api.License // that expire next
-	Steps     []step        // setup steps; empty if each is done
-	Open      int           // how many of them are not done
+	*salesPage // nil: there are no licenses
+	Total      string
+	Licenses   int64
+	Statuses   []statusCount
+	Charts     []chart
+	Rankings   []ranking
+	Attention  []attentionItem
+	Steps      []step // setup steps; empty if each is done
+	Open       int    // how many of them are not done
 }
 
-// A period is an option of the time that the charts cover.
-type period struct {
-	Days    int
-	Current bool
-	Path    string // as a reference from dashboard/
-}
-
-// periods are the options, in days.
-var periods = []int{30, 90, 365}
+// usageDays is how many days of usage the overview shows, and usageWeekly the number of
+// calls below which it shows them by week.
+const (
+	usageDays   = 90
+	usageWeekly = 200
+)
 
 // statusOrder is the order in which pages show the statuses.
 var statusOrder = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked}
@@ -90,7 +84,7 @@ func showOverview(v *visit) error {
 			}
 		}
 	}
-	if body.Attention, err = v.attention(o); err != nil {
+	if body.Attention, err = v.attention(); err != nil {
 		return err
 	}
 	if empty {
@@ -99,14 +93,8 @@ func showOverview(v *visit) error {
 	for _, s := range statusOrder {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s]})
 	}
-	body.Days = 90
-	for _, days := range periods {
-		if v.r.URL.Query().Get("days") == strconv.Itoa(days) {
-			body.Days = days
-		}
-	}
-	for _, days := range periods {
-		body.Periods = append(body.Periods, period{days, days == body.Days, "?days=" + strconv.Itoa(days)})
+	if body.salesPage, err = v.sales(overviewRows); err != nil {
+		return err
 	}
 	usage, err := inner.Of(v.licenses).Refused().Usage(ctx)
 	if err != nil {
@@ -114,7 +102,7 @@ func showOverview(v *visit) error {
 	}
 	var validated, denied []api.Figure
 	refused := map[api.VerdictCode]int64{}
-	for _, day := range usage[len(usage)-body.Days:] {
+	for _, day := range usage[len(usage)-usageDays:] {
 		validated = append(validated, api.Figure{From: day.From, N: day.Validations})
 		all := api.Figure{From: day.From}
 		for code, n := range day.Refused {
@@ -123,48 +111,30 @@ func showOverview(v *visit) error {
 		}
 		denied = append(denied, all)
 	}
-	body.Charts = overviewCharts(o, validated, denied, body.Days)
+	body.Charts = []chart{usageChart(validated, denied)}
 	seats, err := v.rankSeats()
 	if err != nil {
 		return err
 	}
-	body.Rankings = []ranking{rankRefusals(refused, body.Days), seats}
-	soon, err := v.licenses.List(ctx, api.ListLicensesParams{Status: api.LicenseActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(api.ExpiringSoon), Limit: 5})
-	if err != nil {
-		return err
-	}
-	body.Expiring = soon.Data
+	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 
-// overviewCharts returns the charts of a number of days: what was validated and
-// issued in the last days, and what expires in the next.
-func overviewCharts(o api.Overview, validated, refused []api.Figure, days int) []chart {
-	issued, each := o.Issued[len(o.Issued)-days:], 1
-	if days == 365 {
-		validated, refused, issued, each = weekly(validated), weekly(refused), weekly(issued), 7
+// overviewRows is how many licenses each list of the overview has.
+const overviewRows = 5
+
+// usageChart returns the chart of what was validated in the last days.
+func usageChart(validated, refused []api.Figure) chart {
+	total, each := int64(0), 1
+	for _, f := range validated {
+		total += f.N
 	}
-	weeks := (days + 6) / 7
-	events := func(eventType string) func(first, last string) string {
-		return func(first, last string) string {
-			f := auditFilter{Type: eventType, From: first, To: last}
-			return "audit?" + f.query().Encode()
-		}
+	if total < usageWeekly {
+		validated, refused, each = weekly(validated), weekly(refused), 7
 	}
-	expiring := func(first, last string) string {
-		return "licenses?" + filter{Status: string(api.LicenseActive), Expires: first + rangeMark + last}.query().Encode()
-	}
-	charts := []chart{
-		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", each, validated, refused, nil),
-		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", each, issued, nil, events("license.created")),
-		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", 7, o.Ending[:weeks], nil, expiring),
-	}
-	charts[0].Link, charts[0].LinkText = "refusals", "View refusals"
-	charts[1].Summary += " Counted by the time in the license ID."
-	charts[1].Link, charts[1].LinkText = "licenses?sort=newest", "View the newest licenses"
-	charts[2].Link = fmt.Sprintf("licenses?status=active&expires=%dd", days)
-	charts[2].LinkText = fmt.Sprintf("View licenses that expire in the next %d days", days)
-	return charts
+	c := newChart("validations", fmt.Sprintf("Validations in the last %d days", usageDays), "Validations", each, validated, refused, nil)
+	c.Link, c.LinkText = "refusals", "View refusals"
+	return c
 }
 
 // rankRefusals ranks the reasons of refusals.

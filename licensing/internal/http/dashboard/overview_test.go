@@ -66,13 +66,10 @@ func TestOverview(t *testing.T) {
 		counts = append(counts, m[1]+" "+m[2])
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
-	require.Contains(t, a.body, `<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`)
-	require.NotContains(t, a.body, "is suspended", "unencrypted")  // nothing to act on
-	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+13) // the tables of the charts; nothing was validated
-	require.Contains(t, a.body, "6 total, peak 6 a day. Counted by the time in the license ID.", `href="./audit?from=2026-03-01&amp;to=2026-03-01&amp;type=license.created"`, ">1 Mar 2026: 6</text>")
-	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
+	require.Contains(t, a.body, `<h2 id="due-title">Due in the next 30 days</h2> <span class="small">2 licenses</span>`, `href="./licenses?expires=30d"`)
+	require.NotContains(t, a.body, "is suspended", "unencrypted") // nothing to act on
+	is.Equal(strings.Count(a.body, `<span class="sub any">harbour-pilots</span>`), 2) // due
 	week := v.get("licenses?expires=2026-03-09..2026-03-15&status=active")
-	require.Contains(t, a.body, `href="./licenses?expires=2026-03-09..2026-03-15&amp;status=active"`)
 	require.Contains(t, week.body, "1 matching license", "From 9 Mar 2026 to 15 Mar 2026")
 	for _, wrong := range []string{"2026-03-09", "2026-03-15..2026-03-09", "..", "2026-03-09..soon"} {
 		is.Equal(v.get("licenses?expires="+wrong).StatusCode, http.StatusBadRequest)
@@ -103,11 +100,8 @@ func TestOverviewUsage(t *testing.T) {
 	v := s.admin()
 
 	a := v.get("")
-	require.Contains(t, a.body, `<a href="./?days=90" aria-current="true">90 days</a>`)
-	require.Contains(t, a.body, "Validations in the last 90 days", "5 total, peak 4 a day.")
-	require.Contains(t, a.body, ">1 Mar 2026: 1, 1 refused</text>", ">10 Apr 2026: 4, 3 refused</text>")
-	require.NotContains(t, a.body, `href="./audit?from=2026-04-10&amp;to=2026-04-10"`) // validations are not in the audit log
-	require.Contains(t, a.body, `text-anchor="end">4</text>`, `>Apr</text>`)           // the axes
+	require.Contains(t, a.body, "Validations in the last 90 days", "5 total, peak 4 a week.", `<th scope="col">Week of</th>`)
+	require.Contains(t, a.body, ": 1, 1 refused</text>", ": 4, 3 refused</text>", `text-anchor="end">4</text>`)
 	ranking := func(a reply) (list []string) {
 		for _, m := range regexp.MustCompile(`<li><p><span class="any">(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {
 			list = append(list, m[1]+" "+m[2])
@@ -116,15 +110,10 @@ func TestOverviewUsage(t *testing.T) {
 	}
 	is.Equal(ranking(a), []string{"Unknown key 2", `<a href="./refusals?days=90&amp;reason=product_mismatch">Wrong product</a> 2`})
 
-	a = v.get("?days=30")
-	require.Contains(t, a.body, "Validations in the last 30 days", "4 total, peak 4 a day.")
-	require.NotContains(t, a.body, ">1 Mar 2026")
-	require.Contains(t, a.body, "Expiring in the next 5 weeks", `href="./licenses?status=active&amp;expires=30d"`)
-	is.Equal(ranking(a), []string{"Unknown key 2", `<a href="./refusals?days=30&amp;reason=product_mismatch">Wrong product</a> 1`})
-	a = v.get("?days=365")
-	require.Contains(t, a.body, "5 total, peak 4 a week.", `<th scope="col">Week of</th>`, "expires=365d")
-	require.Contains(t, v.get("licenses?status=active&expires=365d").body, "In the next 365 days")
-	require.Contains(t, v.get("?days=7").body, "Validations in the last 90 days")
+	for range 200 {
+		validate(l.Key, "")
+	}
+	require.Contains(t, v.get("").body, "peak 204 a day.", ">10 Apr 2026: 204, 3 refused</text>") // by day
 
 	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
@@ -210,7 +199,7 @@ func TestOverviewIsInOrder(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	a := s.admin().get("")
 	at := -1
-	for _, heading := range []string{"Needs attention", "1 license by status", "Validations in", "Issued in", "Expiring in", "Top refusal reasons", "Setup:"} {
+	for _, heading := range []string{"Needs attention", "Sales, 16 to 22 February 2026", "Due in", "Near the limit", "Validations in", "1 license by status", "Top refusal reasons", "Setup:"} {
 		i := strings.Index(a.body, heading)
 		if i <= at {
 			t.Errorf("%q is missing or too early", heading)

@@ -37,7 +37,7 @@ func pageTemplates() map[string]func() *template.Template {
 			"access":    describeScopes,
 			"products":  describeProducts,
 			"asset":     func(name string) string { return "static/" + hashedNames[name] },
-		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
+		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html", "templates/salesparts.html"))
 	})
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -45,7 +45,7 @@ func pageTemplates() map[string]func() *template.Template {
 	}
 	pages := map[string]func() *template.Template{}
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" {
+		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" && name != "salesparts" {
 			pages[name] = sync.OnceValue(func() *template.Template {
 				return template.Must(template.Must(base().Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
 			})

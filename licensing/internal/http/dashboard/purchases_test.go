@@ -46,7 +46,7 @@ func TestPurchase(t *testing.T) {
 	require.Contains(t, list, "shop:2")
 	require.Contains(t, list, "There is no plan with its plan ID")
 	require.NotContains(t, list, "shop:1")
-	require.Contains(t, v.get("").body, `purchases#paid">1 purchase</a> paid, no key`)
+	require.Contains(t, v.get("").body, `purchase/shop:2">cus_bob</a> paid and has no key: no plan price_2 · <a href="./plans/new?id=price_2">Create it</a>`)
 	require.Contains(t, v.get("purchases?reference=shop:3").body, "No purchase has this reference.")
 	is.Equal(v.get("purchases?reference=shop:1").to(), "./purchase/shop:1")
 
@@ -150,7 +150,7 @@ func TestWaitingPurchase(t *testing.T) {
 	for _, text := range []string{"shop:2", "cus_2", "bob2@shop.example"} {
 		require.Contains(t, v.get("search?q="+text).body, `purchase/shop:2">shop:2</a>`)
 	}
-	require.Contains(t, v.get("").body, `purchases#paid">3 purchases</a> paid, no key`, `purchases#unpaid">1 purchase</a> not paid yet`)
+	require.Contains(t, v.get("").body, `purchase/shop:0">cus_0</a> paid and has no key: no plan price_1 · <a href="./plans/new?id=price_1">Create it</a>`, `purchases#unpaid">1 purchase</a> not paid yet`)
 	list := v.get("purchases").body
 	paid, unpaid, _ := strings.Cut(list, "Not paid yet")
 	require.Contains(t, paid, "Paid, no key", "shop:0", "shop:1", "shop:2")

@@ -17,6 +17,7 @@ var parameterValues = map[string]func(value string) bool{
 	"back":    func(value string) bool { return value == "1" },
 	"count":   func(value string) bool { return value == "1" },
 	"of":      func(value string) bool { return value == "selected" },
+	"period":  func(value string) bool { return salesPeriods[value][0] != "" },
 	"expires": func(value string) bool { return windowLabel(value) != "" },
 	"sort":    func(value string) bool { return sortLabels[value] != "" },
 	"only":    func(value string) bool { return conditionText(value) != "" },

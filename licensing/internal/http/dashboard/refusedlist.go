@@ -10,6 +10,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
+// A period is an option of the time that the list covers.
+type period struct {
+	Days    int
+	Current bool
+	Path    string // as a reference from dashboard/
+}
+
 // recentDays is how far back the overview looks for refusals.
 const recentDays = 7
 

@@ -23,7 +23,7 @@ var routes []route
 func init() {
 	const get, post = http.MethodGet, http.MethodPost
 	routes = []route{
-		{method: get, path: "", query: "days", handle: showOverview},
+		{method: get, path: "", query: "period", handle: showOverview},
 		{method: post, path: "theme", access: public, handle: chooseTheme},
 
 		{path: "sign-in", query: "return", access: public, form: signInForm, signIn: true},
@@ -76,8 +76,10 @@ func init() {
 		{method: get, path: "products", query: "q after", handle: products.show},
 		{method: get, path: "customer", query: "id", handle: showCustomer},
 		{path: "customer/erase", query: "id", access: admins, form: eraseForm},
-		{method: get, path: "audit", query: "q type actor from to subject customer after", handle: showAudit},
-		{method: get, path: "audit.csv", query: "q type actor from to subject customer", handle: exportAudit, download: true},
+		{method: get, path: "sales", query: "period", handle: showSales},
+		{method: get, path: "sales.csv", query: "period", handle: exportSales, download: true},
+		{method: get, path: "audit", query: "q type actor from to subject customer plan after", handle: showAudit},
+		{method: get, path: "audit.csv", query: "q type actor from to subject customer plan", handle: exportAudit, download: true},
 
 		{method: get, path: "settings/operators", query: "after", handle: showOperators, signIn: true},
 		{path: "settings/operators/new", access: admins, form: inviteForm, signIn: true},

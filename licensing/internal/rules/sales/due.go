@@ -55,7 +55,7 @@ func (s Service) Soon(ctx context.Context) (soon Soon, err error) {
 func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error) {
 	now := s.Now()
 	soon := store.TimeRange{From: now, Before: now.AddDate(0, 0, dueDays)}
-	q := store.LicenseQuery{State: store.StateActive, Order: store.ByExpiresAt, Expires: soon, Limit: 2 * listed}
+	q := store.LicenseQuery{Order: store.ByExpiresAt, Expires: soon, Limit: 2 * listed}
 	for len(list) < listed { // until enough of them are no trials
 		rows, err := r.Licenses(ctx, q)
 		if err != nil {
@@ -99,7 +99,7 @@ func appendDue(list []Due, rows []store.License, now time.Time) ([]Due, error) {
 			return nil, err
 		}
 		is := standingOf(l)
-		if row.State == store.StateActive && is.Kind != trial && is.Ends.After(now) && is.Ends.Before(now.AddDate(0, 0, dueDays)) {
+		if row.State != store.StateRevoked && is.Kind != trial && is.Ends.After(now) && is.Ends.Before(now.AddDate(0, 0, dueDays)) {
 			list = append(list, Due{License: l, At: is.Ends, Updates: is.Grace.IsZero()})
 		}
 	}

@@ -28,6 +28,7 @@ type Report struct {
 	Before Numbers // of the period before
 	Trials Numbers // Trials and Converted of the last 30 days
 	Plans  []PlanReport
+	Days   []DayReport
 
 	// Active and Paying are the licenses in force at the end of the period, and those of
 	// them with a purchase. Whole is false while the licenses are still being counted.
@@ -45,6 +46,12 @@ type PlanReport struct {
 	Numbers
 	InForce int64 // at the end of the period
 	DueSoon int64 // ends in the next 30 days
+}
+
+// A DayReport is what was sold of a plan on a day.
+type DayReport struct {
+	Day, Plan string
+	Numbers
 }
 
 // Report returns what was sold in a period. A caller limited to some products gets
@@ -85,6 +92,7 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 		}
 		return plans[id]
 	}
+	days := byDay{}
 	for id, n := range c.Totals {
 		plan(id).InForce = n.Active
 		rep.Active, rep.Paying = rep.Active+n.Active, rep.Paying+n.Paying
@@ -98,6 +106,8 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 			switch {
 			case period.Contains(day):
 				rep.Total.add(n)
+				at, _ := time.Parse(time.DateOnly, day)
+				days.add(at, id, n)
 				if id != "" || n != (Numbers{Erased: n.Erased}) {
 					plan(id).add(n)
 				}
@@ -134,6 +144,11 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 	for day, numbers := range c.days {
 		if day >= q.From && day < q.Before {
 			add(day, numbers)
+		}
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		for _, id := range slices.Sorted(maps.Keys(days[day])) {
+			rep.Days = append(rep.Days, DayReport{day, id, days[day][id]})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(plans)) {

@@ -2,6 +2,7 @@ package sales
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,31 @@ type Sale struct {
 	due  time.Time // of Renewed and Ended, the end that was moved or has passed; zero: none
 }
 
+// NoPlan stands for the licenses without a plan. No plan has it as an ID.
+const NoPlan = "-"
+
+// Matches reports whether an event counts as something of a plan. Without a kind it
+// reports whether the event is about a license of the plan, or about the plan; an empty
+// plan is any.
+func (s Service) Matches(ctx context.Context, e api.Event, kind Kind, plan string) (bool, error) {
+	sales, plans, err := s.salesOf(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	if kind == "" {
+		return plan == "" || slices.Contains(plans, planOf(plan)) || strings.HasPrefix(e.Type, "plan.") && e.Subject == plan, nil
+	}
+	return slices.ContainsFunc(sales, func(s Sale) bool { return s.Kind == kind && (plan == "" || s.Plan == planOf(plan)) }), nil
+}
+
+// planOf returns the ID of a plan in a filter.
+func planOf(filter string) string {
+	if filter == NoPlan {
+		return ""
+	}
+	return filter
+}
+
 // numbers returns the numbers of the day of the event, and those of the day of the end.
 func (s Sale) numbers() (of, due Numbers) {
 	switch s.Kind {
@@ -53,8 +79,8 @@ func (s Sale) numbers() (of, due Numbers) {
 	return of, due
 }
 
-// SalesOf returns what an event counts as, and the plans that it is about.
-func (s Service) SalesOf(ctx context.Context, e api.Event) (sales []Sale, plans []string, err error) {
+// salesOf returns what an event counts as, and the plans that it is about.
+func (s Service) salesOf(ctx context.Context, e api.Event) (sales []Sale, plans []string, err error) {
 	stored := store.Event{Type: e.Type, Time: e.Timestamp, Actor: e.Actor, Subject: e.Subject, Data: e.Data}
 	said, err := saidBy(stored)
 	if err != nil || said.License == nil {

@@ -1,0 +1,269 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+)
+
+// A salesPage has what was sold in a period, and what a seller has to look at.
+type salesPage struct {
+	Tabs    []salesTab
+	Title   string // such as "Sales, 16 to 22 November 2026"
+	Figures []salesFigure
+	Plans   []salesLine
+	ByHand  bool     // some plan has licenses by hand
+	Trials  bool     // some plan has trials
+	Notes   []string // what the numbers do not have
+	Query   string   // of the period
+
+	Due     []dueRow
+	DueAll  string // their number, as the text of a link
+	Near    []nearRow
+	NearAll string
+}
+
+type salesTab struct {
+	Label, Query string
+	Current      bool
+}
+
+// A salesNumber is a number with a link to the events that it counts; empty: none.
+type salesNumber struct{ N, Link string }
+
+type salesFigure struct {
+	salesNumber
+	Of    *salesNumber // "1 of 3"; nil: none
+	Label string
+	Note  string
+}
+
+// A salesLine is what was sold of a plan.
+type salesLine struct {
+	Name, Path                                     string // no Path: there is no page of the plan
+	InForce, DueSoon                               string
+	New, ByHand, Trials, Converted, Renewed, Ended salesNumber
+}
+
+// A dueRow is a license that ends soon, or whose updates do.
+type dueRow struct {
+	ID, Name, About string
+	When            *moment
+	Updates         bool
+	State           string // of its purchase: "canceled", "refunded" or "paused"; empty: nothing is known
+}
+
+// A nearRow is a license that uses most of its seats.
+type nearRow struct {
+	ID, Name, About string
+	Seats           seatMeter
+}
+
+// salesPeriods are the labels of the periods, and what the period before is called.
+var salesPeriods = map[string][2]string{
+	"week": {"This week", "in the week before"}, "last-week": {"Last week", "in the week before"},
+	"month": {"This month", "in the month before"}, "last-month": {"Last month", "in the month before"},
+	"year": {"12 months", "in the 12 months before"},
+}
+
+// defaultPeriod is the one of which a seller asks on Monday.
+const defaultPeriod = "last-week"
+
+// salesPeriod returns the period that the operator has chosen.
+func (v *visit) salesPeriod() (p, before sales.Period) {
+	name := v.r.URL.Query().Get("period")
+	if salesPeriods[name][0] == "" {
+		name = defaultPeriod
+	}
+	return sales.PeriodOf(name, v.h.opts.Now())
+}
+
+func showSales(v *visit) error {
+	body, err := v.sales(20)
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "sales", page{Title: "Sales", Section: "sales", Body: body})
+}
+
+// sales returns what was sold, with the first few licenses of each list.
+func (v *visit) sales(few int) (*salesPage, error) {
+	period, before := v.salesPeriod()
+	rules := inner.Of(v.licenses).Sales()
+	rep, err := rules.Report(v.r.Context(), period, before)
+	if err != nil {
+		return nil, err
+	}
+	soon, err := rules.Soon(v.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	names, err := v.planNames()
+	if err != nil {
+		return nil, err
+	}
+	body := &salesPage{Title: "Sales, " + periodDays(period), Query: "?period=" + period.Name, Notes: v.salesNotes(rep)}
+	for _, name := range sales.PeriodNames {
+		body.Tabs = append(body.Tabs, salesTab{salesPeriods[name][0], "?period=" + name, name == period.Name})
+	}
+	body.ByHand, body.Trials = rep.Total.ByHand > 0, rep.Total.Trials+rep.Total.Converted > 0
+	body.Figures = v.salesFigures(rep)
+	for _, p := range rep.Plans {
+		number := func(n int64, kind sales.Kind) salesNumber {
+			return v.salesNumber(n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
+		}
+		line := salesLine{
+			Name: planLabel(names, p.Plan), InForce: thousands(p.InForce), DueSoon: thousands(p.DueSoon),
+			New: number(p.New, sales.New), ByHand: number(p.ByHand, sales.ByHand), Trials: number(p.Numbers.Trials, sales.Trial),
+			Converted: number(p.Converted, sales.Converted), Renewed: number(p.Renewed, sales.Renewed), Ended: number(p.Ended, sales.Ended),
+		}
+		if names[p.Plan] != "" {
+			line.Path = planPath(p.Plan)
+		}
+		body.Plans = append(body.Plans, line)
+	}
+	for _, d := range soon.Due[:min(len(soon.Due), few)] {
+		row := dueRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, names), When: v.moment(d.At), Updates: d.Updates}
+		switch d.State {
+		case api.PurchaseEnded:
+			row.State = "canceled"
+		default:
+			row.State = string(d.State)
+		}
+		body.Due = append(body.Due, row)
+	}
+	body.DueAll = count(int(rep.Due), "license")
+	for _, n := range soon.Near[:min(len(soon.Near), few)] {
+		body.Near = append(body.Near, nearRow{n.License.ID, n.License.Name, v.about(n.License, names), listedSeats(n.License, n.Used, false)})
+	}
+	body.NearAll = matchCount{int64(soon.NearN), soon.NearMore}.text("license")
+	return body, nil
+}
+
+// planNames returns the names of the first 200 plans.
+func (v *visit) planNames() (map[string]string, error) {
+	page, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: 200})
+	names := make(map[string]string, len(page.Data))
+	for _, p := range page.Data {
+		if names[p.ID] = p.Name; p.Name == "" {
+			names[p.ID] = p.ID
+		}
+	}
+	return names, err
+}
+
+func planLabel(names map[string]string, id string) string {
+	switch {
+	case id == "":
+		return "No plan"
+	case names[id] == "":
+		return id
+	}
+	return names[id]
+}
+
+// about returns the mail, or else the customer, and the plan of a license.
+func (v *visit) about(l api.License, names map[string]string) string {
+	about := l.Metadata[v.h.opts.EmailKey]
+	if about == "" {
+		about = l.CustomerID
+	}
+	if l.PlanID != "" {
+		about += " · " + planLabel(names, l.PlanID)
+	}
+	return about
+}
+
+// salesNumber returns a number with the part of the audit log that lists its events; an
+// empty plan is any.
+func (v *visit) salesNumber(n int64, kind sales.Kind, plan string, p sales.Period) salesNumber {
+	if n == 0 {
+		return salesNumber{N: "0"}
+	}
+	f := auditFilter{Type: salesPrefix + string(kind), Plan: plan, From: p.From.Format(time.DateOnly), To: p.Last().Format(time.DateOnly)}
+	return salesNumber{thousands(n), v.root + "audit?" + f.query().Encode()}
+}
+
+// salesFigures returns the five figures of a report.
+func (v *visit) salesFigures(rep sales.Report) []salesFigure {
+	than := salesPeriods[rep.Period.Name][1]
+	before := func(n int64) string { return thousands(n) + " " + than }
+	total := func(n int64, kind sales.Kind) salesNumber { return v.salesNumber(n, kind, "", rep.Period) }
+	t := rep.Total
+	newNote := before(rep.Before.New)
+	if t.ByHand > 0 {
+		newNote += ", and " + thousands(t.ByHand) + " by hand"
+	}
+	renewed := "none was due"
+	if due := t.Due(); due > 0 {
+		renewed = fmt.Sprintf("%s of %s due: %d %%", thousands(t.DueRenewed), thousands(due), (100*t.DueRenewed+due/2)/due)
+	}
+	started := total(t.Trials, sales.Trial)
+	paying := salesNumber{N: thousands(rep.Paying)}
+	if !rep.Whole {
+		paying.N = "…"
+	}
+	return []salesFigure{
+		{total(t.New, sales.New), nil, "new", newNote},
+		{total(t.Renewed, sales.Renewed), nil, "renewed", renewed},
+		{total(t.Ended, sales.Ended), nil, "ended", before(rep.Before.Ended)},
+		{total(t.Converted, sales.Converted), &started, "trials converted", "30 days: " + thousands(rep.Trials.Converted) + " of " + thousands(rep.Trials.Trials)},
+		{paying, nil, "paying", fmt.Sprintf("%+d in the period", t.Paying)},
+	}
+}
+
+// salesNotes says what the numbers, or the events that they link to, do not have.
+func (v *visit) salesNotes(rep sales.Report) (notes []string) {
+	if rep.CountedTo != nil {
+		notes = append(notes, "Counted up to "+v.moment(*rep.CountedTo).Full+". Later events are being counted.")
+	}
+	if !rep.Whole {
+		notes = append(notes, "The licenses in force are being counted.")
+	}
+	if rep.KeptSince != nil {
+		notes = append(notes, "Events are kept since "+v.moment(*rep.KeptSince).Full+": the audit log does not list earlier ones.")
+	}
+	if n := rep.Total.Erased; n > 0 {
+		notes = append(notes, count(int(n), "event")+" of erased customers "+verb(int(n), "was", "were")+" blanked in the period: the audit log does not list "+verb(int(n), "it", "them")+" here.")
+	}
+	return notes
+}
+
+// periodDays describes the days of a period, such as "16 to 22 November 2026".
+func periodDays(p sales.Period) string {
+	from, last := "2", p.Last()
+	if p.From.Month() != last.Month() || p.From.Year() != last.Year() {
+		from += " January"
+	}
+	if p.From.Year() != last.Year() {
+		from += " 2006"
+	}
+	return p.From.Format(from) + " to " + last.Format("2 January 2006")
+}
+
+// exportSales writes the numbers of each day and plan of a period as CSV.
+func exportSales(v *visit) error {
+	period, before := v.salesPeriod()
+	rep, err := inner.Of(v.licenses).Sales().Report(v.r.Context(), period, before)
+	if err != nil {
+		return err
+	}
+	out := csvfile.NewWriter(&csvDownload{v: v, name: "sales"})
+	out.Write([]string{"day", "plan_id", "new", "by_hand", "trials", "converted", "renewed", "ended", "due_renewed", "due_ended"})
+	for _, d := range rep.Days {
+		row := []string{d.Day, d.Plan}
+		for _, n := range []int64{d.New, d.ByHand, d.Numbers.Trials, d.Converted, d.Renewed, d.Ended, d.DueRenewed, d.DueEnded} {
+			row = append(row, strconv.FormatInt(n, 10))
+		}
+		out.Write(row)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,146 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// A week of sales, a week after which it is Monday.
+func soldSite(t *testing.T) *site {
+	t.Helper()
+	is := is.New(t)
+	s := newSite(t)
+	s.advance(24 * time.Hour) // Monday, 2 March 2026
+	s.plan(api.PutPlanParams{ID: "month", Name: "Atlas, a month", Duration: api.Duration{Months: 1}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
+	s.plan(api.PutPlanParams{ID: "team", Name: "Atlas Team", Duration: api.Duration{Days: 20}})
+	s.plan(api.PutPlanParams{ID: "trial", Duration: api.Duration{Days: 14}})
+	tell := func(p api.FulfillParams) api.Fulfillment {
+		s.advance(time.Minute)
+		p.At = s.clock()
+		f, err := s.Selling().Fulfill(t.Context(), p)
+		is.NoErr(err)
+		return f
+	}
+	var licenses []api.License
+	for i := range 3 {
+		mail := fmt.Sprintf("bob%d@shop.example", i)
+		f := tell(api.FulfillParams{Reference: fmt.Sprintf("sub:%d", i), Name: fmt.Sprint("Bob ", i), CustomerID: fmt.Sprint("cus_", i), PlanID: "month", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
+		licenses = append(licenses, *f.License)
+	}
+	tell(api.FulfillParams{Reference: "sub:team", CustomerID: "cus_team", PlanID: "team", State: api.PurchaseActive})
+	for i := range 3 {
+		trial, err := s.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: fmt.Sprint("cus_try_", i)})
+		is.NoErr(err)
+		if i == 0 {
+			tell(api.FulfillParams{Reference: "sub:converted", CustomerID: "cus_try_0", LicenseID: trial.License.ID, PlanID: "month", State: api.PurchaseActive})
+		}
+	}
+	s.advance(24 * time.Hour)
+	until := s.clock().AddDate(0, 3, 0)
+	tell(api.FulfillParams{Reference: "sub:0", State: api.PurchaseActive, Until: api.To(until)})
+	tell(api.FulfillParams{Reference: "sub:1", State: api.PurchasePaused})
+	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: licenses[2].ID})
+	is.NoErr(err)
+	for i := range 4 {
+		_, err = s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: licenses[0].Key, Fingerprint: fmt.Sprint("pc-", i)})
+		is.NoErr(err)
+	}
+	s.license(api.CreateLicenseParams{Name: "By hand", ExpiresAt: &until})
+	s.advance(7 * 24 * time.Hour) // Tuesday, 10 March
+	return s
+}
+
+// number matches a number of the sales with its link.
+var number = regexp.MustCompile(`<a href="(\./audit\?[^"]*)">([\d,]+)</a>`)
+
+// TestEverySalesNumberLinksToItsEvents: the audit log lists as many events as the number
+// says, also as CSV.
+func TestEverySalesNumberLinksToItsEvents(t *testing.T) {
+	is := is.New(t)
+	s := soldSite(t)
+	v := s.admin()
+	a := v.get("sales?period=last-week")
+	require.Contains(t, a.body, "Sales, 2 to 8 March 2026", "0 in the week before, and 1 by hand", "none was due", "30 days: 1 of 3", "&#43;4 in the period")
+	found := number.FindAllStringSubmatch(a.body, -1)
+	seen := map[string]string{}
+	for _, m := range found {
+		to := strings.ReplaceAll(strings.TrimPrefix(m[1], "./"), "&amp;", "&")
+		list := v.get(to)
+		is.Equal(fmt.Sprint(strings.Count(list.body, `<th scope="row" role="rowheader">`)), m[2])
+		csv := v.get(strings.Replace(to, "audit?", "audit.csv?", 1))
+		is.Equal(fmt.Sprint(strings.Count(csv.body, "\r\n")-1), m[2])
+		seen[strings.TrimPrefix(to, "audit?from=2026-03-02&")] = m[2]
+	}
+	is.Equal(seen, map[string]string{
+		"to=2026-03-08&type=sales.new": "5", "plan=month&to=2026-03-08&type=sales.new": "4", "plan=team&to=2026-03-08&type=sales.new": "1",
+		"to=2026-03-08&type=sales.trial": "3", "plan=trial&to=2026-03-08&type=sales.trial": "3",
+		"to=2026-03-08&type=sales.converted": "1", "plan=trial&to=2026-03-08&type=sales.converted": "1",
+		"to=2026-03-08&type=sales.renewed": "1", "plan=month&to=2026-03-08&type=sales.renewed": "1",
+		"to=2026-03-08&type=sales.ended": "1", "plan=month&to=2026-03-08&type=sales.ended": "1",
+		"plan=-&to=2026-03-08&type=sales.hand": "1",
+	})
+	require.Contains(t, a.body, `<th scope="row" class="any"><a href="./plan/month">Atlas, a month</a></th><td>3</td>`)
+	require.Contains(t, v.get("audit?plan=team").body, `value="team"`, "Plan created", "License created")
+	require.NotContains(t, v.get("audit?plan=team").body, "cus_0")
+	for _, period := range []string{"week", "month", "last-month", "year"} {
+		is.Equal(v.get("sales?period="+period).StatusCode, http.StatusOK)
+	}
+	is.Equal(v.get("sales?period=decade").StatusCode, http.StatusBadRequest)
+
+	csv := v.get("sales.csv?period=last-week").body
+	require.Contains(t, csv, "day,plan_id,new,by_hand,trials,converted,renewed,ended,due_renewed,due_ended\r\n", "2026-03-02,month,4,0,0,0,0,0,0,0\r\n", "2026-03-03,month,0,0,0,0,1,1,0,0\r\n")
+	is.Equal(strings.Count(v.get("sales.csv?period=week").body, "\r\n"), 1)
+}
+
+// TestASellersMonday: what was sold last week, who is due, who is near the limit, which
+// webhook fails and why, and who paid without a key are on the first page.
+func TestASellersMonday(t *testing.T) {
+	is := is.New(t)
+	s := soldSite(t)
+	v := s.admin()
+	require.Contains(t, v.get("").body, "Sales, 2 to 8 March 2026", "Nothing needs attention.", `href="./sales?period=last-week">All numbers</a>`)
+	for i := range 5 {
+		s.advance(time.Millisecond)
+		_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), Name: fmt.Sprint("Paula ", i), CustomerID: fmt.Sprint("cus_p", i), PlanID: "price_team_month", State: api.PurchaseActive, At: s.clock()})
+		is.NoErr(err)
+	}
+	a := v.get("").body
+	require.Contains(t, a,
+		`<span class="pill revoked">problem</span> <span class="any"><a href="./purchase/shop:0">Paula 0</a> paid and has no key: no plan price_team_month · <a href="./plans/new?id=price_team_month">Create it</a>`,
+		`<a href="./purchases#paid">2 other purchases</a> paid, no key`,
+		`">cus_team</a>`, `<span class="sub any">bob1@shop.example · Atlas, a month</span>`, `· <strong>paused</strong>`, ">3 licenses</span>")
+	require.NotContains(t, a, ">note<", "try_1") // trials are not due
+	is.True(strings.Index(a, "cus_team") < strings.Index(a, "bob1@shop.example")) // sooner
+	s.operator("vic@example.com", operator.RoleViewer)
+	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "Create it")
+}
+
+// TestNearTheLimit: a license is listed while it uses 80 % of its seats.
+func TestNearTheLimit(t *testing.T) {
+	s := soldSite(t)
+	v := s.admin()
+	require.Contains(t, v.get("sales").body, "No license uses 80 % of its seats.") // nothing was counted
+	s.run(t, func() bool { return v.get("sales").says("<span>4/5</span>") })
+	require.Contains(t, v.get("sales").body, `<span class="small">1 license</span>`, `<span>4/5</span>`, "bob0@shop.example")
+}
+
+// TestFailingWebhookIsNamed: the overview says which webhook fails and why.
+func TestFailingWebhookIsNamed(t *testing.T) {
+	is := is.New(t)
+	s, v, w, receiver := newReceiverSite(t)
+	receiver.answer(http.StatusInternalServerError, "out of memory")
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
+	s.run(t, s.attempted(w, 1))
+	require.Contains(t, v.get("").body, `<a href="./settings/webhooks/`+w.ID+`">shop.example</a> <span class="any">Answers 500 (out of memory)</span>`)
+	is.True(!v.get("").says("Nothing needs attention"))
+}
