@@ -107,37 +107,40 @@ func TestManyActivations(t *testing.T) {
 	is.Equal(seen[len(seen)-1], "<code>machine-119")
 }
 
-// TestValidityBar checks the positions on the bar, of 1,000 units.
-func TestValidityBar(t *testing.T) {
+// TestLicenseSaysWhy: one sentence says until when a license is valid, or why it is not, and
+// Renew is the first button only where it is the answer.
+func TestLicenseSaysWhy(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
 	for name, tt := range map[string]struct {
 		starts, expires *time.Time
-		grace           int64
-		want            string
+		graceDays       int64
+		suspend, renew  bool
 		says            string
 	}{
-		"active":         {in(-25), in(75), 0, `valid 0 1000 grace 1000 0 today 250`, "Started <"},
-		"with grace":     {in(-30), in(60), 10 * 86400, `valid 0 900 grace 900 100 today 300`, "Grace until <"},
-		"scheduled":      {in(50), in(100), 0, `valid 500 500 grace 1000 0 today 0`, "Starts <"},
-		"expired":        {in(-100), in(-50), 0, `valid 0 500 grace 500 0 today 996`, "Expired <"},
-		"in grace":       {in(-80), in(-10), 30 * 86400, `valid 0 700 grace 700 300 today 800`, "Expired <"},
-		"longest grace":  {in(-1), in(1), 3155760000, `valid 0 0 grace 0 1000 today 0`, "Grace until <"},
-		"from creation":  {nil, in(10), 0, `valid 0 1000 grace 1000 0 today 0`, "Started <"},
-		"without expiry": {in(-1), nil, 0, "", "No expiry."},
+		"active":         {in(-25), in(75), 0, false, false, "Valid until 15 May 2026, 12:00, in 2 months."},
+		"soon":           {nil, in(20), 0, false, true, "Valid until 21 Mar 2026, 12:00, in 20 days."},
+		"with grace":     {nil, in(75), 10, false, false, "Valid until 15 May 2026, 12:00, in 2 months, and 10 days of grace."},
+		"scheduled":      {in(50), in(100), 0, false, false, "Not valid. The license starts on 20 Apr 2026, 12:00."},
+		"expired":        {in(-100), in(-50), 0, false, true, "Not valid. The license expired on 10 Jan 2026, 12:00."},
+		"in grace":       {in(-80), in(-10), 30, false, true, "Valid in its grace period until 21 Mar 2026, 12:00, in 20 days. It expired on 19 Feb 2026, 12:00."},
+		"suspended":      {nil, in(20), 0, true, false, "Not valid. The license is suspended. Reason: The invoice is open"},
+		"without expiry": {in(-1), nil, 0, false, false, "Valid without an end."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			s := newSite(t)
 			v := s.admin()
-			l := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.grace}})
-			a := v.get("licenses/" + l.ID)
-			got := ""
-			if m := regexp.MustCompile(`class="valid" x="(\d+)" width="(\d+)".*class="grace" x="(\d+)" width="(\d+)".*class="today" x="(\d+)"`).FindStringSubmatch(a.body); m != nil {
-				got = fmt.Sprintf("valid %s %s grace %s %s today %s", m[1], m[2], m[3], m[4], m[5])
+			l := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.graceDays * 86400}})
+			if tt.suspend {
+				_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The invoice is open"})
+				is.NoErr(err)
 			}
-			is.Equal(got, tt.want)
-			require.Contains(t, a.body, tt.says)
+			a := v.get("licenses/" + l.ID)
+			require.Contains(t, a.body, "<strong>"+tt.says)
+			is.Equal(a.says(`<a class="button primary" data-dialog href="../licenses/`+l.ID+`/renew">`), tt.renew)
+			is.Equal(strings.Count(a.body, `<span class="pill `), 1) // the status, once
+			require.NotContains(t, a.body, "<dt>Lease", "Immediately", ">Never<", ">None")
 		})
 	}
 }
@@ -153,9 +156,9 @@ func TestVerdict(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "Next change:", "11 Mar 2026"}},
+		{"", 200, []string{"<details><summary id=\"verdict-title\">"}},
 		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
-		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license expired on 11 Mar 2026, 12:00:00 UTC.", "No change is scheduled."}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license expired on 11 Mar 2026, 12:00.", "No change is scheduled."}},
 		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
 		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
@@ -216,7 +219,7 @@ func TestFilesOfALicense(t *testing.T) {
 	l := s.license(api.CreateLicenseParams{Name: "Atlas", Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
-	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")
+	require.NotContains(t, v.get(page).body, "License files may run")
 	s.activate(l, "machine-1", "")
 	require.NotContains(t, v.get(tab).body, "Offline until")
 
@@ -242,6 +245,6 @@ func TestFilesOfALicense(t *testing.T) {
 
 	s.advance(30 * 24 * time.Hour)
 	v = s.signedIn("ada@example.com")
-	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")
+	require.NotContains(t, v.get(page).body, "License files may run")
 	require.NotContains(t, v.get(tab+"?ended=1").body, "Offline until")
 }

@@ -84,7 +84,7 @@ const typedAbove = 50
 func (m move) bulkFields(n int) *form {
 	f := m.form()
 	if m.isRenewal() {
-		f = renewFields("P1Y", api.FromLater)
+		f = renewFields(oneYear, api.FromLater)
 	}
 	if m.danger || n > typedAbove {
 		f.add(typedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))

@@ -13,11 +13,11 @@ import (
 // licensePage is the body of the first page of a license.
 type licensePage struct {
 	licenseHead
-	Validity     *validityBar // nil without an expiry
 	Seats        seatMeter
 	SeatsText    string
 	Meters       []meterBar
 	Files        time.Time // when its license files end; zero: there are none
+	Email        string    // of the customer
 	Plan         string    // the name of its plan; empty: it has none, or the plan was deleted
 	Entitlements []pair
 	Metadata     []pair
@@ -34,7 +34,7 @@ type pair struct{ Name, Value string }
 
 func showLicense(v *visit, head licenseHead) (err error) {
 	l := head.License
-	body := licensePage{licenseHead: head, Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
+	body := licensePage{licenseHead: head, Email: l.Metadata[v.h.opts.EmailKey], Entitlements: entitlementPairs(l.Entitlements)}
 	if body.Files, err = inner.Of(v.licenses).Licenses().FilesUntil(v.r.Context(), l.ID); err != nil {
 		return err
 	}

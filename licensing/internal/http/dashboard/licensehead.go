@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -15,6 +14,8 @@ type licenseHead struct {
 	Main      []moveLink // buttons
 	More      []moveLink // items of the menu
 	Renewable bool
+	RenewNow  bool   // a renewal is the answer to what is wrong or will be soon
+	Admins    string // what an admin could do in addition; empty: nothing
 	Used      string // the numbers on tabs
 	Refused   string
 }
@@ -49,13 +50,17 @@ func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
 		refused += r.Count
 	}
 	h := licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
+	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
+		l.ExpiresAt != nil && l.ExpiresAt.Before(v.h.opts.Now().Add(api.ExpiringSoon))
 	links, err := v.movesOf(l)
 	if err != nil {
 		return licenseHead{}, err
 	}
+	reserved := []string{"edit it"}
 	for _, m := range links {
 		switch {
 		case !v.may(accessOfMove(m.Name)):
+			reserved = append(reserved, strings.ToLower(m.Label))
 		case m.Name == "reinstate":
 			h.Main = append(h.Main, m)
 		default:
@@ -67,61 +72,13 @@ func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
 			h.More = append([]moveLink{{Name: "plan", Label: "Apply plan"}, {Name: "transfer", Label: "Transfer"}}, h.More...)
 		}
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
+	} else {
+		h.Admins = "An admin can also " + strings.Join(reserved, ", ") + " and delete."
 	}
 	n := seats[l.ID]
 	h.Used, h.Refused = listedSeats(l, n.N, n.AtLeast).used(), thousands(refused)
 	return h, nil
 }
-
-// A validityBar shows when a license is valid as a horizontal bar. Positions are
-// in units of barWidth.
-type validityBar struct {
-	Start, Expiry, GraceEnd, Today int
-	Starts, Expires, Grace         *moment // Grace is nil without a grace period
-	Scheduled                      bool    // the start is in the future
-	Expired                        bool
-}
-
-// validityWidth is the width of the bar in the viewBox of the SVG.
-const validityWidth = 1000
-
-// validityBar returns the bar of a license, or nil if it has no expiry. Without a
-// start, the bar begins with the creation of the license.
-func (v *visit) validityBar(l api.License) *validityBar {
-	if l.ExpiresAt == nil {
-		return nil
-	}
-	now, start, end := v.h.opts.Now(), l.CreatedAt, *l.ExpiresAt
-	if l.StartsAt != nil {
-		start = *l.StartsAt
-	}
-	if end.Before(start) { // imported with an expiry in the past
-		start = end
-	}
-	graceEnd := end.Add(time.Duration(l.GraceSeconds) * time.Second)
-	first, last := start, graceEnd
-	if now.Before(first) {
-		first = now
-	}
-	if now.After(last) {
-		last = now
-	}
-	// In seconds, because the range can exceed that of a Duration.
-	length := max(last.Unix()-first.Unix(), 1)
-	at := func(t time.Time) int { return int((t.Unix() - first.Unix()) * validityWidth / length) }
-	b := &validityBar{
-		Start: at(start), Expiry: at(end), GraceEnd: at(graceEnd), Today: min(at(now), validityWidth-4),
-		Starts: v.moment(start), Expires: v.moment(end), Scheduled: now.Before(start), Expired: !now.Before(end),
-	}
-	if l.GraceSeconds > 0 {
-		b.Grace = v.moment(graceEnd)
-	}
-	return b
-}
-
-// Valid and Graced return the widths of the two parts of the bar.
-func (b validityBar) Valid() int  { return b.Expiry - b.Start }
-func (b validityBar) Graced() int { return b.GraceEnd - b.Expiry }
 
 // keyEnd returns the end of a license key that an operator types to confirm: its
 // last group, or its last six characters if it has no short groups.

@@ -1,13 +1,22 @@
 package dashboard
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
+type termOption struct{ value, label string }
+
+// oneYear is how long a renewal is without a plan.
+var oneYear = api.Duration{Years: 1}
+
 // terms are the calendar durations that the renewal form offers.
-var terms = []struct{ value, label string }{
+var terms = []termOption{
 	{"P1Y", "1 year"}, {"P6M", "6 months"}, {"P3M", "3 months"}, {"P1M", "1 month"},
 }
 
@@ -28,15 +37,18 @@ var renewStarts = []struct {
 	{api.FromNow, "Now", ""},
 }
 
-// renewFields returns the form of a renewal.
-func renewFields(chosen string, from api.RenewFrom) *form {
+// renewFields returns the form of a renewal for a duration, which is offered if it is none
+// of the terms.
+func renewFields(chosen api.Duration, from api.RenewFrom) *form {
 	length := &field{Name: "term", Label: "Renew for", Type: "radios"}
+	if !slices.ContainsFunc(terms, func(t termOption) bool { return t.value == chosen.String() }) {
+		length.Options = []option{{Value: chosen.String(), Label: describeTerm(chosen), Chosen: true}}
+	}
 	for _, t := range terms {
-		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen})
+		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen.String()})
 	}
 	length.Options = append(length.Options,
-		option{Value: customLength, Label: "Custom length", Chosen: chosen == customLength},
-		option{Value: customDate, Label: "Custom date", Chosen: chosen == customDate})
+		option{Value: customLength, Label: "Custom length"}, option{Value: customDate, Label: "Custom date"})
 	begin := &field{Name: "from", Label: "Start from", Type: "radios"}
 	for _, b := range renewStarts {
 		begin.Options = append(begin.Options, option{Value: string(b.value), Label: b.label, Hint: b.hint, Chosen: b.value == from})
@@ -82,7 +94,12 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 	if end := v.momentOf(l.UpdatesUntil); end != nil {
 		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
 	}
-	p.Form, p.Action, p.done = renewFields("P1Y", api.FromLater), "Renew license", "The license has been renewed."
+	length, text, err := v.renewalOf(l)
+	if err != nil {
+		return nil, err
+	}
+	p.Text = append(p.Text, text...)
+	p.Form, p.Action, p.done = renewFields(length, api.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
 		p.Form.insert(0, extendField())
 	}
@@ -128,6 +145,26 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 	return p, nil
 }
 
+// renewalOf returns how long a renewal of a license is unless the operator chooses
+// otherwise, and what is to be known before: its plan, and the purchase that governs it.
+func (v *visit) renewalOf(l api.License) (length api.Duration, text []string, err error) {
+	length = oneYear
+	if l.PlanID != "" {
+		plan, err := selling.New(v.licenses).GetPlan(v.r.Context(), l.PlanID)
+		if err != nil && !errors.Is(err, api.ErrNotFound) {
+			return length, nil, err
+		}
+		if err == nil && !plan.Duration.IsZero() {
+			length, text = plan.Duration, append(text, "Its plan, "+plan.Name+", lasts "+describeTerm(plan.Duration)+".")
+		}
+	}
+	purchases, err := v.purchasesOf(l.ID)
+	if len(purchases) > 0 && purchases[0].Governs {
+		text = append(text, "The purchase "+purchases[0].Reference+" governs it: an end that you set stays until the purchase has a later one.")
+	}
+	return length, text, err
+}
+
 // readRenewal parses the values of the form. It adds errors for values that are
 // invalid or contradict the selected term.
 func (f *form) readRenewal() (p api.RenewLicenseParams) {
@@ -152,7 +189,7 @@ func (f *form) readRenewal() (p api.RenewLicenseParams) {
 		f.note("duration", err)
 		p.Duration = d
 	default:
-		p.Duration, _ = license.ParseDuration(term) // one of terms
+		p.Duration, _ = license.ParseDuration(term) // one of the options
 	}
 	return p
 }

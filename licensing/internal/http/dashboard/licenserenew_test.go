@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
@@ -57,7 +58,7 @@ func TestRenew(t *testing.T) {
 			if tt.want != "" {
 				want, err := time.Parse(time.RFC3339, tt.want)
 				is.NoErr(err)
-				require.Contains(t, preview, "New expiry: "+want.Format("2 Jan 2006, 15:04:05")+" UTC")
+				require.Contains(t, preview, "New expiry: "+want.Format("2 Jan 2006, 15:04"))
 			} else if query.Has("term") {
 				require.Contains(t, preview, "The new end is not known yet.")
 			}
@@ -123,4 +124,40 @@ func TestParseTerm(t *testing.T) {
 		_, err := dashboard.ParseTerm(s)
 		is.True(err != nil)
 	}
+}
+
+// TestRenewalByPlan: a renewal is for the duration of the plan unless the operator chooses
+// another one, and says which purchase governs the license.
+func TestRenewalByPlan(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_2w", Name: "Sprint", ProductID: "atlas", Duration: api.Duration{Days: 14}})
+	is.NoErr(err)
+	bought, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", Name: "Ada", PlanID: "price_2w", State: api.PurchaseActive})
+	is.NoErr(err)
+	l := *bought.License
+	ask := v.get("licenses/" + l.ID + "/renew")
+	require.Contains(t, ask.body, "Its plan, Sprint, lasts 14 days.", "The purchase sub_1 governs it", `value="P14D" checked`, "New expiry: 29 Mar 2026, 12:00")
+	require.Contains(t, v.get("licenses/"+l.ID).body, "<dt>Paid until</dt>")
+	is.Equal(v.change("licenses/"+l.ID+"/renew", "term", "P14D", "from", "later").StatusCode, http.StatusSeeOther)
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(*after.ExpiresAt, l.ExpiresAt.AddDate(0, 0, 14))
+
+	plain := s.license(api.CreateLicenseParams{Name: "By hand", ExpiresAt: after.ExpiresAt})
+	ask = v.get("licenses/" + plain.ID + "/renew")
+	require.Contains(t, ask.body, `value="P1Y" checked`)
+	require.NotContains(t, ask.body, "Its plan", "governs it", "P14D")
+	require.Contains(t, v.get("licenses/"+plain.ID).body, "<dt>Expires</dt>")
+}
+
+// TestSupportReadsWhatAnAdminCanDo: the page says so instead of hiding it.
+func TestSupportReadsWhatAnAdminCanDo(t *testing.T) {
+	s := newSite(t)
+	s.operator("sue@example.com", operator.RoleSupport)
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	const text = "An admin can also edit it, replace key, void files, revoke and delete."
+	require.Contains(t, s.signedIn("sue@example.com").get("licenses/"+l.ID).body, text)
+	require.NotContains(t, s.admin().get("licenses/"+l.ID).body, text)
 }

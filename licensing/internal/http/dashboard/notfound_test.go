@@ -61,7 +61,7 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)
 	for page, says := range map[string]string{
-		"licenses/" + l.ID:                    "This license was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com.",
+		"licenses/" + l.ID:                    "This license was deleted on 1 Mar 2026, 12:00 by ada@example.com.",
 		"licenses/" + l.ID + "/edit":          "This license was deleted on",
 		"licenses/" + l.ID + "/suspend":       "This license was deleted on",
 		"settings/webhooks/" + w.ID:           "This webhook was deleted on",

@@ -53,7 +53,7 @@ func TestPurchase(t *testing.T) {
 	page = v.get("purchase/shop:1").body
 	require.Contains(t, page, `<span class="any">ended</span>`) // the state, among the stored fields
 	require.NotContains(t, page, `<span class="any">active</span>`)
-	for _, text := range []string{"Metadata order", "2026-7", "1 Mar 2026, 12:00:00 UTC", "<dt>Ended</dt>", "1 Mar 2026, 13:00:00 UTC", licenseLink(bought.License.ID)} {
+	for _, text := range []string{"Metadata order", "2026-7", "1 Mar 2026, 12:00<", "<dt>Ended</dt>", "1 Mar 2026, 13:00<", licenseLink(bought.License.ID)} {
 		require.Contains(t, page, text)
 	}
 	s.operator("sue@example.com", operator.RoleSupport)

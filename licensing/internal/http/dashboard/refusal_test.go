@@ -78,14 +78,14 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Contains(t, s.signedIn(support.Email).get("licenses/"+suspended.ID).body, reinstate)
 	require.NotContains(t, s.signedIn("vic@example.com").get("licenses/"+suspended.ID).body, reinstate)
 
-	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`)) // at the top
+	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="details-title"`)) // at the top
 	_, err = s.Service().Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, `<span class="muted">Resolved</span>`)
 	require.Contains(t, a.body, "Resolved: a seat is free now.")
 	require.NotContains(t, a.body, "applies now", "Add a seat")
-	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`))
+	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="details-title"`))
 }
 
 // TestProgramThatAsksBeforeItActivates leaves nothing to resolve on a license whose

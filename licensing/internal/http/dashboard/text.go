@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// A moment is a time formatted for a page: in UTC and relative to now.
+// A moment is a time formatted for a page: in UTC, as the footer says, and relative to now.
 type moment struct {
 	ISO      string // for <time datetime>
 	Date     string
 	Clock    string
 	Brief    string // the time of day without seconds or, if it is not today, the date
 	Full     string
+	Whole    string // with seconds and zone, for a title
 	Relative string
 }
 
@@ -28,7 +29,8 @@ func (v *visit) moment(t time.Time) *moment {
 		Date:     t.Format("2 Jan 2006"),
 		Clock:    t.Format("15:04:05"),
 		Brief:    brief(t, v.h.opts.Now()),
-		Full:     t.Format("2 Jan 2006, 15:04:05") + " UTC",
+		Full:     t.Format("2 Jan 2006, 15:04"),
+		Whole:    t.Format("2 Jan 2006, 15:04:05") + " UTC",
 		Relative: relative(t.Sub(v.h.opts.Now())),
 	}
 }

@@ -48,7 +48,7 @@ func TestRenewUpdates(t *testing.T) {
 
 	// A test validation returns the verdict for a build.
 	page := v.get("licenses/" + l.ID + "?built=2026-04-12").body
-	require.Contains(t, page, "The license includes updates until 11 Apr 2026, 00:00:00 UTC, and this build is newer")
+	require.Contains(t, page, "The license includes updates until 11 Apr 2026, 00:00, and this build is newer")
 	require.NotContains(t, v.get("licenses/"+l.ID+"?built=2026-04-11").body, "this build is newer")
 	require.Contains(t, v.get("licenses/"+l.ID+"?built=soon").body, `<a href="#f-built">`)
 

@@ -16,6 +16,9 @@ type verdictPanel struct {
 	Changes *moment
 	Form    *form
 	Tested  bool // the query has parameters of the form
+
+	Valid    bool   // now, without parameters
+	Sentence string // why it is valid now, or why not
 }
 
 // verdictForm returns the form for a test validation.
@@ -51,8 +54,16 @@ func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 	if !params.At.IsZero() {
 		p.At = v.moment(params.At)
 	}
+	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	if err != nil {
+		return p, err
+	}
+	p.Valid, p.Sentence = now.Valid, v.verdictSentence(now, l)
 	var verdict api.Verdict
-	err := v.check(p.Form, &params)
+	if !p.Tested {
+		return p, nil
+	}
+	err = v.check(p.Form, &params)
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)
 	}
@@ -67,6 +78,28 @@ func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 	}
 	p.Verdict, p.Changes = &verdict, v.momentOf(verdict.NextChangeAt)
 	return p, nil
+}
+
+// verdictSentence says until when a license is valid, or why it is not.
+func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
+	switch end := v.momentOf(now.NextChangeAt); {
+	case !now.Valid:
+		var reasons []string
+		for _, reason := range now.Reasons {
+			reasons = append(reasons, sentence(v.readable(reason.Detail)))
+		}
+		if l.StatusReason != "" {
+			reasons = append(reasons, "Reason: "+l.StatusReason)
+		}
+		return "Not valid. " + strings.Join(reasons, " ")
+	case now.Code == api.VerdictInGrace:
+		return "Valid in its grace period until " + end.Full + ", " + end.Relative + ". It expired on " + v.momentOf(l.ExpiresAt).Full + "."
+	case l.ExpiresAt == nil:
+		return "Valid without an end."
+	case l.GraceSeconds > 0:
+		return "Valid until " + v.momentOf(l.ExpiresAt).Full + ", " + v.momentOf(l.ExpiresAt).Relative + ", and " + describeSeconds(l.GraceSeconds) + " of grace."
+	}
+	return "Valid until " + v.momentOf(l.ExpiresAt).Full + ", " + v.momentOf(l.ExpiresAt).Relative + "."
 }
 
 var instantInText = regexp.MustCompile(`\b(at|until) (\d{4}-\d\d-\d\dT[\d:.]+Z)`)

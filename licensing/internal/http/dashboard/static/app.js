@@ -18,19 +18,9 @@ addEventListener("DOMContentLoaded", () => {
     for (const e of all("[data-address-note]")) e.remove();
   }
 
-  // Show times in the time zone of the browser, and UTC on hover.
+  // Times are UTC, as in forms. The title has the time of the browser, too.
   const local = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
-  for (const e of all("time[datetime]")) {
-    const utc = e.title || e.textContent;
-    if (!utc.endsWith(" UTC")) continue;
-    const text = local.format(new Date(e.dateTime)), [date, clock] = text.split(", ");
-    if (!e.title) e.textContent = text;
-    else if (/ \d{4}$/.test(e.textContent)) e.textContent = date;
-    else if (/^..:..$/.test(e.textContent)) e.textContent = clock.slice(0, 5);
-    e.title = e.title ? `${text} = ${utc}` : utc;
-  }
-  const zone = document.querySelector("[data-zone]"), { timeZone } = local.resolvedOptions();
-  if (zone && timeZone !== "UTC") zone.textContent = `Times are in ${timeZone}; forms use UTC`;
+  if (local.resolvedOptions().timeZone !== "UTC") for (const e of all("time[title]")) e.title += ` = ${local.format(new Date(e.dateTime))}`;
 
   // Buttons copy the text of another element.
   const live = document.getElementById("live");
@@ -233,12 +223,22 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   // A second click does not submit a form twice, but going back in the history
-  // allows it. A form that downloads a file stays.
-  const sent = new Set();
+  // allows it. The button says that the form is being sent. A form that downloads a file stays.
+  const sent = new Map();
   addEventListener("submit", (event) => {
-    if (event.target.method !== "post" || "download" in event.target.dataset) return;
-    if (sent.has(event.target)) event.preventDefault();
-    sent.add(event.target);
+    const form = event.target;
+    if (form.method !== "post" || "download" in form.dataset) return;
+    if (sent.has(form)) { event.preventDefault(); return; }
+    const button = form.closest("main:not(.standalone), dialog") && form.querySelector(".primary, .danger");
+    sent.set(form, [button, button?.textContent]);
+    form.ariaBusy = "true";
+    if (button) setTimeout(() => { button.textContent = live.textContent = "Saving…"; }); // after the browser has read the form
   });
-  addEventListener("pageshow", () => sent.clear());
+  addEventListener("pageshow", () => {
+    for (const [form, [button, label]] of sent) {
+      form.ariaBusy = null;
+      if (button) button.textContent = label;
+    }
+    sent.clear();
+  });
 });
