@@ -27,6 +27,7 @@ type field struct {
 	Options      []option
 	Choices      []choices // checkboxes in groups; a group without a label has no heading
 	Select       []option  // the values of a select; Value is the chosen one
+	Fold         string    // the summary of the groups of Choices with a label, which the page shows on request
 	Units        []option  // the units of a number, in a select with the name Name_unit
 	Known        []string  // values that the browser offers
 	Pairs        []pairRow // the rows of a field of the type "pairs"
@@ -56,6 +57,13 @@ func (f *field) Control() string {
 		return "f-" + f.Name + "-0"
 	}
 	return "f-" + f.Name
+}
+
+// Unfolded reports whether a group of choices that is folded has a chosen one.
+func (f *field) Unfolded() bool {
+	return slices.ContainsFunc(f.Choices[1:], func(c choices) bool {
+		return slices.ContainsFunc(c.Options, func(o option) bool { return o.Chosen })
+	})
 }
 
 // A form has fields, and an error that belongs to no field.

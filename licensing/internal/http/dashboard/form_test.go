@@ -57,8 +57,8 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 			[]string{"xxx” ", "zzz” "},
 		},
 		"webhook": {
-			v.post("settings/webhooks/new", "url", "nowhere", "types", "all", "types", "license.*"),
-			[]string{`f-url-error">`, `f-types-error">Clear “All events”`},
+			v.post("settings/webhooks/new", "url", "nowhere", "description", "x"),
+			[]string{`f-url-error">`, `f-types-error">Select at least one event`},
 		},
 		"renewal": {
 			v.change("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),

@@ -133,7 +133,7 @@ func newWebhookForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New webhook", Section: "webhooks", Back: "settings/webhooks", Subject: "Webhooks",
 		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
-		Form: webhookFields(api.Webhook{}), Action: "Create webhook", Once: true,
+		Form: webhookFields(api.Webhook{Types: usualTypes}), Action: "Create webhook", Once: true,
 	}
 	p.Form.add(productsField())
 	var w api.Webhook

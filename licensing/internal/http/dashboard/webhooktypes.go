@@ -9,7 +9,11 @@ import (
 // allEvents is the value of the checkbox for all events.
 const allEvents = "all"
 
-// typesField returns the field for the event types of a webhook.
+// usualTypes are the event types of a new webhook: what happens to licenses and devices.
+var usualTypes = []string{"license.*", "activation.*"}
+
+// typesField returns the field for the event types of a webhook. All events and the usual
+// types come first, and the others are folded.
 func typesField(all bool, types []string) *field {
 	groups := []choices{{Options: []option{{Value: allEvents, Label: "All events", Hint: "Including types that later versions add.", Chosen: all}}}}
 	known := map[string]bool{}
@@ -19,7 +23,11 @@ func typesField(all bool, types []string) *field {
 			o := &c.Options[i]
 			known[o.Value] = true
 			o.Hint, o.Chosen = o.Value, slices.Contains(types, o.Value)
+			if slices.Contains(usualTypes, o.Value) {
+				groups[0].Options = append(groups[0].Options, *o)
+			}
 		}
+		c.Options = slices.DeleteFunc(c.Options, func(o option) bool { return slices.Contains(usualTypes, o.Value) })
 		groups = append(groups, c)
 	}
 	others := choices{Label: "Others"}
@@ -31,11 +39,11 @@ func typesField(all bool, types []string) *field {
 	if len(others.Options) > 0 {
 		groups = append(groups, others)
 	}
-	return &field{Name: "types", Label: "Events", Type: "checks", Choices: groups, Hint: "Select all events, whole groups or single types."}
+	return &field{Name: "types", Label: "Events", Type: "checks", Choices: groups, Fold: "Other groups and single types"}
 }
 
 // selectedTypes returns the selected event types for a webhook, nil for all
-// events. If the selection is invalid, it adds an error to the form and returns
+// events, which include the others. If nothing is selected, it adds an error to the form and returns
 // a type that the webhook service refuses, so that the service reports its own
 // errors in the same response.
 func (f *form) selectedTypes() (types []string) {
@@ -49,13 +57,12 @@ func (f *form) selectedTypes() (types []string) {
 			}
 		}
 	}
-	switch {
-	case all && types != nil:
-		f.addError("types", `clear “All events”, or clear the other events`)
-	case !all && types == nil:
-		f.addError("types", `select at least one event, or “All events”`)
-	default:
-		return types
+	if all {
+		return nil
 	}
-	return []string{""}
+	if types == nil {
+		f.addError("types", `select at least one event, or “All events”`)
+		return []string{""}
+	}
+	return types
 }
