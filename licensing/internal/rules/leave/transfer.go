@@ -184,6 +184,9 @@ func (s Service) moveTo(ctx context.Context, tx *call.Tx, rec record.License, be
 	licenses.WriteFields(fields, &next)
 	next.StateReason, next.Generation = "", licenses.Generation(rec)+1
 	next.CustomerSince = next.Generation
+	if err := licenses.LeaveTexts(&next, tx.Now); err != nil {
+		return api.License{}, err
+	}
 	data := api.EventData{Reason: p.Reason, Changes: map[string]api.FieldChange{
 		"customer_id": {From: before.CustomerID, To: p.CustomerID},
 		"generation":  {From: before.Generation, To: next.Generation},

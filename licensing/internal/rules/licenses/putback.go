@@ -62,6 +62,25 @@ func (s Service) PutBack(ctx context.Context, p api.MoveLicenseParams, text stri
 	})
 }
 
+// LeaveTexts makes what is stored beside the fields of a transferred license say nothing
+// of the former customer: why it is suspended, and the name and metadata that were set by
+// hand. Its purchases say none any more, so those of rec were set by hand.
+func LeaveTexts(rec *record.License, now time.Time) error {
+	is, err := SuspensionOf(*rec)
+	if err != nil || !rec.Bought && len(rec.Suspension) == 0 {
+		return err
+	}
+	is.HeldReason, is.ByReason = "", ""
+	PutSuspension(is, rec, now)
+	state, err := StateOf(*rec)
+	if err != nil {
+		return err
+	}
+	state.Hand.Name, state.Hand.Metadata = &state.Name, state.Metadata
+	PutState(state, rec)
+	return nil
+}
+
 // StateEvent returns the type of the event of a change of the state; empty: it has not
 // changed.
 func StateEvent(before, next record.License) string {
