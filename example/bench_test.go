@@ -29,13 +29,60 @@ const (
 //
 //	go test -run '^$' -bench API ./example
 func BenchmarkAPI(b *testing.B) {
-	st, err := sqlite.Open(filepath.Join(b.TempDir(), "bench.db"))
+	h, client, secret, bearer := benchHandler(b, filepath.Join(b.TempDir(), "bench.db"))
+	licenses := benchLicenses
+	if testing.Short() {
+		licenses = 1000
+	}
+	ids := benchSeed(b, h.Service(), licenses)
+	anyID := func() string { return ids[rand.IntN(len(ids))] }
+
+	b.Run("Create", func(b *testing.B) {
+		benchRequests(b, h, benchCallers, http.StatusCreated, func() *http.Request {
+			return bearer("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_new"}`)
+		})
+	})
+	b.Run("Get", func(b *testing.B) {
+		benchRequests(b, h, benchCallers, http.StatusOK, func() *http.Request { return bearer("GET", "/license/"+anyID(), "") })
+	})
+	b.Run("List", func(b *testing.B) { // one customer's twenty
+		benchRequests(b, h, benchCallers, http.StatusOK, func() *http.Request {
+			return bearer("GET", fmt.Sprintf("/license?customer_id=cus_%d", rand.IntN(licenses/benchCustomer)), "")
+		})
+	})
+	b.Run("Update", func(b *testing.B) {
+		var n atomic.Int64
+		benchRequests(b, h, benchCallers, http.StatusOK, func() *http.Request {
+			return bearer("PATCH", "/license/"+anyID(), fmt.Sprintf(`{"name":"Atlas Team %d"}`, n.Add(1)))
+		})
+	})
+	b.Run("Delete", func(b *testing.B) {
+		doomed := benchSeed(b, h.Service(), b.N)
+		var n atomic.Int64
+		benchRequests(b, h, benchCallers, http.StatusOK, func() *http.Request {
+			return bearer("DELETE", "/license/"+doomed[n.Add(1)-1], "")
+		})
+	})
+	b.Run("Token", func(b *testing.B) { // the last, since new tokens end old ones
+		benchRequests(b, h, benchCallers, http.StatusOK, func() *http.Request {
+			r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.SetBasicAuth(client, secret)
+			return r
+		})
+	})
+}
+
+// benchHandler returns a handler on a file, a client, and a function that makes requests
+// with a token of it.
+func benchHandler(b *testing.B, path string) (h *licensing.Handler, clientID, secret string, bearer func(method, path, body string) *http.Request) {
+	st, err := sqlite.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer st.Close()
-	h := licensing.NewHandler(st, licensing.Options{
-		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1},
+	b.Cleanup(func() { st.Close() })
+	h = licensing.NewHandler(st, licensing.Options{
+		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
 	})
 	client, secret, err := h.Auth().CreateClient(b.Context(), auth.CreateClientParams{Name: "bench"})
 	if err != nil {
@@ -46,13 +93,7 @@ func BenchmarkAPI(b *testing.B) {
 	r.SetBasicAuth(client.ID, secret)
 	h.ServeHTTP(w, r)
 	token := strings.Split(w.Body.String(), `"`)[3]
-	licenses := benchLicenses
-	if testing.Short() {
-		licenses = 1000
-	}
-	ids := benchSeed(b, h.Service(), licenses)
-
-	bearer := func(method, path, body string) *http.Request {
+	return h, client.ID, secret, func(method, path, body string) *http.Request {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)
 		if body != "" {
@@ -60,42 +101,6 @@ func BenchmarkAPI(b *testing.B) {
 		}
 		return r
 	}
-	anyID := func() string { return ids[rand.IntN(len(ids))] }
-
-	b.Run("Create", func(b *testing.B) {
-		benchRequests(b, h, http.StatusCreated, func() *http.Request {
-			return bearer("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_new"}`)
-		})
-	})
-	b.Run("Get", func(b *testing.B) {
-		benchRequests(b, h, http.StatusOK, func() *http.Request { return bearer("GET", "/license/"+anyID(), "") })
-	})
-	b.Run("List", func(b *testing.B) { // one customer's twenty
-		benchRequests(b, h, http.StatusOK, func() *http.Request {
-			return bearer("GET", fmt.Sprintf("/license?customer_id=cus_%d", rand.IntN(licenses/benchCustomer)), "")
-		})
-	})
-	b.Run("Update", func(b *testing.B) {
-		var n atomic.Int64
-		benchRequests(b, h, http.StatusOK, func() *http.Request {
-			return bearer("PATCH", "/license/"+anyID(), fmt.Sprintf(`{"name":"Atlas Team %d"}`, n.Add(1)))
-		})
-	})
-	b.Run("Delete", func(b *testing.B) {
-		doomed := benchSeed(b, h.Service(), b.N)
-		var n atomic.Int64
-		benchRequests(b, h, http.StatusOK, func() *http.Request {
-			return bearer("DELETE", "/license/"+doomed[n.Add(1)-1], "")
-		})
-	})
-	b.Run("Token", func(b *testing.B) { // the last, since new tokens end old ones
-		benchRequests(b, h, http.StatusOK, func() *http.Request {
-			r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader("grant_type=client_credentials"))
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			r.SetBasicAuth(client.ID, secret)
-			return r
-		})
-	})
 }
 
 // benchSeed creates n licenses, many in one update, and returns their ids.
@@ -125,10 +130,10 @@ func benchSeed(b *testing.B, svc *license.Service, n int) []string {
 	return ids
 }
 
-// benchRequests sends b.N requests by many callers at a time.
-func benchRequests(b *testing.B, h http.Handler, status int, request func() *http.Request) {
+// benchRequests sends b.N requests by many callers at a time, so many of each processor.
+func benchRequests(b *testing.B, h http.Handler, callers, status int, request func() *http.Request) {
 	b.ReportAllocs()
-	b.SetParallelism(benchCallers)
+	b.SetParallelism(callers)
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

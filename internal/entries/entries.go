@@ -41,7 +41,7 @@ func Of[T any](ctx context.Context, r store.Reader, kind string, keys []string, 
 	if len(keys) == 0 {
 		return found, nil
 	}
-	all, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
+	all, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys, Limit: len(keys)})
 	for _, e := range all {
 		if err == nil {
 			found[e.Key], err = read(e)

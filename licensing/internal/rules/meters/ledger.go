@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -36,11 +35,11 @@ const maxThresholds = 1000
 // writes nothing: see [Service.Put].
 type Ledger struct {
 	now     time.Time
-	totals  map[string]int64 // by countedKey
-	rows    map[string]row   // by rowKey
-	before  map[string]row   // rows as stored
-	counted map[string]bool  // the totals to write
-	changed map[string]bool  // the rows to write
+	meters  map[string]map[string]api.Meter // by license ID
+	totals  map[string]int64                // by countedKey
+	rows    map[string]row                  // by rowKey
+	before  map[string]row                  // the rows to write, as stored
+	counted map[string]bool                 // the totals to write
 	reached []reached
 }
 
@@ -52,12 +51,14 @@ type reached struct {
 
 // Load reads what reports need, in two reads.
 func Load(ctx context.Context, r store.Reader, now time.Time, all ...Reports) (*Ledger, error) {
+	l := &Ledger{now: now, meters: map[string]map[string]api.Meter{}, before: map[string]row{}, counted: map[string]bool{}}
 	var ids, keys []string
 	for _, one := range all {
 		meters, err := metersOf(one.License)
 		if err != nil {
 			return nil, err
 		}
+		l.meters[one.License.ID] = meters
 		for _, report := range one.Usage {
 			m, ok := meters[report.Meter]
 			if !ok {
@@ -71,7 +72,6 @@ func Load(ctx context.Context, r store.Reader, now time.Time, all ...Reports) (*
 			}
 		}
 	}
-	l := &Ledger{now: now, counted: map[string]bool{}, changed: map[string]bool{}}
 	var err error
 	if l.totals, err = readAll(ctx, r, CountedKind, ids, readCounted(now)); err != nil {
 		return nil, err
@@ -79,7 +79,6 @@ func Load(ctx context.Context, r store.Reader, now time.Time, all ...Reports) (*
 	if l.rows, err = readAll(ctx, r, MeterKind, keys, readRow); err != nil {
 		return nil, err
 	}
-	l.before = maps.Clone(l.rows)
 	return l, nil
 }
 
@@ -99,30 +98,30 @@ func usedAt(r api.UsageReport, now time.Time) time.Time {
 
 // Count counts all reports about a license or, if it refuses one, none. Of a report
 // without an ID, all units count. It returns how much each counted.
-func (l *Ledger) Count(one Reports) (counted []int64, uses []api.MeterUse, refused *Refusal, err error) {
-	meters, err := metersOf(one.License)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+func (l *Ledger) Count(one Reports) (counted []int64, uses []api.MeterUse, refused *Refusal) {
+	meters := l.meters[one.License.ID]
 	d := draft{Ledger: l, totals: map[string]int64{}, rows: map[string]row{}}
 	counted = make([]int64, len(one.Usage))
 	for i, report := range one.Usage {
 		m, ok := meters[report.Meter]
 		if !ok {
-			return nil, nil, &Refusal{Reason: api.Reason{Code: api.VerdictMeterMissing, Detail: fmt.Sprintf("The license has no meter %q.", report.Meter)}, Meter: report.Meter}, nil
+			return nil, nil, &Refusal{Reason: api.Reason{Code: api.VerdictMeterMissing, Detail: fmt.Sprintf("The license has no meter %q.", report.Meter)}, Meter: report.Meter}
 		}
 		if counted[i], refused = d.add(one.License, report, m); refused != nil {
-			return nil, nil, refused, nil
+			return nil, nil, refused
 		}
 	}
 	for id, total := range d.totals {
 		l.totals[id], l.counted[id] = total, true
 	}
 	for key, r := range d.rows {
-		l.rows[key], l.changed[key] = r, true
+		if _, changed := l.before[key]; !changed {
+			l.before[key] = l.rows[key]
+		}
+		l.rows[key] = r
 	}
 	l.reached = append(l.reached, d.reached...)
-	return counted, l.uses(one, meters), nil, nil
+	return counted, l.uses(one, meters), nil
 }
 
 // A draft is what reports about one license change, before it is certain that none of them
@@ -200,7 +199,7 @@ func (s Service) Put(ctx context.Context, tx *call.Tx, l *Ledger) error {
 		return nil
 	}
 	var put []store.Entry
-	for _, key := range call.Names(l.changed) {
+	for _, key := range call.Names(l.before) {
 		put = append(put, l.rows[key].entry(key, l.before[key], l.now))
 	}
 	for _, key := range call.Names(l.counted) {
@@ -228,6 +227,6 @@ func Reserve(ctx context.Context, r store.Reader, rec record.License, now time.T
 	if err != nil {
 		return nil, nil, err
 	}
-	_, _, refused, err := l.Count(one)
-	return l, refused, err
+	_, _, refused := l.Count(one)
+	return l, refused, nil
 }

@@ -126,16 +126,21 @@ func readCounted(now time.Time) func(store.Entry) (int64, error) {
 	}
 }
 
-// readAll is entries.Of for any number of keys, which may be repeated.
+// readAll is entries.Of for any number of keys, which may be repeated; nil: there are no
+// keys.
 func readAll[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {
 	slices.Sort(keys)
-	all := map[string]T{}
+	var all map[string]T
 	for some := range slices.Chunk(slices.Compact(keys), store.MaxLimit) {
 		found, err := entries.Of(ctx, r, kind, some, read)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(all, found)
+		if all == nil {
+			all = found
+		} else {
+			maps.Copy(all, found)
+		}
 	}
 	return all, nil
 }

@@ -149,10 +149,7 @@ func (s Service) countOne(ledger *meters.Ledger, q question, now time.Time) (a a
 		a.Refused = &v.Reasons[0]
 		return a, nil
 	}
-	counted, uses, refused, err := ledger.Count(meters.Reports{License: *q.license, Usage: q.usage})
-	if err != nil {
-		return a, err
-	}
+	counted, uses, refused := ledger.Count(meters.Reports{License: *q.license, Usage: q.usage})
 	a.LicenseID = q.license.ID
 	if refused != nil {
 		if a.Refused, a.meter = &refused.Reason, refused.Meter; refused.Uses != nil {
