@@ -51,6 +51,7 @@ var guideCommands = map[string]string{
 	"licensekit help":                                                             "example/licensekit",
 	"go -C example/licensekit install .":                                          ".ci/run",
 	"go test -run '^$' -bench API ./example":                                      "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench Usage ./example":                                    "TestBenchmarkOfTheGuide",
 	"go test -run '^$' -bench . ./store/sqlite":                                   "TestBenchmarkOfTheGuide",
 	"go run ./example -db atlas.db -seed":                                         "TestSeedOnRequest",
 	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA": "example/program",
@@ -124,11 +125,11 @@ func TestBenchmarkOfTheGuide(t *testing.T) {
 	is := is.New(t)
 	self, err := os.Executable()
 	is.NoErr(err)
-	out, err := exec.CommandContext(t.Context(), self, "-test.run=^$", "-test.bench=API", "-test.benchtime=1x", "-test.short").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), self, "-test.run=^$", "-test.bench=^BenchmarkAPI$|^BenchmarkUsage$", "-test.benchtime=1x", "-test.short").CombinedOutput()
 	is.NoErr(err)
-	for _, operation := range []string{"Create", "Get", "List", "Update", "Delete", "Token"} {
-		if !strings.Contains(string(out), "BenchmarkAPI/"+operation) {
-			t.Errorf("the benchmark does not measure %s:\n%s", operation, out)
+	for _, name := range []string{"API/Create", "API/Get", "API/List", "API/Update", "API/Delete", "API/Token", "Usage/Create", "Usage/Report", "Usage/Validate"} {
+		if !strings.Contains(string(out), "Benchmark"+name) {
+			t.Errorf("the benchmarks do not measure %s:\n%s", name, out)
 		}
 	}
 
