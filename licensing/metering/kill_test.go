@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if victim == "" {
 		os.Exit(m.Run())
 	}
-	time.AfterFunc(time.Minute, func() { os.Exit(3) }) // whatever happens
+	time.AfterFunc(3*time.Minute, func() { os.Exit(3) }) // whatever happens
 	if err := countAll(victim); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
