@@ -21,6 +21,7 @@ const (
 	CodeForbidden            Code = "forbidden"              // 403: not allowed with a license key
 	CodeProductForbidden     Code = "product_forbidden"      // 403: the API client is limited to other products
 	CodeNotFound             Code = "not_found"              // 404
+	CodeNotConfigured        Code = "not_configured"         // 404: the service lacks an option for this endpoint
 	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Problem.IDs lists the candidates
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
 	CodeMoveForbidden        Code = "move_forbidden"         // 409: see Problem.From and Problem.To
@@ -29,10 +30,12 @@ const (
 	CodeTrialTaken           Code = "trial_taken"            // 409
 	CodeListTooLarge         Code = "list_too_large"         // 409: ask for the revocation list of one license
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
+	CodeLinkGone             Code = "link_gone"              // 410: the customer has declined, or the time is over
 	CodeStale                Code = "stale"                  // 412: IfMatch does not match
 	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Problem.Errors lists the members
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422
 	CodeRateLimited          Code = "rate_limited"           // 429
+	CodeSlowDown             Code = "slow_down"              // 429: wait for the interval between two polls
 	CodeInternal             Code = "internal"               // 500
 	CodeBusy                 Code = "busy"                   // 503: nothing was changed
 	CodeUnavailable          Code = "unavailable"            // 503: nothing was changed

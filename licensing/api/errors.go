@@ -68,6 +68,9 @@ var (
 	// customer, license or product.
 	ErrReferenceTaken = errors.New("the reference is that of another purchase")
 
+	// ErrLinkGone: the link does not exist, has ended, was declined, or its code was used.
+	ErrLinkGone = errors.New("the link has ended")
+
 	// ErrTrialTaken: another customer had a trial of the product with one of the
 	// subjects, or the license of the customer's trial is revoked or deleted.
 	ErrTrialTaken = errors.New("the trial has been used")

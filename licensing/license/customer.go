@@ -17,8 +17,8 @@ type Customer struct {
 
 // Customer returns the licenses of one customer as that customer may use them.
 // Take the ID from a verified session. If the ID is empty or otherwise invalid,
-// each method returns an [*api.InvalidError]. Events have the actor "customer", unless
-// the Caller has one.
+// each method returns an [*api.InvalidError]. Events have the actor "customer:" and the
+// ID, or "customer" once the customer was erased, unless the Caller has one.
 func (s *Service) Customer(id string) *Customer {
 	as := *s
 	as.c = s.c.AsCustomer(id)
@@ -108,6 +108,38 @@ func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string)
 		return File{}, api.Invalid("request", api.FieldRequired, "is required: the whole request text of the program")
 	}
 	return c.issue(ctx, api.IssueFileParams{LicenseID: licenseID, Request: request})
+}
+
+// Link returns the installation of a program that asks with a code to be activated:
+// show its name and its product to the customer, and a warning that only a customer who
+// has started the program should approve. It returns [api.ErrLinkGone] if no installation
+// asks with the code, or does no longer. Limit how often a customer can try codes.
+func (c *Customer) Link(ctx context.Context, code string) (api.LinkRequest, error) {
+	if err := c.check(); err != nil {
+		return api.LinkRequest{}, err
+	}
+	return c.s.links().Request(ctx, code)
+}
+
+// ApproveLink activates the installation that asks with a code, as [Service.Activate]
+// does. Its program gets the license key. It returns [api.ErrLinkGone],
+// [api.ErrNotFound] for the license, a [*api.DeniedError] if the license is for another
+// product, is not valid or has no free seat, or a [*api.SeatHeldError]; then the code can
+// be used again.
+func (c *Customer) ApproveLink(ctx context.Context, p api.ApproveLinkParams) (api.Activation, error) {
+	if err := c.check(); err != nil {
+		return api.Activation{}, err
+	}
+	return c.s.links().Approve(ctx, p)
+}
+
+// DeclineLink ends the link with a code, without an activation. It returns
+// [api.ErrLinkGone].
+func (c *Customer) DeclineLink(ctx context.Context, code string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.s.links().Decline(ctx, code)
 }
 
 func (c *Customer) issue(ctx context.Context, p api.IssueFileParams) (File, error) {

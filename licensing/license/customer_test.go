@@ -108,7 +108,7 @@ func TestCustomerHasTheBoundsOfAKeyHolder(t *testing.T) {
 	is.NoErr(err)
 	events, err := f.Events(t.Context(), api.ListEventsParams{Subject: l.ID})
 	is.NoErr(err)
-	is.Equal(events.Data[len(events.Data)-1].Actor, "customer")
+	is.Equal(events.Data[len(events.Data)-1].Actor, "customer:cus_ada")
 
 	for _, machine := range []string{"fp-2", "fp-3", "fp-4"} {
 		is.NoErr(err)

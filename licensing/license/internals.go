@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/link"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/movein"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/notices"
@@ -31,6 +32,7 @@ func (s *Service) plans() plans.Service         { return plans.Of(&s.c) }
 func (s *Service) purchases() purchases.Service { return purchases.Of(&s.c) }
 func (s *Service) meters() meters.Service       { return meters.Of(&s.c) }
 func (s *Service) notices() notices.Service     { return notices.Of(&s.c) }
+func (s *Service) links() link.Service          { return link.Of(&s.c) }
 func (s *Service) leave() leave.Service         { return leave.Of(&s.c) }
 func (s *Service) movein() movein.Service       { return movein.Service{Call: &s.c, Find: s.find()} }
 func (s *Service) find() find.Service {
@@ -57,6 +59,7 @@ func (s internals) Seats() seats.Service         { return s.seats() }
 func (s internals) Plans() plans.Service         { return s.plans() }
 func (s internals) Purchases() purchases.Service { return s.purchases() }
 func (s internals) Meters() meters.Service       { return s.meters() }
+func (s internals) Links() link.Service          { return s.links() }
 func (s internals) Reports() reports.Service     { return reports.Of(&s.c) }
 func (s internals) Find() find.Service           { return s.find() }
 func (s internals) Refused() refusals.Service    { return s.refusals() }

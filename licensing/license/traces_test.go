@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -152,6 +153,15 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	is.NoErr(selling.New(s.Service).AllowTrial(ctx, api.AllowTrialParams{LicenseID: trial.License.ID, Reason: "zaphod asked"}))
 	_, err = selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "zaphod"})
 	is.NoErr(err)
+	pending := inner.Of(s.Service).Links()
+	for _, name := range []string{"arthur", "zaphod"} { // the first one waits
+		l, err := pending.Start(ctx, api.StartLinkParams{ProductID: trial.License.ProductID, Fingerprint: name + "-pc", Name: name}, "")
+		is.NoErr(err)
+		if name == "zaphod" {
+			_, err = s.Customer("zaphod").ApproveLink(ctx, api.ApproveLinkParams{Code: l.Code, LicenseID: trial.License.ID})
+			is.NoErr(err)
+		}
+	}
 	gone = buy("shop:2", "zaphod")
 	use(gone, "zaphod")
 	s.tell(t, "shop:2:extra", event{At: onDay(3), CustomerID: "zaphod", PlanID: "extra", State: "active", Until: api.To(onDay(300)), LicenseID: gone.ID, Name: "Zaphod"})

@@ -15,6 +15,9 @@ func NewEvent(e store.Event) api.Event {
 		Object: "event", ID: e.ID, Type: e.Type, Timestamp: e.Time, Actor: e.Actor, RequestID: e.RequestID,
 		Subject: e.Subject, ProductID: e.ProductID, CustomerID: e.CustomerID, Data: e.Data, Seq: e.Seq,
 	}
+	if e.Actor == "customer" && e.CustomerID != "" { // stored without the ID, so that an erasure leaves none
+		ev.Actor = "customer:" + e.CustomerID
+	}
 	if len(ev.Data) == 0 {
 		ev.Data = json.RawMessage("{}")
 	}

@@ -40,6 +40,10 @@ func TestAuditLog(t *testing.T) {
 	is.NoErr(err)
 	s.activate(l, "machine-1", "Reception")
 	v.post("licenses/"+l.ID+"/suspend", "reason", "The invoice is open")
+	devices, err := s.Service().Customer("bakery").Activations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	_, err = s.Service().Customer("bakery").Release(t.Context(), l.ID, devices.Data[0].ID)
+	is.NoErr(err)
 	gone := s.license(api.CreateLicenseParams{Name: "Gone"})
 	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: gone.ID}))
 
@@ -48,7 +52,7 @@ func TestAuditLog(t *testing.T) {
 	for _, text := range []string{
 		"License suspended", "“The invoice is open”", "ada@example.com",
 		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
-		"Activation created", "Reception", "license key holder",
+		"Activation created", "Reception", "license key holder", "the customer bakery",
 		"Credential updated", "Name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		require.Contains(t, all.body, text)
@@ -62,7 +66,8 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(types("?type=license.suspended"), []string{"license.suspended"})
 	is.Equal(types("?type=client.*"), []string{"client.updated", "client.created"})
 	is.Equal(types("?subject="+c.ID), []string{"client.updated", "client.created"})
-	is.Equal(types("?customer=bakery"), []string{"license.suspended", "activation.created", "license.created"})
+	is.Equal(types("?customer=bakery"), []string{"activation.released", "license.suspended", "activation.created", "license.created"})
+	is.Equal(types("?actor=customer:"), []string{"activation.released"})
 	none := v.get("audit?subject=unknown")
 	require.Contains(t, none.body, "No matching events")
 	require.Contains(t, v.link(none, "Show all events").body, "License created")

@@ -225,7 +225,7 @@ func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
 		people.Options = []option{{Value: v.actor(), Label: "You"}, all}
 	}
 	others := choices{Label: "Others", Options: []option{
-		{Value: "client:", Label: "API credentials"}, {Value: "license:", Label: "License key holders"},
+		{Value: "client:", Label: "API credentials"}, {Value: "license:", Label: "License key holders"}, {Value: "customer:", Label: "Customers"},
 		{Value: "go", Label: "The host application"}, {Value: systemActors, Label: "The system"}, {Value: "anonymous", Label: "Anonymous visitors"},
 	}}
 	list, known := []choices{people, others}, f.Actor == ""

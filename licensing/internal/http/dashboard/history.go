@@ -133,6 +133,8 @@ func (n *actorNames) actor(actor string) (name, link string) {
 		if c, err := n.v.auth.GetClient(n.v.r.Context(), id); err == nil {
 			name, link = c.Name, n.v.credentialLink(id)
 		}
+	case "customer":
+		name = strings.TrimSpace("the customer " + id)
 	case "license":
 		name = "the license key holder"
 	case "go":

@@ -42,6 +42,7 @@ var answers = []answer{
 	{api.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
 	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
 	{api.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
+	{api.ErrLinkGone, 410, "link_gone", "The customer has declined, or the time to approve is over. Start another link."},
 	{api.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase."},
 	{api.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one."},
 	{licensefile.ErrTooLarge, 409, "list_too_large", "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},

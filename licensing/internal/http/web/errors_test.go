@@ -47,6 +47,7 @@ var sentinels = map[string]struct {
 	"api.ErrSeatHeld":            {&api.SeatHeldError{OfflineUntil: time.Now()}, 409},
 	"api.ErrNoFile":              {&api.NoFileError{Reason: api.Reason{Code: api.FileTooLarge, Detail: "No files."}}, 409},
 	"api.ErrReferenceTaken":      {api.ErrReferenceTaken, 409},
+	"api.ErrLinkGone":            {api.ErrLinkGone, 410},
 	"api.ErrTrialTaken":          {api.ErrTrialTaken, 409},
 	"api.ErrForbidden":           {api.ErrForbidden, 403},
 	"licensefile.ErrTooLarge":    {licensefile.ErrTooLarge, 409},

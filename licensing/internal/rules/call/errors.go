@@ -8,5 +8,5 @@ import (
 var rules = []error{
 	api.ErrNotFound, api.ErrInvalid, api.ErrStale, api.ErrAmbiguous, api.ErrProductForbidden,
 	api.ErrKeyTaken, api.ErrOnceMismatch, api.ErrMove, api.ErrDenied, api.ErrCursorGone, api.ErrForbidden, api.ErrSeatHeld,
-	api.ErrReferenceTaken, api.ErrTrialTaken,
+	api.ErrReferenceTaken, api.ErrTrialTaken, api.ErrLinkGone,
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/link"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
@@ -59,6 +60,9 @@ func traces() []trace {
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
 		// They expire within Options.IdempotencyTTL.
 		{name: "replies", kinds: []string{call.OnceKind}},
+		// An approved one names only a license and an activation; when that leaves, its program does
+		// not get the key. One that waits belongs to no customer yet. Both end within 10 minutes.
+		{name: "links of programs", kinds: []string{link.LinkKind, link.CodeKind}},
 		// What receivers of webhooks answered is removed outside the Updates: see erasure.run.
 		{name: "deliveries", kinds: []string{"delivery"}},
 		{

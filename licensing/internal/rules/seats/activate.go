@@ -24,6 +24,36 @@ func (s Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v Verdi
 		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	holder := s.asHolder()
+	find := func(r store.Reader, now time.Time) (facts, error) { return holder.findValid(ctx, r, p, now) }
+	if v, err = holder.activateFound(ctx, find, p, ask, Occasion{}); err != nil {
+		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
+	}
+	return v, nil
+}
+
+// An Occasion is what an activation is a part of: in each of its Updates, Check runs before
+// anything is decided and may refuse it, and Put in the one that stores the activation.
+// Entries are the entries that both use.
+type Occasion struct {
+	Check   func(r store.Reader, now time.Time) error
+	Put     func(tx *call.Tx, activationID string) error
+	Entries [][2]string
+}
+
+// ActivateFor is Activate for a license that is named by its ID. It does not check p.
+func (s Service) ActivateFor(ctx context.Context, licenseID string, p api.ActivateKeyParams, o Occasion) (api.Verdict, error) {
+	find := func(r store.Reader, now time.Time) (facts, error) {
+		if err := o.Check(r, now); err != nil {
+			return facts{}, err
+		}
+		return s.findValidByID(ctx, r, licenseID, p, now)
+	}
+	v, err := s.activateFound(ctx, find, p, nil, o)
+	return v.Verdict, err
+}
+
+// activateFound activates a fingerprint on the valid license that find returns.
+func (s Service) activateFound(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p api.ActivateKeyParams, ask *fileAsk, o Occasion) (v VerdictWithFile, err error) {
 	defer func() {
 		if denied, ok := errors.AsType[*api.DeniedError](err); ok {
 			call := api.RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint}
@@ -33,15 +63,14 @@ func (s Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v Verdi
 			s.observe(ctx, denied.Verdict, call)
 		}
 	}()
-	find := func(r store.Reader, now time.Time) (facts, error) { return holder.findValid(ctx, r, p, now) }
 	// Refuse what the license itself forbids before waiting for the write lock.
 	seen, err := find(s.Reader(), s.Now())
 	if err != nil {
-		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
+		return VerdictWithFile{}, err
 	}
 	known := store.Wanted{
 		LicenseID: seen.license.ID, LicenseKey: seen.license.Key, Fingerprint: p.Fingerprint,
-		Entries: [][2]string{{SeatsKind, seen.license.ID}},
+		Entries: append(o.Entries, [2]string{SeatsKind, seen.license.ID}),
 	}
 	within := func(r store.Reader, now time.Time) (facts, error) {
 		if err := r.(*call.Tx).Want(ctx, known); err != nil {
@@ -49,16 +78,13 @@ func (s Service) Activate(ctx context.Context, p api.ActivateKeyParams) (v Verdi
 		}
 		return find(r, now)
 	}
-	if v, err = holder.activate(ctx, within, &p, ask); err != nil {
-		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
-	}
-	return v, nil
+	return s.activate(ctx, within, &p, ask, o)
 }
 
 // activate decides and stores an activation in one Update, and again while it only
 // ended a batch of leases. Between two of these Updates, those leases have ended, the
 // count is without them, and the fingerprint has no activation yet.
-func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk) (v VerdictWithFile, err error) {
+func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk, o Occasion) (v VerdictWithFile, err error) {
 	refused := errMoreLeases
 	for refused == errMoreLeases && err == nil {
 		err = s.Write(ctx, func(tx *call.Tx) (err error) {
@@ -86,6 +112,9 @@ func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time
 				return err
 			}
 			v, refused = d.verdict, d.refused
+			if refused == nil && o.Put != nil {
+				return o.Put(tx, d.seat.ID)
+			}
 			return nil
 		})
 	}

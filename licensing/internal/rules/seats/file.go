@@ -43,7 +43,7 @@ func (s Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, er
 	find := func(r store.Reader, now time.Time) (facts, error) { return as.findForFile(ctx, r, p, &a, ask, now) }
 	v, err := as.offerActive(ctx, find, &a, ask)
 	if err == nil && v.Claims == nil && v.FileReason == nil {
-		v, err = as.activate(ctx, find, &a, ask)
+		v, err = as.activate(ctx, find, &a, ask, Occasion{})
 	}
 	if err == nil && v.FileReason != nil {
 		err = &api.NoFileError{Reason: *v.FileReason}

@@ -196,22 +196,10 @@ func (s Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.V
 	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, p.BuiltAt}
 	var v api.Verdict
-	err := s.Read(ctx, func(r store.Reader) (err error) {
-		f := s.facts(at)
-		f.found = true
-		if f.license, err = licenses.Of(s.Call).Find(ctx, r, p.ID); err != nil {
-			return err
-		}
-		if f.license, err = licenses.Passed(f.license, at); err != nil {
-			return err
-		}
-		if p.Fingerprint != "" {
-			if err = f.findSeat(ctx, r, p.Fingerprint); err != nil {
-				return err
-			}
-		}
-		if v, err = evaluate(q, f); err == nil {
-			v.Meters, err = meters.Uses(ctx, r, f.license, at)
+	err := s.Read(ctx, func(r store.Reader) error {
+		l, err := licenses.Of(s.Call).Find(ctx, r, p.ID)
+		if err == nil {
+			v, err = s.explain(ctx, r, l, q, at)
 		}
 		return err
 	})
@@ -219,4 +207,32 @@ func (s Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.V
 		return api.Verdict{}, fmt.Errorf("explain: %w", err)
 	}
 	return v, nil
+}
+
+// explain returns the verdict on a question about a license at an instant.
+func (s Service) explain(ctx context.Context, r store.Reader, l record.License, q question, at time.Time) (v api.Verdict, err error) {
+	f := s.facts(at)
+	f.found = true
+	if f.license, err = licenses.Passed(l, at); err != nil {
+		return api.Verdict{}, err
+	}
+	if q.fingerprint != "" {
+		if err = f.findSeat(ctx, r, q.fingerprint); err != nil {
+			return api.Verdict{}, err
+		}
+	}
+	if v, err = evaluate(q, f); err == nil {
+		v.Meters, err = meters.Uses(ctx, r, f.license, at)
+	}
+	return v, err
+}
+
+// VerdictOn returns the verdict on a license and on one of its activations, or
+// [api.ErrNotFound].
+func (s Service) VerdictOn(ctx context.Context, r store.Reader, l record.License, activationID string, at time.Time) (api.Verdict, error) {
+	a, err := seat(ctx, r, l.ID, activationID)
+	if err != nil {
+		return api.Verdict{}, err
+	}
+	return s.explain(ctx, r, l, question{fingerprint: a.Fingerprint}, at)
 }
