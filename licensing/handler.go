@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
@@ -93,6 +94,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Ready:       h.store.ready,
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		MaxImport:   opts.Limits.MaxImport,
+		PortalURL:   strings.TrimRight(opts.PortalURL, "/"),
 	})
 	h.whole = web.NewSite(h.site, routes, pages)
 	h.api = web.NewSite(h.site, routes, nil)

@@ -37,6 +37,12 @@ type Options struct {
 	// references. Default: none.
 	PublicURL string `validate:"omitempty,mount"`
 
+	// PortalURL is the URL of the pages of [Handler.Portal] as customers see it, such as
+	// "https://example.com/account/licenses". Programs send customers there to be
+	// activated in a browser; see [program.License.Link]. Default: none; a program cannot
+	// be activated in a browser.
+	PortalURL string `validate:"omitempty,mount"`
+
 	// MasterKey encrypts secrets that must be stored in a usable form: those
 	// of webhooks, the keys that sign license files, and the second factors of
 	// operators. It has at least 32 random bytes, is the same in every
@@ -169,7 +175,7 @@ type LimitOptions struct {
 	AddressRate int
 
 	// KeyRate is the same for requests with a license key, by the key, from
-	// any address, which are limited by address too; and for the forms of
+	// any address, which are limited by address too; and for the forms and the codes of
 	// [Handler.Portal], by the customer. Default: 100. Negative: no limit.
 	KeyRate int
 

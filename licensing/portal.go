@@ -25,6 +25,11 @@ type Portal struct {
 	// Write. Default: a plain page with a strict Content-Security-Policy.
 	Page func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 
+	// Buy returns the URL at which a customer who has no valid license of a product can
+	// buy one, for the page on which a program is activated; empty: none. Default: that
+	// page says only that there is no license.
+	Buy func(productID string) (url string)
+
 	// Texts replace texts of the pages, for customers who read another language.
 	Texts PortalTexts
 }
@@ -93,6 +98,26 @@ type PortalTexts struct {
 	NoOffline     string `text:"This license cannot be used without a network."`
 	NotValid      string `text:"The license is not valid now, so there is no license file."`
 
+	LinkTitle    string `text:"Activate a program"`
+	LinkWarning  string `text:"Continue only if you have just started this program yourself, on your own device. If another person sent you this page or the code, decline: that person would use your license."`
+	LinkCode     string `text:"Code"`
+	LinkCodeHelp string `text:"The program shows a code of eight letters."`
+	Continue     string `text:"Continue"`
+	Device       string `text:"Device"`
+	LinkChoose   string `text:"Choose a license"`
+	LinkNone     string `text:"You have no valid license of this product."`
+	Buy          string `text:"Buy a license"`
+	LinkFull     string `text:"All devices of this license are in use, so another device must give its place to this one."`
+	LinkGivesWay string `text:"Choose the device that stops"`
+	LinkOther    string `text:"Back to all licenses of this product"`
+	LinkUsed     string `text:"This license includes no more activations."`
+	LinkNotValid string `text:"This license cannot be used for it. Choose another one."`
+	LinkGone     string `text:"The code is wrong, was used, or has ended. Start again in the program."`
+	LinkDeclined string `text:"Nothing was activated. You can close this page."`
+	Linked       string `text:"The program is activated. Return to it; it continues in a few seconds."`
+	Approve      string `text:"Activate"`
+	Decline      string `text:"Decline"`
+
 	NotFound    string `text:"There is no such page, or it is not yours."`
 	NotAllowed  string `text:"This is not allowed."`
 	Unavailable string `text:"The service cannot answer at the moment. Try again in a minute."`
@@ -111,8 +136,8 @@ func (t PortalTexts) withDefaults() map[string]string {
 }
 
 // Portal returns the handler of pages on which customers help themselves with
-// their own licenses: they see keys and validity, remove devices, and get license
-// files. Mount it below the host's own login, with a trailing slash in the
+// their own licenses: they see keys and validity, remove devices, get license
+// files, and activate programs that show a code. Mount it below the host's own login, with a trailing slash in the
 // pattern:
 //
 //	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: currentUser})))
@@ -128,7 +153,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	}
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Page: p.Page, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Page: p.Page, Buy: p.Buy, Texts: p.Texts.withDefaults(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -29,6 +29,19 @@ func (c *Client) DeactivateKey(ctx context.Context, p api.DeactivateKeyParams) (
 	return call[api.Activation](ctx, c, "POST /license/deactivate", anonymous, p)
 }
 
+// StartLink starts an activation in the browser of a customer. It fails with
+// [api.CodeNotConfigured]. It needs no access token. A shipped program uses package
+// program instead.
+func (c *Client) StartLink(ctx context.Context, p api.StartLinkParams) (api.Link, error) {
+	return call[api.Link](ctx, c, "POST /license/link", anonymous, p)
+}
+
+// PollLink returns what the customer has decided on a link. It fails with
+// [api.CodeLinkGone] or [api.CodeSlowDown]. It needs no access token.
+func (c *Client) PollLink(ctx context.Context, p api.PollLinkParams) (api.LinkState, error) {
+	return call[api.LinkState](ctx, c, "POST /license/link/poll", anonymous, p)
+}
+
 // ListActivationsOfKey returns the activations of the license with p.Key, if
 // the service allows that: otherwise it fails with [api.CodeForbidden]. It needs no
 // access token.

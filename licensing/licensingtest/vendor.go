@@ -24,8 +24,8 @@ const VendorURL = "http://licensing.test/licensing"
 // time.Now, which a bubble of testing/synctest replaces. It is safe for
 // concurrent use. Create one with [NewVendor].
 type Vendor struct {
-	// Handler is the service, with an empty store in memory. Create licenses
-	// with Handler.Service().
+	// Handler is the service, with an empty store in memory. Create licenses with
+	// Handler.Service(), and approve a program.Link with the Customer method of that.
 	Handler *licensing.Handler
 
 	mu       sync.Mutex
@@ -36,7 +36,9 @@ type Vendor struct {
 // NewVendor returns a Vendor that answers.
 func NewVendor(t testing.TB) *Vendor {
 	t.Helper()
-	v := &Vendor{Handler: licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})}
+	v := &Vendor{Handler: licensing.NewHandler(memory.New(), licensing.Options{
+		Logger: slog.New(slog.DiscardHandler), PortalURL: "http://licensing.test/account/licenses",
+	})}
 	v.Answer()
 	return v
 }

@@ -21,8 +21,10 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -39,6 +41,7 @@ func TestTheServiceDoesWhatItSays(t *testing.T) {
 	t.Run("Example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("Member", func(t *testing.T) { testMembers(t, c) })
 	t.Run("Selling", func(t *testing.T) { testSelling(t, c) })
+	t.Run("Link", func(t *testing.T) { testLink(t, c) })
 	for path, item := range c.doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			for code := range o.Responses.Map() {
@@ -58,6 +61,9 @@ func TestTheServiceDoesWhatItSays(t *testing.T) {
 // with a delivery, and a client that may do everything.
 type service struct {
 	h       http.Handler
+	rules   *license.Service
+	license api.License
+	link    api.Link
 	replace *strings.Replacer // what stands in the examples by what is there
 	token   string
 	client  auth.Client
@@ -71,7 +77,7 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 	is := is.New(t)
 	ctx := t.Context()
 	opts := licensing.Options{
-		PublicURL: "https://host.example/licensing", KeyHolderSeats: true, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: "https://host.example/licensing", PortalURL: "https://host.example/account", KeyHolderSeats: true, Logger: slog.New(slog.DiscardHandler),
 		ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
 	}
 	h := licensing.NewHandler(below, opts)
@@ -109,6 +115,8 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		_, err = h.Selling().Fulfill(ctx, api.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
 		is.NoErr(err)
 	}
+	link, err := inner.Of(h.Service()).Links().Start(ctx, api.StartLinkParams{ProductID: "atlas", Fingerprint: "host-1b2c", Name: "Laptop"}, "https://host.example/account")
+	is.NoErr(err)
 	hook, _, err := h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://host.example/hook"})
 	is.NoErr(err)
 	delivery, err := h.Webhooks().Test(ctx, hook.ID)
@@ -116,11 +124,12 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 
 	opts.Limiter = limiter
 	return service{
-		h: c.around(licensing.NewHandler(st, opts)),
+		h: c.around(licensing.NewHandler(st, opts)), rules: h.Service(), license: l, link: link,
 		replace: strings.NewReplacer(
 			"{licenseID}", l.ID, "{activationID}", seat.Activation.ID, "{webhookID}", hook.ID, "{deliveryID}", delivery.ID,
 			"{planID}", "price_pro", "{reference}", "stripe:sub_1", "{meter}", "exports",
 			c.doc.Components.Schemas["License"].Value.Properties["key"].Value.Example.(string), l.Key,
+			c.doc.Paths.Find("/license/link/poll").Post.RequestBody.Value.Content["application/json"].Example.(map[string]any)["secret"].(string), link.Secret,
 		),
 		token: issued.AccessToken, client: client, secret: secret,
 	}
@@ -192,6 +201,20 @@ func testSelling(t *testing.T, c *checker) {
 	}
 	tag := do("GET", "/plan/price_new", "").Header().Get("ETag")
 	is.Equal(do("GET", "/plan/price_new", "", "If-None-Match", tag).Code, http.StatusNotModified)
+}
+
+// testLink polls a link that the customer has approved.
+func testLink(t *testing.T, c *checker) {
+	is := is.New(t)
+	st := memory.New()
+	s := newService(t, c, "", st, st, nil)
+	_, err := s.rules.Customer("cus_1").ApproveLink(t.Context(), api.ApproveLinkParams{Code: s.link.Code, LicenseID: s.license.ID})
+	is.NoErr(err)
+	r := httptest.NewRequest("POST", "/license/link/poll", strings.NewReader(`{"secret":"`+s.link.Secret+`"}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.h.ServeHTTP(w, r)
+	is.Equal(w.Code, http.StatusOK)
 }
 
 // testExamples asks every operation with its own example: of a service that is

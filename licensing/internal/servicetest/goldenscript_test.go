@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // script calls every endpoint with success, and meets the refusals that depend
@@ -32,6 +33,7 @@ func (g *golden) script() {
 	g.licenseFiles()
 	g.selling()
 	g.usage()
+	g.links()
 	g.call("POST", "/license/lic_"+noID+"/renew", `{"duration":"P1Y"}`)
 	g.call("GET", "/nothing", "")
 }
@@ -123,6 +125,25 @@ func (g *golden) usage() {
 	g.call("PUT", "/license/"+id+"/meter/other", `{"used":4}`)
 	g.call("POST", "/license/validate", `{`+key+`}`, "Authorization", "")
 	g.call("GET", "/license/"+id+"/verdict", "")
+}
+
+// links activates a program in the browser of a customer.
+func (g *golden) links() {
+	l, err := g.Handler.Service().Create(g.t.Context(), api.CreateLicenseParams{Name: "Linked", ProductID: "linked", CustomerID: "cus_11"})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	started := g.call("POST", "/license/link", `{"product_id":"linked","fingerprint":"host-1","name":"Build host"}`, "Authorization", "").json
+	poll := `{"secret":"` + started["secret"].(string) + `"}`
+	g.call("POST", "/license/link/poll", poll, "Authorization", "")
+	g.call("POST", "/license/link/poll", poll, "Authorization", "")
+	if _, err = g.Handler.Service().Customer("cus_11").ApproveLink(g.t.Context(), api.ApproveLinkParams{Code: started["code"].(string), LicenseID: l.ID}); err != nil {
+		g.t.Fatal(err)
+	}
+	g.Clock.Advance(5 * time.Second)
+	g.call("POST", "/license/link/poll", poll, "Authorization", "")
+	g.call("POST", "/license/link/poll", `{"secret":"unknown"}`, "Authorization", "")
+	g.call("POST", "/license/link", `{"fingerprint":"","name":"`+strings.Repeat("x", 256)+`"}`, "Authorization", "")
 }
 
 // oauth calls the endpoints for access tokens.

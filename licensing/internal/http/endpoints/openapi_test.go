@@ -38,7 +38,7 @@ var update = flag.Bool("update", false, "rewrite openapi.json")
 //
 //   - In an operation, parameters has what a query parameter has beyond its type,
 //     or in place of a shared parameter, by name; answer names the response of a success, and created that of
-//     a success with 201 beside it; also lists the statuses
+//     a success with 201 beside it, and pending that of one with 202; also lists the statuses
 //     of problems that do not follow from the row; example is that of the body.
 //   - In a response, status is that of a problem; example is one, or the name of
 //     a shared one; schema names the schema if the Go type has several.
@@ -186,8 +186,8 @@ func hasField(row web.Route, name string) bool {
 
 // operation completes an operation of the source with what its rows define.
 func (g *generator) operation(path string, o *object, rows []web.Route) {
-	words, answer, created, also, example := o.object("parameters"), o.text("answer"), o.text("created"), o.texts("also"), o.get("example")
-	o.remove("parameters", "answer", "created", "also", "example")
+	words, answer, created, pending, also, example := o.object("parameters"), o.text("answer"), o.text("created"), o.text("pending"), o.texts("also"), o.get("example")
+	o.remove("parameters", "answer", "created", "pending", "also", "example")
 	security := []any{}
 	if scope := rows[0].Scope; scope != "" {
 		security = []any{obj("oauth2", []any{scope}), obj("bearer", []any{})}
@@ -216,6 +216,10 @@ func (g *generator) operation(path string, o *object, rows []web.Route) {
 		row := rows[0]
 		row.Status = http.StatusCreated
 		g.success(created, g.doc.object("components").object("responses").object(created), row)
+	}
+	if pending != "" {
+		answers.set("202", ref("responses", pending))
+		g.success(pending, g.doc.object("components").object("responses").object(pending), rows[0])
 	}
 	slices.SortFunc(answers.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	o.set("responses", answers)
@@ -344,7 +348,7 @@ func (g *generator) success(name string, response *object, row web.Route) {
 	}
 	header(versioned(row), "ETag")
 	header(idempotent(row), "Idempotency-Replayed")
-	header(row.Status == http.StatusCreated, "Location")
+	header(row.Status == http.StatusCreated && row.Created != nil, "Location")
 	header(paged && row.Method == "GET" && hasField(row, "Cursor"), "Link")
 	headers.merge(response.object("headers"))
 	if known := response.get("from"); known != nil && known != inline(headers) && response.get("content") == nil {

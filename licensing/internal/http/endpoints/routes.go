@@ -25,7 +25,8 @@ type Config struct {
 	Revocations func(ctx context.Context, productID, licenseID string) (string, error)
 	Ready       func(context.Context) error // whether the store responds
 	Health      func(context.Context) (any, error)
-	MaxImport   int64 // in bytes
+	MaxImport   int64  // in bytes
+	PortalURL   string // without a final slash; empty: there are no links
 }
 
 // Routes returns the endpoints of the API. A row defines everything about HTTP;
@@ -96,6 +97,10 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/usage", Do: web.Do(meter((*metering.Service).CountUsage))},
 		{Method: "POST", Path: "/license/file", Do: web.Do(issueFileByKey, checkFileByKey)},
 		{Method: "POST", Path: "/license/activation", Do: web.List((*rules).ListActivations)},
+
+		// A program without a key gets one when a customer approves.
+		{Method: "POST", Path: "/license/link", Do: web.Do(c.startLink), Status: created},
+		{Method: "POST", Path: "/license/link/poll", Do: web.Do(pollLink()), Pending: linkPending},
 
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.

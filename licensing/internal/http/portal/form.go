@@ -23,7 +23,12 @@ func release(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.w.Header().Set("Location", v.root()+v.id+"?released")
+	return v.redirect(v.id + "?released")
+}
+
+// redirect sends the browser to a page after a form.
+func (v *visit) redirect(page string) error {
+	v.w.Header().Set("Location", v.root()+page)
 	v.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

@@ -111,6 +111,20 @@ type device struct {
 	DownloadLabel string
 }
 
+// device returns an activation as the pages show it.
+func (v *visit) device(a api.Activation) device {
+	label := cmp.Or(a.Name, a.Fingerprint)
+	d := device{
+		Activation: a, Label: label, Asks: v.text("ReleaseAsk"), Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
+		ReleaseLabel: v.text("ReleaseLabel", "name", label), DownloadLabel: v.text("DownloadLabel", "name", label),
+	}
+	if a.HeldUntil != nil && a.HeldUntil.After(inner.Of(v.h.opts.Licenses).Call().Now()) {
+		d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
+		d.Asks = v.text("ReleaseHeld", "date", v.date(a.HeldUntil))
+	}
+	return d
+}
+
 // A meter is what was used of a meter of a license in its present period.
 type meter struct {
 	Name   string
@@ -185,7 +199,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Plan      string // the name; empty: none
 		Problem   string
 		Request   string
-		Released  bool
+		Done      string // what the last form has done, in words; empty: nothing
 		Devices   []device
 		Used      string // how many devices use the license, in words; empty: there is no limit
 		More      string // how many of the devices it allows only until a day, in words; empty: none
@@ -194,21 +208,18 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Offline   bool // license files can be had
 		AnyDevice bool // a file needs no activation
 	}{
-		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
+		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Next: list.NextCursor,
 		Meters: v.meters(verdict), Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
-	now := inner.Of(v.h.opts.Licenses).Call().Now()
+	switch {
+	case problem != "":
+	case query.Has("released"):
+		body.Done = v.text("Released")
+	case query.Has("linked"):
+		body.Done = v.text("Linked")
+	}
 	for _, a := range list.Data {
-		label := cmp.Or(a.Name, a.Fingerprint)
-		d := device{
-			Activation: a, Label: label, Asks: v.text("ReleaseAsk"), Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
-			ReleaseLabel: v.text("ReleaseLabel", "name", label), DownloadLabel: v.text("DownloadLabel", "name", label),
-		}
-		if a.HeldUntil != nil && a.HeldUntil.After(now) {
-			d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
-			d.Asks = v.text("ReleaseHeld", "date", v.date(a.HeldUntil))
-		}
-		body.Devices = append(body.Devices, d)
+		body.Devices = append(body.Devices, v.device(a))
 	}
 	if l.MaxActivations != nil && !list.HasMore && query.Get("devices") == "" {
 		body.Used = v.text("DevicesUsed", "used", strconv.Itoa(len(list.Data)), "limit", strconv.FormatInt(*l.MaxActivations, 10))

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// Options configure a Handler. All but Page are required; see licensing.Portal.
+// Options configure a Handler. All but Page and Buy are required; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
@@ -21,7 +21,8 @@ type Options struct {
 
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
-	Texts    map[string]string // by the names of the fields of licensing.PortalTexts
+	Buy      func(productID string) (url string) // nil: nothing can be bought
+	Texts    map[string]string                   // by the names of the fields of licensing.PortalTexts
 }
 
 // A Handler serves the pages. It is safe for concurrent use.
@@ -39,6 +40,8 @@ func (h *Handler) Section() *web.Section {
 	return &web.Section{Label: "portal", Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
 		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
 		{Method: http.MethodGet, Path: "/static/{name}", Handle: serveAsset},
+		{Method: http.MethodGet, Path: "/link", Handle: h.visit(showLink)},
+		{Method: http.MethodPost, Path: "/link", Handle: h.visit(decideLink)},
 		{Method: http.MethodGet, Path: "/{license}", Handle: h.visit(showLicense)},
 		{Method: http.MethodPost, Path: "/{license}/release", Handle: h.visit(release)},
 		{Method: http.MethodPost, Path: "/{license}/file", Handle: h.visit(downloadFile)},

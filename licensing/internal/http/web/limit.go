@@ -25,6 +25,13 @@ func LimitCustomer(r *http.Request, id string) error {
 	return exchangeOf(r.Context()).site.take(r, "customer:"+keyDigest(id))
 }
 
+// LimitAddress counts one request inside a Site for its address, and returns a problem if
+// it exceeds the limit.
+func LimitAddress(r *http.Request) error {
+	s := exchangeOf(r.Context()).site
+	return s.take(r, s.addressKey(r))
+}
+
 // keyDigest returns what stands for a text in the keys of a Limiter.
 func keyDigest(text string) string {
 	digest := sha256.Sum256([]byte(text))

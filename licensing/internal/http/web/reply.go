@@ -89,6 +89,9 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 			p.Status, p.Location = http.StatusCreated, link(r, at...)
 		}
 	}
+	if route.Pending != nil && route.Pending(result) {
+		p.Status = http.StatusAccepted
+	}
 	return p, nil
 }
 

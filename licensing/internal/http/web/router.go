@@ -32,6 +32,9 @@ type Route struct {
 	// a pointer to the result; nil: nothing is new. If there are any, the status is 201 and Location has the path.
 	Created func(result any) []string
 
+	// Pending reports whether the status is 202, given a pointer to the result; nil: never.
+	Pending func(result any) bool
+
 	Status       int   // on success; default: 200
 	OptionalBody bool  // no body is the same as an empty object
 	Secret       bool  // the response has a secret and is not stored for replays

@@ -1,0 +1,125 @@
+package portal
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+// A linkView is what the page of a link shows: the form for a code or, if Code is set, the
+// program that asks, with the licenses that it can have or the devices of the one that is
+// full.
+type linkView struct {
+	Problem  string
+	Declined bool
+
+	Code, Product, Device string
+	Licenses              []licenseView
+	Buy                   string // URL
+	License               string // ID of the one that is full
+	Devices               []device
+}
+
+// showLink shows the program that asks with the code in the query.
+func showLink(v *visit) error {
+	query := v.r.URL.Query()
+	code := query.Get("code")
+	if code == "" {
+		return v.render(http.StatusOK, "link", v.text("LinkTitle"), linkView{Declined: query.Has("declined")})
+	}
+	if err := web.LimitCustomer(v.r, v.buyer); err != nil { // a form is counted already
+		return err
+	}
+	return v.showLink(http.StatusOK, code, linkView{})
+}
+
+// showLink completes a view with the program that asks with a code, and shows it.
+func (v *visit) showLink(status int, code string, body linkView) error {
+	if err := web.LimitAddress(v.r); err != nil {
+		return err
+	}
+	request, err := v.customer.Link(v.r.Context(), code)
+	if errors.Is(err, api.ErrLinkGone) {
+		return v.render(http.StatusNotFound, "link", v.text("LinkTitle"), linkView{Problem: v.text("LinkGone")})
+	}
+	if err != nil {
+		return err
+	}
+	body.Code, body.Product, body.Device = request.Code, request.ProductID, cmp.Or(request.Name, request.Fingerprint)
+	if body.License == "" {
+		if body.Licenses, err = v.validLicenses(request.ProductID); err != nil {
+			return err
+		}
+		if len(body.Licenses) == 0 && v.h.opts.Buy != nil {
+			body.Buy = v.h.opts.Buy(request.ProductID)
+		}
+	}
+	return v.render(status, "link", v.text("LinkTitle"), body)
+}
+
+// validLicenses returns the newest licenses of the customer for a product that are valid.
+func (v *visit) validLicenses(productID string) (list []licenseView, err error) {
+	page, err := v.h.opts.Licenses.List(v.r.Context(), api.ListLicensesParams{CustomerID: v.buyer, ProductID: productID, NewestFirst: true, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range page.Data {
+		if verdict := v.verdict(l); verdict.Valid {
+			list = append(list, v.view(l, verdict))
+		}
+	}
+	return list, nil
+}
+
+// decideLink approves or declines.
+func decideLink(v *visit) error {
+	code := v.r.PostFormValue("code")
+	if v.r.PostFormValue("decision") != "approve" {
+		if err := web.LimitAddress(v.r); err != nil {
+			return err
+		}
+		err := v.customer.DeclineLink(v.r.Context(), code)
+		if err != nil && !errors.Is(err, api.ErrLinkGone) {
+			return err
+		}
+		return v.redirect("link?declined")
+	}
+	p := api.ApproveLinkParams{Code: code, LicenseID: v.r.PostFormValue("license"), TakeOver: v.r.PostFormValue("device")}
+	_, err := v.customer.ApproveLink(v.r.Context(), p)
+	if err == nil {
+		return v.redirect(p.LicenseID + "?linked")
+	}
+	body := linkView{}
+	held, isHeld := errors.AsType[*api.SeatHeldError](err)
+	_, invalid := errors.AsType[*api.InvalidError](err)
+	switch {
+	case errors.Is(err, api.ErrActivationLimit):
+		body.License, body.Problem = p.LicenseID, v.text("LinkFull")
+	case isHeld:
+		body.License, body.Problem = p.LicenseID, v.text("SeatHeld", "date", v.date(&held.OfflineUntil))
+	case errors.Is(err, api.ErrUsageLimit):
+		body.Problem = v.text("LinkUsed")
+	case errors.Is(err, api.ErrDenied), invalid: // no license was chosen
+		body.Problem = v.text("LinkNotValid")
+	case !errors.Is(err, api.ErrLinkGone):
+		return err
+	}
+	if body.License != "" {
+		if body.Devices, err = v.activeDevices(body.License); err != nil {
+			return err
+		}
+	}
+	return v.showLink(http.StatusConflict, code, body)
+}
+
+// activeDevices returns the first devices that use a license.
+func (v *visit) activeDevices(licenseID string) (list []device, err error) {
+	page, err := v.customer.Activations(v.r.Context(), api.ListActivationsParams{LicenseID: licenseID, Limit: 200})
+	for _, a := range page.Data {
+		list = append(list, v.device(a))
+	}
+	return list, err
+}
