@@ -92,6 +92,16 @@ func openLicense(keys []byte) (*program.License, error) {
 	})
 }
 
+// activateInBrowser shows where the customer activates this installation, and waits.
+func activateInBrowser(ctx context.Context, lic *program.License, show func(url, code string)) error {
+	link, err := lic.Link(ctx)
+	if err != nil {
+		return err // for the user; not_configured: offer to enter a key
+	}
+	show(link.URL, link.Code) // open a browser
+	return link.Wait(ctx)     // up to 10 minutes; afterwards, lic.Status() is that of the license
+}
+
 // subscriber calls handle with each event about a license. After an error, the event
 // is retried, and later ones wait.
 func subscriber(handle func(context.Context, api.Event) error) licensing.Subscriber {
@@ -169,6 +179,8 @@ func TestProgramGuideFunctions(t *testing.T) {
 	defer lic.Close()
 	is.True(!lic.Has("export"))
 	is.Equal(lic.Status().Message(), "No license key is set; enter one.")
+	err = activateInBrowser(t.Context(), lic, func(string, string) {})
+	is.True(err != nil) // nothing answers at acme.example
 }
 
 // TestGuideFunctions calls the functions of the guides.

@@ -5,6 +5,7 @@
 //
 //	curl -o keys.json http://127.0.0.1:8080/licensing/file/keys
 //	go run ./example/program -keys keys.json -key ABCDE-…
+//	go run ./example/program -keys keys.json -activate
 //	go run ./example/program -keys keys.json -export
 package main
 
@@ -19,7 +20,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -65,12 +68,37 @@ func show(out io.Writer, s program.Status) {
 	}
 }
 
+// activate lets the customer activate this installation in a browser, without a key.
+func activate(ctx context.Context, lic *program.License, out io.Writer) error {
+	link, err := lic.Link(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "approve the code %s at %s\n", link.Code, link.URL)
+	if err := browse(link.URL); err != nil {
+		fmt.Fprintln(out, "open this address in a browser:", err)
+	}
+	return link.Wait(ctx)
+}
+
+// browse opens a page in the browser of the user. The tests replace it.
+var browse = func(url string) error {
+	switch runtime.GOOS {
+	case "windows":
+		return exec.Command("rundll32", "url.dll,FileProtocolHandler", url).Run()
+	case "darwin":
+		return exec.Command("open", url).Run()
+	}
+	return exec.Command("xdg-open", url).Run()
+}
+
 // run serves the program until ctx ends.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("program", flag.ContinueOnError)
 	url := flags.String("url", "http://127.0.0.1:8080/licensing", "address of the licensing service")
 	keys := flags.String("keys", "keys.json", "file with the public keys; a vendor embeds them")
 	key := flags.String("key", "", "license key, which is stored")
+	inBrowser := flags.Bool("activate", false, "activate this installation in the browser")
 	dir := flags.String("dir", "", "directory for the license; by default below that of your configuration")
 	addr := flags.String("addr", "127.0.0.1:8090", "address to serve the program at")
 	takeOver := flags.Bool("take-over", false, "take the seat of another installation if none is free")
@@ -95,6 +123,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return lic.Release(ctx)
 	case *key != "":
 		err = lic.SetKey(ctx, *key)
+	case *inBrowser:
+		err = activate(ctx, lic, out)
 	case *takeOver:
 		err = lic.TakeOver(ctx)
 	}

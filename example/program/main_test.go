@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,7 +70,7 @@ func get(t *testing.T, url string) (int, string) {
 // network, suspend the license, reinstate it, uninstall it.
 func TestProgram(t *testing.T) {
 	is := is.New(t)
-	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler), PortalURL: "http://acme.example/account"})
 	var gone sync.RWMutex // locked: nothing answers
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !gone.TryRLock() {
@@ -100,9 +101,9 @@ func TestProgram(t *testing.T) {
 		go func() {
 			done <- run(ctx, append(args, "-url", service.URL, "-keys", keys, "-dir", state, "-addr", "127.0.0.1:0"), &out)
 		}()
-		url := out.waitFor(t, `serving (\S+)/export`)
-		code, body = get(t, url+"/export")
-		_, status = get(t, url+"/status")
+		address := out.waitFor(t, `serving (\S+)/export`)
+		code, body = get(t, address+"/export")
+		_, status = get(t, address+"/status")
 		cancel()
 		is.NoErr(<-done)
 		require.NotContains(t, out.text.String()+status, l.Key)
@@ -116,6 +117,24 @@ func TestProgram(t *testing.T) {
 	is.Equal(code, 200)
 	is.Equal(body, "the export\n")
 	require.Contains(t, status, `"licensed_to":"Acme Ltd"`)
+
+	func() { // the same without a key, on another machine
+		opened := browse
+		defer func() { browse = opened }()
+		browse = func(page string) error {
+			link, err := url.Parse(page)
+			is.NoErr(err)
+			code := link.Query().Get("code")
+			_, err = h.Service().Customer("cus_1").ApproveLink(t.Context(), api.ApproveLinkParams{Code: code, LicenseID: l.ID})
+			return err
+		}
+		was := state
+		state = filepath.Join(dir, "activated")
+		code, _, status := try("-activate")
+		is.Equal(code, 200)
+		require.Contains(t, status, `"licensed_to":"Acme Ltd"`)
+		state = was
+	}()
 
 	gone.Lock()
 	code, _, _ = try()

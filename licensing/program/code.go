@@ -6,7 +6,7 @@ import "github.com/seed-d8a106b4/licensekit/licensing/api"
 // [api.VerdictExpired]. A code of a valid license is [api.VerdictValid] or
 // [api.VerdictInGrace].
 const (
-	CodeNoKey               api.Code = "no_key"               // no license key is set; see [License.SetKey]
+	CodeNoKey               api.Code = "no_key"               // no license key is set; see [License.SetKey] and [License.Link]
 	CodeNoFile              api.Code = "no_file"              // without Options.URL: no license file is installed
 	CodeUnreachable         api.Code = "unreachable"          // the service has not answered, and there is no license file; also a warning
 	CodeUntrusted           api.Code = "untrusted"            // the service answered without a license file that Options.Keys verify; also a warning

@@ -50,6 +50,8 @@ var messages = map[api.Code]string{
 	api.VerdictEvicted:         "Another installation took over the seat of this one; enter the license key again to use it here.",
 	api.VerdictActivationLimit: "All seats of the license are in use; release another installation, or take over its seat.",
 	api.VerdictLeaseEnded:      "The license was not confirmed in time; connect to the network.",
+	api.CodeLinkGone:           "The activation in the browser was declined or took too long; start it again.",
+	api.CodeNotConfigured:      "This program cannot be activated in a browser; enter a license key.",
 	api.CodeSeatHeld:           "Too many installations were released recently and may still run offline; try again later.",
 	api.FileTooLarge:           "The license is too large for this program; contact the vendor.",
 	CodeNoKey:                  "No license key is set; enter one.",

@@ -171,9 +171,12 @@ func TestCustomerPages(t *testing.T) {
 	is := is.New(t)
 	inspect := newInspection(t)
 	b := newCustomerPages(t, true)
+	_, link, _ := openProgram(t, strings.TrimSuffix(b.base, "/account/licenses/"), "Front desk")
 	for name, open := range map[string]func(){
 		"portal":         func() { b.open(b.license.ID) },
 		"portal-list":    func() { b.open("") },
+		"portal-link":    func() { b.open(strings.TrimPrefix(link.URL, b.base)) },
+		"portal-code":    func() { b.open("link?code=wrong") },
 		"portal-missing": func() { b.open("nothing") },
 		"portal-refused": func() {
 			b.open(b.license.ID)

@@ -79,7 +79,8 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	defer ln.Close() // for the returns before serve, which closes it itself
 
 	logger := slog.New(slog.NewTextHandler(logs, nil))
-	base := "http://" + ln.Addr().String() + mount
+	root := "http://" + ln.Addr().String()
+	base := root + mount
 	var h *licensing.Handler
 	var subscribers []licensing.Subscriber
 	if set.smtp != "" {
@@ -87,7 +88,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 		subscribers = append(subscribers, keymail.Subscriber(get, keymail.NewServer(set.smtp, set.mailFrom, os.Getenv("SMTP_USER"), os.Getenv("SMTP_PASSWORD")).Send))
 	}
 	h = licensing.NewHandler(db, licensing.Options{
-		PublicURL: base, Logger: logger,
+		PublicURL: base, PortalURL: root + account, Logger: logger,
 		// For the receiver in this process. Omit it in production, where
 		// webhooks go to public addresses.
 		Webhooks:    webhook.Options{AllowPrivate: true},

@@ -1,0 +1,134 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// A Link is a request to the customer to activate this installation in a browser, where
+// the customer is signed in, instead of typing a license key.
+type Link struct {
+	// URL is the page on which the customer approves. Open it in a browser. It may be one
+	// on another device, where the customer types Code.
+	URL string
+	// Code is what the page shows. Show it too, so that the customer can compare.
+	Code string
+	// Expires is when the link ends, usually after 10 minutes, by the clock of the service.
+	Expires time.Time
+
+	license *License
+	secret  string
+	every   time.Duration // between two polls
+	left    time.Duration // at start
+	start   time.Time     // with a monotonic reading
+}
+
+const (
+	shortestPoll = time.Second
+	longestPoll  = time.Minute
+	longestLink  = time.Hour
+)
+
+// Link starts an activation in the browser. Nothing is opened or printed, and nothing
+// changes before [Link.Wait]. The error is an [*Error] with the code not_configured if the
+// vendor has no pages for customers.
+func (l *License) Link(ctx context.Context) (Link, error) {
+	switch {
+	case l.isFixed():
+		return Link{}, errors.New("program: a fixed license has no links")
+	case l.opts.URL == "":
+		return Link{}, errNoService
+	case l.fingerprint == "":
+		return Link{}, Status{Code: CodeFingerprintRequired}.Err()
+	}
+	started := time.Now()
+	resp, body, err := l.post(ctx, "/license/link", api.StartLinkParams{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Name: l.opts.Name})
+	var k api.Link
+	switch {
+	case err != nil:
+	case resp.StatusCode != http.StatusCreated:
+		err = refused(resp, problemOf(body))
+	case json.Unmarshal(body, &k) != nil || k.Secret == "" || !isPage(k.URL):
+		err = refused(resp, api.Problem{})
+	}
+	if err != nil {
+		return Link{}, l.explain(ctx, err)
+	}
+	link := Link{URL: k.URL, Code: k.Code, Expires: k.ExpiresAt, license: l, secret: k.Secret, start: started}
+	link.every = min(max(time.Duration(k.Interval)*time.Second, shortestPoll), longestPoll)
+	sent, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		sent = started
+	}
+	link.left = min(max(k.ExpiresAt.Sub(sent), link.every), longestLink)
+	return link, nil
+}
+
+// isPage reports whether a browser may open a URL of the service.
+func isPage(url string) bool {
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
+}
+
+// Wait waits until the customer has approved, and returns nil if the license is valid
+// then: the license key is stored as by [License.SetKey], whose errors Wait returns. The
+// error is an [*Error] with the code link_gone if the customer has declined or the link
+// has ended, and unreachable if the service did not answer until then. In both cases
+// nothing has changed, and Wait can be called again.
+func (k Link) Wait(ctx context.Context) error {
+	l := k.license
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	for wait := k.every; ; {
+		timer := time.NewTimer(wait)
+		select {
+		case <-inner.Done():
+			timer.Stop()
+			return l.explain(ctx, inner.Err())
+		case <-timer.C:
+		}
+		ended := time.Since(k.start) >= k.left
+		key, err := k.poll(inner)
+		if key != "" {
+			if err = l.take(ctx, key, again); !errors.Is(err, CodeUnreachable) {
+				return err
+			}
+		} else if err != nil {
+			err = l.explain(ctx, err)
+		}
+		if inner.Err() != nil || err != nil && ended || errors.Is(err, api.CodeLinkGone) {
+			return err
+		}
+		if ended {
+			return Status{Code: api.CodeLinkGone}.Err()
+		}
+		wait = max(k.every, min(waitOf(err), k.left-time.Since(k.start)))
+	}
+}
+
+// poll returns the license key; empty: the customer has not decided.
+func (k Link) poll(ctx context.Context) (key string, err error) {
+	resp, body, err := k.license.post(ctx, "/license/link/poll", api.PollLinkParams{Secret: k.secret})
+	if err != nil {
+		return "", err
+	}
+	var state api.LinkState
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted || json.Unmarshal(body, &state) != nil {
+		return "", refused(resp, problemOf(body))
+	}
+	return state.Key, nil
+}
+
+// waitOf returns how long the service wants a caller to wait after an error.
+func waitOf(err error) time.Duration {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f.retryAfter
+	}
+	return 0
+}
