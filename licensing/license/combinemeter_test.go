@@ -121,6 +121,9 @@ func TestMetersSetByHand(t *testing.T) {
 	is.Equal(tell("a", event{At: onDay(31), State: api.PurchaseActive}), `{"credits":{"limit":2200},"exports":{"limit":450,"soft":true,"per":"month"}}`)
 	is.Equal(tell("a", event{At: onDay(31.5), Quantity: ptr[int64](2)}), `{"credits":{"limit":2200},"exports":{"limit":200,"per":"month"}}`)
 	is.Equal(tell("c", event{At: onDay(31), State: api.PurchaseRefunded}), `{"credits":{"limit":1200},"exports":{"limit":200,"per":"month"}}`)
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Meters: api.To(map[string]*api.MeterChange{"credits": {Limit: api.To[int64](1_000_000_000_000)}})})
+	is.NoErr(err)
+	is.Equal(tell("e", sold("e", "pack", 31).event), `{"credits":{"limit":1000000000000},"exports":{"limit":200,"per":"month"}}`)
 }
 
 // TestApplyPlanKeepsMetersOfAddOns: the plan's limits are multiplied by the quantity, and
