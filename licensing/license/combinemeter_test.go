@@ -180,3 +180,26 @@ func TestMoreUnitsThanAMeterHas(t *testing.T) {
 		is.Equal(*f.License.Meters["zero"].Limit, int64(0))
 	}
 }
+
+// TestMetersSetByHandFillALicense: a license has at most 20 meters, and those that were set by
+// hand stay.
+func TestMetersSetByHandFillALicense(t *testing.T) {
+	is := is.New(t)
+	s := newMeterShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "basic", 0)}, []int{0}) // exports and calls
+	changes := map[string]*api.MeterChange{}
+	for i := range 18 {
+		changes[fmt.Sprint("z", i)] = &api.MeterChange{}
+	}
+	_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Meters: api.To(changes)})
+	is.NoErr(err)
+	e := sold("b", "pack", 0).event // credits
+	e.CustomerID, e.LicenseID = "cus_ada", id
+	s.tell(t, "b", e)
+	meters := s.mustGet(t, id).Meters
+	is.Equal(len(meters), 20)
+	for name := range changes {
+		_, kept := meters[name]
+		is.True(kept)
+	}
+}
