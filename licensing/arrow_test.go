@@ -29,7 +29,8 @@ var arrows = map[string][]string{
 	"storetest/internal/pick":         {"store"},
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
-	"internal/oracle":                 {"store", "store/memory"}, // tests only
+	"internal/oracle":                 {"store", "store/memory"},                                            // tests only
+	"internal/purchasetest":           {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
 	"internal/entries":                {"store"},
 	"internal/rate":                   {},
 	"internal/require":                {}, // tests only

@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/purchasetest"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
@@ -135,47 +136,13 @@ func (s *seller) shown(t *testing.T, id string) shown {
 	return is
 }
 
-// ordinary are sales of one license whose first purchase makes it, and what it is on a day.
-var ordinary = []struct {
-	name  string
-	sales []bought
-	day   float64
-	want  shown
-}{
-	{"a year renewed 65 days early", []bought{sold("a", "year", 0), sold("b", "year", 300)}, 301, shown{5, 730, "[export]", true}},
-	{"a renewal of another plan of the line", []bought{sold("a", "year", 0), sold("b", "year2", 300)}, 400, shown{6, 730, "[]", true}},
-	{"a year that was skipped", []bought{sold("a", "year", 0), sold("b", "year", 500)}, 501, shown{5, 865, "[export]", true}},
-	{"a renewal that is refunded", []bought{sold("a", "year", 0), sold("b", "year", 300), said("b", 310, "refunded")}, 311, shown{5, 365, "[export]", true}},
-	{"the first of two years refunded", []bought{sold("a", "year", 0), sold("b", "year", 300), said("a", 310, "refunded")}, 311, shown{5, 675, "[export]", true}},
-	{"an upgrade that is refunded", []bought{sold("a", "month", 0), sold("b", "year", 5), said("b", 6, "refunded")}, 7, shown{2, 30, "[]", true}},
-	{"an add-on that is refunded", []bought{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "refunded")}, 7, shown{5, 365, "[export]", true}},
-	{"an add-on adds", []bought{sold("a", "year", 0), sold("b", "sso", 5)}, 7, shown{5, 365, "[export sso]", true}},
-	{"two add-ons add", []bought{sold("a", "year", 0), sold("b", "seats", 5), sold("c", "seats", 6)}, 7, shown{9, 365, "[export projects]", true}},
-	{"an add-on ends", []bought{sold("a", "year", 0), sold("b", "seats", 5)}, 36, shown{5, 365, "[export]", true}},
-	{"an add-on ends after its base", []bought{sold("a", "month", 0), sold("b", "seats", 25)}, 40, shown{4, 30, "[projects]", false}},
-	{"a paused second purchase", []bought{sold("a", "year", 0), sold("b", "month", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
-	{"a paused add-on", []bought{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
-	{"a free plan and a subscription that ends", []bought{sold("a", "free", 0), until(sold("b", "year", 5), 100), said("b", 50, "ended")}, 60, shown{1, never, "[]", true}},
-	{"a canceled subscription and another", []bought{until(sold("a", "month", 0), 30), said("a", 10, "ended"), until(sold("b", "month", 20), 50)}, 21, shown{2, 50, "[]", true}},
-	{"two subscriptions, of which one ends", []bought{until(sold("a", "month", 0), 30), until(sold("b", "year", 1), 366), said("b", 3, "ended")}, 4, shown{2, 30, "[]", true}},
-	{"a perpetual license that is refunded", []bought{sold("a", "maintained", 0), said("a", 5, "ended"), said("a", 9, "refunded")}, 10, shown{3, 9, "[]", false}},
-}
-
-// TestOrdinaryHistories: each ends the same in every order of its events.
+// TestOrdinaryHistories: each ends the same in every order of its events, and is stored as
+// what its purchases make of it.
 func TestOrdinaryHistories(t *testing.T) {
-	for _, h := range ordinary {
-		t.Run(h.name, func(t *testing.T) {
-			orders(len(h.sales), func(order []int) {
-				s := newShop(t, memory.New())
-				s.now = onDay(h.day)
-				id := s.sell(t, h.sales, order)
-				if got := s.shown(t, id); got != h.want {
-					t.Fatalf("order %v: %+v, want %+v", order, got, h.want)
-				}
-				s.check(t, id)
-			})
-		})
-	}
+	st := memory.New()
+	purchasetest.Run(t, st, func(t *testing.T, id string, now time.Time) {
+		(&seller{Service: license.New(st, license.Options{Now: func() time.Time { return now }}), store: st, now: now}).check(t, id)
+	})
 }
 
 // sell reports sales in an order. The license is that of the purchase "a"; the others say

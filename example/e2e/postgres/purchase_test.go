@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/purchasetest"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -79,4 +80,9 @@ func TestPurchasesConverge(t *testing.T) {
 		}
 	}
 	is.Equal(started, 1)
+}
+
+// TestOrdinaryHistories: licenses with several purchases end the same in every order.
+func TestOrdinaryHistories(t *testing.T) {
+	purchasetest.Run(t, storetest.Twice(newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))), nil)
 }
