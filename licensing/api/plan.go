@@ -105,3 +105,29 @@ type ApplyPlanParams struct {
 	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 	IfMatch []Version `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
 }
+
+// RollOutPlanParams select a plan, and the purchases that a call looks at.
+type RollOutPlanParams struct {
+	ID     string `json:"-" path:"planID"`
+	Reason string `json:"reason" validate:"omitempty,text"`               // recorded in the events
+	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"` // NextCursor of the call before; empty: from the beginning
+}
+
+// A PlanRollout is what one call of a roll-out has done.
+type PlanRollout struct {
+	Object     string `json:"object"` // always "plan_rollout"
+	PlanID     string `json:"plan_id"`
+	Changed    int    `json:"changed"`               // licenses that have other terms now
+	NextCursor string `json:"next_cursor,omitempty"` // empty: there are no more purchases
+}
+
+// A PlanUse says how many purchases and licenses have a plan.
+type PlanUse struct {
+	Object    string `json:"object"` // always "plan_use"
+	PlanID    string `json:"plan_id"`
+	Purchases int64  `json:"purchases"` // with a license, to whose terms a roll-out gives those of the plan
+	// Licenses have the plan's ID from a request or an operator, not from a purchase. A
+	// roll-out does not change them.
+	Licenses int64 `json:"licenses"`
+	AtLeast  bool  `json:"at_least"` // there can be more, because counting took too long
+}

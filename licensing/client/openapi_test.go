@@ -348,7 +348,7 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[api.RowResult](), "RowFault": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
-	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
+	"Plan": reflect.TypeFor[api.Plan](), "PlanUse": reflect.TypeFor[api.PlanUse](), "PlanRollout": reflect.TypeFor[api.PlanRollout](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 	"Meter": reflect.TypeFor[api.Meter](), "MeterUse": reflect.TypeFor[api.MeterUse](), "Usage": reflect.TypeFor[api.Usage](), "UsageBatch": reflect.TypeFor[api.UsageBatch](),
 	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](),
 }
@@ -357,7 +357,7 @@ var results = map[string]reflect.Type{
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
 	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "StartLink", "PollLink", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
-	"PlanPut", "PlanApply", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
+	"PlanPut", "PlanApply", "PlanRolloutStep", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	"UsageRequest", "UsageBatchRequest", "LicenseUsage", "UsageReport", "UsageCorrection",
 	// Pages, which iterators hide.
 	"LicenseList", "PlanList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults", "UsagePeriodList",

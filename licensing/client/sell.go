@@ -36,7 +36,22 @@ func (c *Client) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
 	return deleted(err)
 }
 
-// ApplyPlan gives a license the terms of a plan, except for its duration. In
+// GetPlanUse counts the purchases that [Client.RollOutPlan] looks at, and the licenses that
+// only have the ID of the plan. It fails with [api.CodeNotFound].
+func (c *Client) GetPlanUse(ctx context.Context, id string) (api.PlanUse, error) {
+	return call[api.PlanUse](ctx, c, "GET /plan/{planID}/use", 0, planID{id})
+}
+
+// RollOutPlan gives up to 50 purchases with earlier terms of a plan the terms that the plan
+// has now, and changes their licenses. Call it again with NextCursor until that is empty. A
+// repeated call changes nothing. It fails with [api.CodeNotFound] or
+// [api.CodeInvalidParameters].
+func (c *Client) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (api.PlanRollout, error) {
+	return call[api.PlanRollout](ctx, c, "POST /plan/{planID}/rollout", keyed, p)
+}
+
+// ApplyPlan gives a license the terms of a plan, except for its duration, or refreshes
+// its purchase if that has the plan. In
 // addition to the errors of [Client.UpdateLicense], it fails with
 // [api.CodeInvalidParameters] if there is no such plan of the license's product.
 func (c *Client) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {

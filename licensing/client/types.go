@@ -24,6 +24,10 @@ func isComplete(response any) bool {
 		return r.ID != ""
 	case api.Plan:
 		return r.ID != ""
+	case api.PlanUse:
+		return r.Object != ""
+	case api.PlanRollout:
+		return r.Object != ""
 	case api.Fulfillment:
 		return r.Result != ""
 	case api.Trial:

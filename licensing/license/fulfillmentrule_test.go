@@ -179,7 +179,7 @@ func TestPlansAreCopied(t *testing.T) {
 	l, err := selling.New(s.Service).ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: "basic", IfMatch: []api.Version{was.Version()}})
 	is.NoErr(err)
 	is.Equal([]any{*l.MaxActivations, l.GraceSeconds, len(l.Entitlements), l.PlanID}, []any{int64(21), int64(0), 0, "basic"})
-	is.Equal([]any{l.ExpiresAt, l.Key, l.Name}, []any{was.ExpiresAt, was.Key, was.Name})
+	is.Equal([]any{*l.ExpiresAt, l.Key, l.Name}, []any{onDay(1), was.Key, was.Name})
 	for id, field := range map[string]string{"other": "plan_id", "nothing": "plan_id", "": "plan_id"} {
 		_, err = selling.New(s.Service).ApplyPlan(ctx, api.ApplyPlanParams{ID: was.ID, PlanID: id})
 		invalid, _ := errors.AsType[*api.InvalidError](err)

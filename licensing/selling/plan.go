@@ -38,9 +38,40 @@ func (s *Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error 
 // entitlements and meters of a license with those of a plan, and appends a
 // license.updated event. A license of a purchase gets as many activations and units of
 // its meters as its quantity buys. The key, dates, customer and metadata stay, and so does the plan
-// of the purchase: the next change of that replaces the terms again. It returns
-// an [*api.InvalidError] if the plan does not exist or is one of another product;
-// other errors are those of [license.Service.Suspend], except for [*api.MoveError].
+// of the purchase: the next change of that replaces the terms again. If the plan is that of
+// the governing purchase, ApplyPlan does for this license what [Service.RollOutPlan] does for
+// all. It returns an [*api.InvalidError] if the plan does not exist or is one of another
+// product; other errors are those of [license.Service.Suspend], except for [*api.MoveError].
 func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
 	return inner.Of(s.rules).Purchases().ApplyPlan(ctx, p)
+}
+
+// RollOutPlan gives purchases with earlier terms of a plan, trials included, the terms that
+// the plan has now, with its duration, whether or not they govern their license. Each license changes as if
+// the purchase had been made with these terms: a field that was set by hand stays unless the
+// plan changes it. For each license that changes, RollOutPlan appends one event, such as
+// license.updated.
+//
+// A call looks at up to 50 purchases, in one Update; call it again with NextCursor
+// until that is empty. It can be stopped after any call, and started from the beginning:
+// purchases that have the present terms do not change. Licenses that only have the ID of
+// the plan, as those of Create, do not change; see [Service.GetPlanUse]. It returns
+// [api.ErrNotFound] or an [*api.InvalidError].
+func (s *Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (api.PlanRollout, error) {
+	return inner.Of(s.rules).Purchases().RollOutPlan(ctx, p)
+}
+
+// GetPlanUse counts the purchases that RollOutPlan looks at, and the licenses that only
+// have the ID of the plan. It reads all licenses, for a second at most. It returns
+// [api.ErrNotFound].
+func (s *Service) GetPlanUse(ctx context.Context, id string) (api.PlanUse, error) {
+	if _, err := s.GetPlan(ctx, id); err != nil {
+		return api.PlanUse{}, err
+	}
+	n, more, err := inner.Of(s.rules).Purchases().CountOfPlan(ctx, id)
+	if err != nil {
+		return api.PlanUse{}, err
+	}
+	counts, err := inner.Of(s.rules).Find().CountPlans(ctx)
+	return api.PlanUse{Object: "plan_use", PlanID: id, Purchases: n, Licenses: counts.Named[id], AtLeast: more || counts.AtLeast}, err
 }

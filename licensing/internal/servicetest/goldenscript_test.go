@@ -99,6 +99,12 @@ func (g *golden) selling() {
 	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_8","subjects":["device:1"]}`)
 	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_8"}`)
 	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_9","subjects":["device:1"]}`)
+	g.call("PUT", "/plan/price_1", `{"product_id":"shop","duration":"P1Y","max_activations":9}`)
+	g.call("GET", "/plan/price_1/use", "")
+	g.call("GET", "/plan/price_2/use", "")
+	g.call("POST", "/plan/price_1/rollout", `{"reason":"more for everybody"}`)
+	g.call("POST", "/plan/price_1/rollout", `{"cursor":"x"}`)
+	g.call("POST", "/plan/price_2/rollout", "")
 	g.call("DELETE", "/plan/price_1", "")
 }
 

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -129,4 +130,31 @@ func TestTrialOverHTTP(t *testing.T) {
 	is.Equal([]any{a.Code, a.json["code"]}, []any{http.StatusConflict, "trial_taken"})
 	require.NotContains(t, a.Body.String(), id)
 	is.Equal(c.do("POST", "/license/trial", `{"plan_id":"trial","customer_id":"c"}`, "Authorization", "").Code, http.StatusUnauthorized)
+}
+
+// TestRollOutOverHTTP: the number first, then requests until there is no next_cursor.
+func TestRollOutOverHTTP(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	is.Equal(c.do("PUT", "/plan/price_1", basicPlan).Code, http.StatusCreated)
+	id := ""
+	for i := range 60 {
+		a := c.do("PUT", fmt.Sprint("/fulfillment/shop:", i), `{"at":"2026-01-01T00:00:00Z","customer_id":"c","plan_id":"price_1","state":"active"}`)
+		is.Equal(a.Code, http.StatusCreated)
+		id = a.json["license_id"].(string)
+	}
+	is.Equal(c.do("POST", "/license", `{"name":"n","customer_id":"c","plan_id":"price_1"}`).Code, http.StatusCreated)
+	is.Equal(c.do("PUT", "/plan/price_1", `{"product_id":"atlas","duration":"P1M","max_activations":3}`).Code, http.StatusOK)
+	a := c.do("GET", "/plan/price_1/use", "")
+	is.Equal([]any{a.Code, a.json["object"], a.json["plan_id"], a.json["purchases"], a.json["licenses"], a.json["at_least"]}, []any{http.StatusOK, "plan_use", "price_1", 60.0, 1.0, false})
+	a = c.do("POST", "/plan/price_1/rollout", "")
+	is.Equal([]any{a.Code, a.json["object"], a.json["plan_id"], a.json["changed"]}, []any{http.StatusOK, "plan_rollout", "price_1", 50.0})
+	a = c.do("POST", "/plan/price_1/rollout", `{"reason":"More","cursor":"`+a.json["next_cursor"].(string)+`"}`)
+	is.Equal([]any{a.Code, a.json["changed"], a.json["next_cursor"]}, []any{http.StatusOK, 10.0, nil})
+	is.Equal(c.do("GET", "/license/"+id, "").json["max_activations"], 3.0)
+	is.Equal(c.do("POST", "/plan/price_1/rollout", `{"cursor":"x"}`).Code, http.StatusUnprocessableEntity)
+	for _, id := range []string{"nothing", "-"} {
+		is.Equal(c.do("GET", "/plan/"+id+"/use", "").Code, http.StatusNotFound)
+		is.Equal(c.do("POST", "/plan/"+id+"/rollout", "").Code, http.StatusNotFound)
+	}
 }

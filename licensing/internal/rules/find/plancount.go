@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -16,7 +18,8 @@ const planCountTime = time.Second
 // planCounts are numbers of licenses, by the ID of the plan that they have.
 type planCounts struct {
 	ByPlan  map[string]int64
-	AtLeast bool // there can be more, because counting took too long
+	Named   map[string]int64 // those whose plan no purchase has given them
+	AtLeast bool             // there can be more, because counting took too long
 }
 
 // CountPlans counts the licenses of each plan. The counts are exact unless AtLeast is
@@ -31,7 +34,7 @@ func (s Service) CountPlans(ctx context.Context) (planCounts, error) {
 }
 
 func (s Service) countPlans(ctx context.Context) (planCounts, error) {
-	c := planCounts{ByPlan: map[string]int64{}}
+	c := planCounts{ByPlan: map[string]int64{}, Named: map[string]int64{}}
 	q := store.LicenseQuery{Limit: store.MaxLimit}
 	for began := time.Now(); ; {
 		rows, next, err := s.Reader().FindLicenses(ctx, q)
@@ -45,6 +48,13 @@ func (s Service) countPlans(ctx context.Context) (planCounts, error) {
 			}
 			if rec.PlanID != "" && s.Sees(rec.ProductID) {
 				c.ByPlan[rec.PlanID]++
+				var hand terms.Hand
+				if err := call.Decode(rec.Hand, &hand); err != nil {
+					return c, fmt.Errorf("license %s: %w", rec.ID, err)
+				}
+				if !rec.Bought || rec.Reference == "" || hand.PlanID != nil {
+					c.Named[rec.PlanID]++
+				}
 			}
 		}
 		if c.AtLeast = next != "" && time.Since(began) >= planCountTime; next == "" || c.AtLeast {

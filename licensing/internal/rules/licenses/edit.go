@@ -35,36 +35,39 @@ type Edit struct {
 // it writes nothing.
 func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 	var edited api.License
-	err := s.Write(ctx, func(tx *call.Tx) error {
-		rec, err := e.Find(tx)
-		if err != nil {
-			return err
-		}
-		before, err := FromRecord(rec, tx.Now)
-		if err != nil {
-			return err
-		}
-		if err := call.CheckVersion(before.Version(), e.IfMatch); err != nil {
-			return err
-		}
-		next := rec
-		if err := e.Apply(before, &next, tx.Now); err != nil {
-			return err
-		}
-		if err := s.byHand(ctx, tx, rec, &next, e.suspension); err != nil {
-			return err
-		}
-		event := e.Event
-		if event == "" {
-			event = cmp.Or(StateEvent(rec, next), api.EventLicenseUpdated)
-		}
-		edited, _, err = s.Replace(ctx, tx, rec, before, next, event, api.EventData{Reason: e.Reason})
+	err := s.Write(ctx, func(tx *call.Tx) (err error) {
+		edited, err = s.EditIn(ctx, tx, e)
 		return err
 	})
 	if err != nil {
 		return api.License{}, fmt.Errorf("%s license: %w", e.Verb, err)
 	}
 	return s.Shown(edited), nil
+}
+
+// EditIn is [Service.Edit] in an Update. The license is as it is stored.
+func (s Service) EditIn(ctx context.Context, tx *call.Tx, e Edit) (api.License, error) {
+	rec, err := e.Find(tx)
+	if err != nil {
+		return api.License{}, err
+	}
+	before, err := FromRecord(rec, tx.Now)
+	if err != nil {
+		return api.License{}, err
+	}
+	if err := call.CheckVersion(before.Version(), e.IfMatch); err != nil {
+		return api.License{}, err
+	}
+	next := rec
+	if err := e.Apply(before, &next, tx.Now); err != nil {
+		return api.License{}, err
+	}
+	if err := s.byHand(ctx, tx, rec, &next, e.suspension); err != nil {
+		return api.License{}, err
+	}
+	event := cmp.Or(e.Event, StateEvent(rec, next), api.EventLicenseUpdated)
+	edited, _, err := s.Replace(ctx, tx, rec, before, next, event, api.EventData{Reason: e.Reason})
+	return edited, err
 }
 
 // byHand makes what an edit set in next stay until the purchases of the license give

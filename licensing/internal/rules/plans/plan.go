@@ -170,10 +170,16 @@ func (s Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
 // plan. Key is the ID of the plan, a slash and the digest of the reference.
 const PurchaseOfPlanKind = "purchase_plan"
 
+// SoldQuery selects the entries of the purchases that have the terms of a plan.
+func SoldQuery(id string) store.EntryQuery {
+	return store.EntryQuery{Kind: PurchaseOfPlanKind, From: id + "/", Before: store.PrefixEnd(id + "/")}
+}
+
 // checkUnsold returns an error if a purchase has the terms of a plan.
 func checkUnsold(ctx context.Context, r store.Reader, id string) error {
-	prefix := id + "/"
-	sold, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfPlanKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: 1})
+	q := SoldQuery(id)
+	q.Limit = 1
+	sold, err := r.Entries(ctx, q)
 	if err == nil && len(sold) > 0 {
 		err = api.Invalid("kind", api.FieldImmutable, "cannot change while a purchase has the plan; use another plan")
 	}

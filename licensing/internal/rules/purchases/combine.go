@@ -120,7 +120,7 @@ func LicenseDeleted(ctx context.Context, tx *call.Tx, licenseID string) error {
 		digest := call.Digest(p.Reference)
 		gone := [][2]string{{WaitingWithLicenseKind, string(p.Waits) + "/" + digest}}
 		if p.IsOwn() {
-			gone = [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}, {plans.PurchaseOfPlanKind, p.Terms.Value.ID + "/" + digest}}
+			gone = [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}}
 		} else if p.Waits == "" {
 			continue
 		}

@@ -224,7 +224,7 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase
 			return p, err
 		}
 	}
-	if plan != "" {
+	if plan != "" && !p.IsOwn() {
 		link(plans.PurchaseOfPlanKind, plan)
 	}
 	return p, tx.PutEntries(ctx, entries...)

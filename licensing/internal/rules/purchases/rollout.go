@@ -1,0 +1,145 @@
+package purchases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	// rolledOutTogether is how many purchases of a plan one Update looks at.
+	rolledOutTogether = 50
+	// countedPurchases is how many purchases of a plan are counted at most.
+	countedPurchases = 20 * store.MaxLimit
+)
+
+// RollOutPlan gives a batch of the purchases with earlier terms of a plan the terms that the
+// plan has now, in one Update, with one event for each license that changes; see package
+// selling. Between two calls, some licenses have the earlier terms and some the present
+// ones, and each is what its purchases make of it.
+func (s Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (done api.PlanRollout, err error) {
+	if err := call.Check(p); err != nil {
+		return api.PlanRollout{}, err
+	}
+	at := call.Cursor{Scope: call.ScopeOf("roll-out %q", p.ID), Pinned: s.Now()}
+	if p.Cursor != "" {
+		var ok bool
+		if at, ok = call.ParseCursor(p.Cursor, at.Scope, ""); !ok {
+			return api.PlanRollout{}, call.ErrCursor
+		}
+	}
+	after := at.After
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		done = api.PlanRollout{Object: "plan_rollout", PlanID: p.ID}
+		plan, ok, err := plans.Of(s.Call).FindPlan(ctx, tx, p.ID)
+		if err == nil && !ok {
+			err = api.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		q := plans.SoldQuery(p.ID)
+		q.After, q.Limit = after, rolledOutTogether
+		links, err := tx.Entries(ctx, q)
+		if err != nil {
+			return err
+		}
+		sold, err := LinkedPurchases(ctx, tx, links)
+		for _, one := range sold {
+			if err == nil && one.isOutdated(plan) {
+				var changed bool
+				if changed, err = s.rollOut(ctx, tx, one.LicenseID, plan, p.Reason); changed {
+					done.Changed++
+				}
+			}
+		}
+		if len(links) == rolledOutTogether {
+			at.After.ID = links[len(links)-1].Key
+			done.NextCursor = at.String()
+		}
+		return err
+	})
+	if err != nil {
+		return api.PlanRollout{}, fmt.Errorf("roll out plan: %w", err)
+	}
+	return done, nil
+}
+
+// isOutdated reports whether a purchase has earlier terms of a plan. One with terms of a
+// plan of another kind, which had the same ID, keeps them, and so does the one that stands
+// for a license, whose terms have no kind.
+func (p Purchase) isOutdated(plan api.Plan) bool {
+	has := p.Terms.Value
+	return has.ID == plan.ID && has.Kind == plan.Kind && !bytes.Equal(record.Encode(has), record.Encode(plan))
+}
+
+// rollOut gives the purchases of one license the terms that a plan has now, unless the
+// license is deleted or revoked or the caller must not see it.
+func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, plan api.Plan, reason string) (changed bool, err error) {
+	row, err := tx.License(ctx, licenseID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (row.State == store.StateRevoked || !s.Sees(row.ProductID)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rec, err := licenses.Read(row, tx.Now)
+	if err != nil {
+		return false, err
+	}
+	all, err := purchasesOf(ctx, tx, rec.ID)
+	if err != nil {
+		return false, err
+	}
+	_, changed, err = s.refresh(ctx, tx, rec, all, plan, reason)
+	return changed, err
+}
+
+// refresh gives those of the purchases of a license that have earlier terms of a plan the
+// present ones, and changes the license as far as they differ.
+func (s Service) refresh(ctx context.Context, tx *call.Tx, rec record.License, all []Purchase, plan api.Plan, reason string) (l api.License, changed bool, err error) {
+	d := decision{license: &rec, others: slices.Clone(all), was: termsOf(all...), reason: reason, result: api.FulfillUnchanged}
+	for i, p := range all {
+		if !p.isOutdated(plan) {
+			continue
+		}
+		p.Terms.Value = plan
+		if d.others[i], err = PutPurchase(ctx, tx, all[i], p); err != nil {
+			return api.License{}, false, err
+		}
+	}
+	d.is = termsOf(d.others...)
+	l, err = s.changeFor(ctx, tx, &d)
+	return l, d.result == api.FulfillChanged, err
+}
+
+// CountOfPlan counts the purchases that have the terms of a plan, up to 20,000; atLeast
+// reports that there may be more.
+func (s Service) CountOfPlan(ctx context.Context, planID string) (n int64, atLeast bool, err error) {
+	q := plans.SoldQuery(planID)
+	for q.Limit = store.MaxLimit; n < countedPurchases; {
+		links, err := s.Reader().Entries(ctx, q)
+		if err != nil {
+			return 0, false, fmt.Errorf("count purchases of a plan: %w", err)
+		}
+		for _, e := range links {
+			if e.ExpiresAt.IsZero() { // it has a license
+				n++
+			}
+		}
+		if len(links) < q.Limit {
+			return n, false, nil
+		}
+		q.After.ID = links[len(links)-1].Key
+	}
+	return n, true, nil
+}
