@@ -79,7 +79,7 @@ func (v *visit) readPlan(f *form, id string) (p api.PutPlanParams, err error) {
 func newPlanForm(v *visit) (*formPage, error) {
 	p := &formPage{
 		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true,
-		Text: []string{"The terms of a plan are copied to licenses. Changes of the plan affect only licenses that get its terms later."},
+		Text: []string{"The terms of a plan are copied to licenses. A change of the plan affects other licenses only when you roll it out."},
 		Form: planFields(api.Plan{}),
 	}
 	p.Form.insert(0, &field{
@@ -116,7 +116,7 @@ func editPlanForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Text = []string{"Licenses that have the plan keep their terms."}
+	p.Text = []string{"Licenses that have the plan keep their terms until you roll it out."}
 	p.Form, p.done = planFields(t), noticeSaved
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {

@@ -61,6 +61,7 @@ func init() {
 		{path: "plans/new", query: "id", access: admins, form: newPlanForm},
 		{method: get, path: "plan/{id}", query: "count", handle: showPlan},
 		{path: "plan/{id}/edit", access: admins, form: editPlanForm},
+		{path: "plan/{id}/rollout", query: "after reason", access: admins, form: rollOutPlanForm},
 		{path: "plan/{id}/fulfill", query: "after", access: admins, form: fulfillPlanForm},
 		{path: "plan/{id}/delete", query: "count", access: admins, form: deletePlanForm},
 

@@ -1,0 +1,57 @@
+package dashboard
+
+import (
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+)
+
+// rollOutPlanForm gives the purchases of a plan the terms that it has now. It shows their
+// number first.
+func rollOutPlanForm(v *visit) (*formPage, error) {
+	p, t, err := v.planFormPage("Roll out", "Roll out plan", "Roll out")
+	if err != nil {
+		return nil, err
+	}
+	p.Version = ""
+	q := v.r.URL.Query()
+	reason := reasonField("Optional. Recorded in the history of each license.")
+	reason.Value = q.Get("reason")
+	p.Form = newForm(reason)
+	p.Text = []string{"Purchases of this plan get the terms that it has now, its duration included, and their licenses change accordingly. What was set by hand stays unless the plan has changed it."}
+	after := q.Get("after")
+	if after != "" {
+		p.Text = []string{"There may be more purchases of this plan with earlier terms."}
+		p.Action = "Continue"
+	}
+	p.prepare = func(v *visit) error {
+		if after != "" {
+			return nil
+		}
+		use, err := selling.New(v.licenses).GetPlanUse(v.r.Context(), t.ID)
+		p.Text = append(p.Text, matchCount{use.Purchases, use.AtLeast}.text("purchase")+" of this plan. "+
+			"Licenses that only have its ID, and stay as they are: "+matchCount{use.Licenses, use.AtLeast}.number()+".")
+		return err
+	}
+	p.do = func(v *visit) (to string, err error) {
+		to, p.done, err = v.rollOut(api.RollOutPlanParams{ID: t.ID, Cursor: after, Reason: reason.Value})
+		return to, err
+	}
+	return p, nil
+}
+
+// rollOut rolls a plan out until it is done or fulfillFor has passed. It returns the page to
+// show next, and a notice.
+func (v *visit) rollOut(p api.RollOutPlanParams) (to, notice string, err error) {
+	total := 0
+	for start := v.h.opts.Now(); ; {
+		done, err := selling.New(v.licenses).RollOutPlan(v.r.Context(), p)
+		total += done.Changed
+		notice = count(total, "license") + " " + verb(total, "has", "have") + " other terms now."
+		if p.Cursor = done.NextCursor; err != nil || p.Cursor == "" {
+			return planPath(p.ID), notice, err
+		}
+		if v.h.opts.Now().Sub(start) >= fulfillFor {
+			return planPath(p.ID) + "/rollout?" + queryOf(map[string]string{"after": p.Cursor, "reason": p.Reason}).Encode(), notice, nil
+		}
+	}
+}
