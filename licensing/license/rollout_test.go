@@ -258,3 +258,27 @@ func (s *seller) sellAs(t *testing.T, reference, plan string) string {
 	t.Helper()
 	return s.tell(t, reference, event{At: onDay(0), CustomerID: "cus_ada", PlanID: plan, State: api.PurchaseActive}).LicenseID
 }
+
+// TestRollOutOfLicensesWithManyPurchases: a call looks at fewer licenses if they have many
+// purchases, and all of them come.
+func TestRollOutOfLicensesWithManyPurchases(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	for i := range 7 {
+		id := s.sellAs(t, fmt.Sprint("a:", i), "month")
+		for j := range 19 {
+			s.tell(t, fmt.Sprint("x:", i, ":", j), event{At: onDay(0), CustomerID: "cus_ada", LicenseID: id, PlanID: "seats", State: api.PurchaseActive})
+		}
+	}
+	s.putPlan(t, changedMonth)
+	var got []int
+	for p := (api.RollOutPlanParams{ID: "month"}); ; {
+		done, err := selling.New(s.Service).RollOutPlan(t.Context(), p)
+		is.NoErr(err)
+		got = append(got, done.Changed)
+		if p.Cursor = done.NextCursor; p.Cursor == "" {
+			break
+		}
+	}
+	is.Equal(got, []int{3, 3, 1}) // of 20 purchases each
+}

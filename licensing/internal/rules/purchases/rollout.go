@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// rolledOutTogether is how many purchases of a plan one Update looks at.
+	// rolledOutTogether is how many purchases of a plan one Update looks at. Once the
+	// licenses that it has looked at have as many purchases, it continues with no further one.
 	rolledOutTogether = 50
 	// countedPurchases is how many purchases of a plan are counted at most.
 	countedPurchases = 20 * store.MaxLimit
@@ -53,17 +54,25 @@ func (s Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (done
 		if err != nil {
 			return err
 		}
+		if at.After.ID = ""; len(links) == rolledOutTogether {
+			at.After.ID = links[len(links)-1].Key
+		}
 		sold, err := LinkedPurchases(ctx, tx, links)
-		for _, one := range sold {
-			if err == nil && one.isOutdated(plan) {
-				var changed bool
-				if changed, err = s.rollOut(ctx, tx, one.LicenseID, plan, p.Reason); changed {
-					done.Changed++
-				}
+		for read := 0; err == nil && len(sold) > 0 && read < rolledOutTogether; sold = sold[1:] {
+			if !sold[0].isOutdated(plan) {
+				continue
+			}
+			var n int
+			var changed bool
+			n, changed, err = s.rollOut(ctx, tx, sold[0].LicenseID, plan, p.Reason)
+			if read += n; changed {
+				done.Changed++
+			}
+			if read >= rolledOutTogether && len(sold) > 1 {
+				at.After.ID = p.ID + "/" + call.Digest(sold[0].Reference)
 			}
 		}
-		if len(links) == rolledOutTogether {
-			at.After.ID = links[len(links)-1].Key
+		if at.After.ID != "" {
 			done.NextCursor = at.String()
 		}
 		return err
@@ -83,25 +92,26 @@ func (p Purchase) isOutdated(plan api.Plan) bool {
 }
 
 // rollOut gives the purchases of one license the terms that a plan has now, unless the
-// license is deleted or revoked or the caller must not see it.
-func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, plan api.Plan, reason string) (changed bool, err error) {
+// license is deleted or revoked or the caller must not see it. It returns how many purchases
+// the license has.
+func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, plan api.Plan, reason string) (n int, changed bool, err error) {
 	row, err := tx.License(ctx, licenseID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.State == store.StateRevoked || !s.Sees(row.ProductID)) {
-		return false, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	rec, err := licenses.Read(row, tx.Now)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	all, err := purchasesOf(ctx, tx, rec.ID)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	_, changed, err = s.refresh(ctx, tx, rec, all, plan, reason)
-	return changed, err
+	return len(all), changed, err
 }
 
 // refresh gives those of the purchases of a license that have earlier terms of a plan the
