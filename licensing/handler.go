@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
@@ -39,6 +40,8 @@ type Handler struct {
 	engine    *feed.Engine
 	site      web.Config
 	watch     watch
+
+	portals atomic.Bool // Portal was called
 }
 
 var _ http.Handler = (*Handler)(nil)

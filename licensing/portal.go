@@ -151,6 +151,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	if p.Customer == nil {
 		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer")
 	}
+	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
 		Customer: p.Customer, Page: p.Page, Buy: p.Buy, Texts: p.Texts.withDefaults(),

@@ -23,8 +23,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Now and
-// Logger are required.
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Now
+// and Logger are required.
 type Options struct {
 	Licenses  *license.Service
 	Webhooks  *webhook.Service
@@ -35,6 +35,8 @@ type Options struct {
 	Operators *operator.Service
 	Now       func() time.Time
 	Logger    *slog.Logger
+
+	Portal func() bool // the host has customer pages
 
 	About     About  // the content of the About page
 	PublicURL string // the public URL of the mount; empty: unknown

@@ -24,7 +24,7 @@ func TestOverviewOfEmptyStore(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	done := func(a reply) int { return strings.Count(a.body, `<li class="done">`) }
+	done := func(a reply) int { return strings.Count(a.body, `<summary>1 done</summary>`) }
 	a := v.get("")
 	is.Equal(a.StatusCode, http.StatusOK)
 	require.Contains(t, a.body, "No licenses yet", `href="./licenses/new"`, `href="./settings/credentials/new"`)
@@ -175,21 +175,38 @@ func TestSetup(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing", MasterKey: make([]byte, 32)})
 	v := s.admin()
-	s.license(api.CreateLicenseParams{Name: "Atlas"})
-	require.Contains(t, v.get("").body, "Setup: 2 steps left")
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	require.Contains(t, v.get("").body, "Setup: 5 steps left")
 	s.operator("vic@example.com", operator.RoleViewer)
 	s.operator("sue@example.com", operator.RoleSupport)
 	eve, yes, no := s.operator("eve@example.com", operator.RoleAdmin), true, false
 	_, err := s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Disabled: &yes})
 	is.NoErr(err)
-	require.Contains(t, v.get("").body, "Setup: 2 steps left")
+	require.Contains(t, v.get("").body, "Setup: 5 steps left")
 	require.Contains(t, v.get("").body, "Invite a second admin") // none of them can reset a password
 	_, err = s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Disabled: &no})
 	is.NoErr(err)
-	require.Contains(t, v.get("").body, "Setup: 1 step left")
+	require.Contains(t, v.get("").body, "Setup: 4 steps left", "<summary>4 done</summary>")
 	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "Setup:")
 	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
+	_, err = s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", ProductID: "atlas"})
+	is.NoErr(err)
+	_, err = s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
+	is.NoErr(err)
+	require.Contains(t, v.get("").body, "Setup: 1 step left", "Add the customer pages")
+	s.Portal(licensing.Portal{Customer: func(http.ResponseWriter, *http.Request) (string, bool) { return "", false }})
+	require.NotContains(t, v.get("").body, "Setup:")
+}
+
+// TestDismissSetup: an admin hides the checklist in this browser.
+func TestDismissSetup(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
+	require.Contains(t, v.get("").body, "Setup:")
+	is.Equal(v.post("dismiss-setup").to(), "./")
 	require.NotContains(t, v.get("").body, "Setup:")
 }
 

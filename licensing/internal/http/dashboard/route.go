@@ -24,6 +24,7 @@ func init() {
 	const get, post = http.MethodGet, http.MethodPost
 	routes = []route{
 		{method: get, path: "", query: "period", handle: showOverview},
+		{method: post, path: "dismiss-setup", access: admins, handle: dismissSetup},
 		{method: post, path: "theme", access: public, handle: chooseTheme},
 
 		{path: "sign-in", query: "return", access: public, form: signInForm, signIn: true},

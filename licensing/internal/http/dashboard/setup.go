@@ -1,10 +1,14 @@
 package dashboard
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // A step is one item of the setup checklist.
@@ -14,14 +18,44 @@ type step struct {
 	Link, Action string // the page for the step, as a reference from dashboard/; empty if there is none
 }
 
-// steps returns the setup checklist, or nothing if each step is done.
+// setupCookie says that the operator has dismissed the setup checklist; see themeCookie.
+const setupCookie = "licensing_setup"
+
+// dismissSetup hides the setup checklist in this browser for a year.
+func dismissSetup(v *visit) error {
+	http.SetCookie(v.w, &http.Cookie{Name: setupCookie, Value: "dismissed", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	v.redirect("")
+	return nil
+}
+
+// steps returns the setup checklist, or nothing if each step is done or the operator has
+// dismissed it. Without licenses it is always there: the overview has nothing else.
 func (v *visit) steps(licenses int64) ([]step, error) {
 	ctx := v.r.Context()
+	if _, err := v.r.Cookie(setupCookie); err == nil && licenses > 0 {
+		return nil, nil
+	}
 	clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
+	plans, err := selling.New(v.licenses).ListPlans(ctx, api.ListPlansParams{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	usage, err := inner.Of(v.licenses).Refused().Usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checked := false
+	for _, day := range usage {
+		checked = checked || day.Validations > 0
+	}
 	list := []step{
+		{
+			Done: len(plans.Data) > 0, Title: "Create a plan", Text: "A plan has the terms of what a price buys. Purchases, trials and new licenses name it.",
+			Link: "plans/new", Action: "New plan",
+		},
 		{
 			Done: licenses > 0, Title: "Create the first license", Text: "A license allows a customer to use a product, and has a key that the licensed program validates.",
 			Link: "licenses/new", Action: "New license",
@@ -31,6 +65,13 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 			Link: "settings/credentials/new", Action: "New credential",
 		},
 	}
+	list = append(list,
+		step{Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API."},
+		step{
+			Done: v.h.opts.Portal(), Title: "Add the customer pages",
+			Text: "Mount Handler.Portal in the host application. Customers see their licenses there, release devices and get license files.",
+		},
+	)
 	if v.h.opts.Operator == nil {
 		people, err := v.operators.List(ctx, operator.ListParams{Limit: 200})
 		if err != nil {
