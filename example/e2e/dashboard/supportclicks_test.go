@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// TestClicksOfSupport does the tasks of a day of support, each from the overview to its
+// end, and counts the clicks.
+func TestClicksOfSupport(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	create := func(p api.CreateLicenseParams) api.License {
+		p.ProductID, p.CustomerID = "atlas", "customer of "+p.Name
+		l, err := h.Service().Create(t.Context(), p)
+		is.NoErr(err)
+		return l
+	}
+	activate := func(l api.License, n int) {
+		for i := range n {
+			_, err := h.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprintf("pc-%02d", i)})
+			is.NoErr(err)
+		}
+	}
+	one, past := int64(1), time.Now().Add(-time.Hour)
+	laptop := create(api.CreateLicenseParams{Name: "Laptop Lantern", Terms: api.Terms{MaxActivations: &one}})
+	activate(laptop, 1)
+	expired := create(api.CreateLicenseParams{Name: "Expired Ember", ExpiresAt: &past})
+	leaked := create(api.CreateLicenseParams{Name: "Leaked Larch"})
+	create(api.CreateLicenseParams{Name: "Offline Otter"})
+	school := create(api.CreateLicenseParams{Name: "School Sedge"})
+	activate(school, 40)
+	c := &counted{browser: newSignedIn(t, h, true)}
+	find := func(name string) {
+		c.do("type", chromedp.Do(c.ctx, chromedp.SendKeys(chromedp.CSS("#find"), name)))
+		c.wait(`document.querySelector("#results a")?.textContent === ` + fmt.Sprintf("%q", name))
+		c.click(`//*[@id="results"]/a[.="` + name + `"]`)
+		c.wait(`document.title.startsWith("` + name + ` ")`)
+	}
+	active := func(l api.License) int {
+		page, err := h.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
+		is.NoErr(err)
+		return len(page.Data)
+	}
+	for _, task := range []struct {
+		name string
+		most int
+		run  func()
+	}{
+		{"new laptop", 5, func() {
+			find(laptop.Name)
+			c.press("View activations")
+			c.click(`(//td//a[starts-with(normalize-space(), "Release")])[1]`)
+			c.press("Release activation")
+			is.Equal(active(laptop), 0)
+		}},
+		{"paid but expired", 3, func() {
+			find(expired.Name)
+			c.ask("Renew")
+			c.press("Renew license")
+			c.see("Valid until ")
+		}},
+		{"leaked key", 5, func() {
+			find(leaked.Name)
+			c.more()
+			c.ask("Replace key")
+			c.follow(`//dialog//button[.="Replace key"]`)
+			c.see("The old key no longer works.")
+		}},
+		{"offline file", 5, func() {
+			find("Offline Otter")
+			c.more()
+			c.press("Issue license file")
+			c.fill("Fingerprint", "machine-without-network")
+			c.click(`//button[.="Issue and download"]`)
+			c.see("The download has started.")
+			time.Sleep(time.Second) // a page that is opened before the answer fails to load
+		}},
+		{"40 machines", 6, func() {
+			find(school.Name)
+			c.press("View activations")
+			eval[bool](c.browser, `document.querySelector("#unseen").value = "`+time.Now().AddDate(0, 0, 2).Format(time.DateOnly)+`", document.querySelector("#unseen").form.requestSubmit(), true`)
+			c.wait(`location.search.startsWith("?unseen=") && document.readyState === "complete"`)
+			c.click(`//input[@data-all]`)
+			c.press("Release selected")
+			c.press("Release 40 activations")
+			c.see("The activations have been released.")
+			is.Equal(active(school), 0)
+		}},
+	} {
+		t.Run(task.name, func(t *testing.T) {
+			c.t, c.clicks = t, 0
+			c.open("")
+			task.run()
+			t.Logf("clicks: %d", c.clicks)
+			require.AtMost(t, c.clicks, task.most)
+		})
+	}
+	is.Equal(c.policyErrors(), nil)
+}
