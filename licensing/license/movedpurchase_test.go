@@ -70,7 +70,7 @@ func (s *seller) suspendOrReinstate(t *testing.T, r *rand.Rand, id string) {
 }
 
 // TestMovedPurchases moves licenses with random purchases and edits by hand to another
-// service, as rows, some time later. What follows is the same in both: at once, as time
+// service, as rows, some time later. What follows is the same in both: immediately, as time
 // passes, and after every further event.
 func TestMovedPurchases(t *testing.T) {
 	for seed := range uint64(200) {

@@ -88,8 +88,8 @@ func (v *visit) movesOf(l api.License) (list []moveLink, err error) {
 	return list, err
 }
 
-// fits reports whether the move is offered for a license. The operator can suspend
-// those that only a purchase suspends, which are paused.
+// fits reports whether the move is offered for a license. Paused are the licenses that
+// only a purchase suspends: the operator can suspend them, too.
 func (m move) fits(l api.License, paused []string) bool {
 	return slices.Contains(m.from, l.Status) || m.name == "suspend" && slices.Contains(paused, l.ID)
 }
