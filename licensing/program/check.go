@@ -191,6 +191,9 @@ func (l *License) accept(r result) {
 	l.failed, l.failures, l.checkedAt = nil, 0, time.Now().Round(0)
 	l.unknown, l.refused = r.Code == api.VerdictNotFound, nil
 	v := r.Verdict
+	if v.License != nil {
+		l.show(display{Meters: v.Meters, Upcoming: v.License.Upcoming})
+	}
 	switch {
 	case r.file != nil:
 		l.fresh, l.denial, l.doubtful = false, nil, false

@@ -19,6 +19,7 @@ const (
 	licenseName = "license.json"    // the license file, and the digest of its key
 	listName    = "revocations.jwt" // the newest revocation list
 	denialName  = "denied.json"     // the last denial, until a newer license file
+	displayName = "display.json"    // what the service last said for display
 	clockName   = "clock"           // the floor of the clock, in Unix seconds
 	dueName     = "next-check"      // when the next check is due, in Unix seconds
 	keyName     = "key"             // the license key from SetKey

@@ -64,7 +64,8 @@ within about an hour after a suspension.
 # The directory
 
 [Options.Dir] has the license file, the newest revocation list, the last denial, the
-key that [License.SetKey] stored, a time that is certain, and when the next check is due.
+key that [License.SetKey] stored, what was last said for display, a time that is certain,
+and when the next check is due.
 Files are replaced as a whole, so any number of processes may share it. A user who can
 write there can remove files, or put back earlier ones, but not forge a license; a user
 who can change the program can do anything.

@@ -15,6 +15,7 @@ func (l *License) judge() {
 	if f := l.file; f != nil {
 		s.LicenseID, s.LicensedTo, s.Entitlements, s.ExpiresAt, s.UpdatesUntil = f.LicenseID, f.Name, f.Entitlements, f.LicenseExpiresAt, f.UpdatesUntil
 	}
+	l.displayed(&s, l.clock.now())
 	var t timeline
 	if d := l.denial; d != nil {
 		s.Code, s.Reason, s.LicenseID, s.ExpiresAt, s.UpdatesUntil = d.Code, d.Reason, d.LicenseID, d.ExpiresAt, d.UpdatesUntil

@@ -202,8 +202,8 @@ func (l *License) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.denial = &denial{Code: api.VerdictNotActivated, Key: l.digest(), Since: l.latest()}
-	l.file, l.revoked, l.listAt, l.released = nil, nil, time.Time{}, true
-	l.unsaved[licenseName], l.unsaved[denialName], l.unsaved[listName], l.unsaved[dueName] = "", "", "", ""
+	l.file, l.display, l.revoked, l.listAt, l.released = nil, display{}, nil, time.Time{}, true
+	l.unsaved[licenseName], l.unsaved[denialName], l.unsaved[listName], l.unsaved[dueName], l.unsaved[displayName] = "", "", "", "", ""
 	l.save()
 	l.judge()
 	if len(l.unsaved) > 0 {

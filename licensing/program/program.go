@@ -44,6 +44,7 @@ type License struct {
 	clock   clock
 	key     string
 	file    *licensefile.File // the newest for the key; nil: none
+	display display           // for the key in it; zero: nothing
 	denial  *denial           // of the service, later than file; nil: none
 	revoked *licensefile.Revocations
 	nonce   string // of the request that waits for a file; empty: none

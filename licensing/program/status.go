@@ -8,7 +8,7 @@ import (
 
 // A Status reports whether a license is valid, at the moment of the call. Its
 // JSON form is for the logs and the monitoring of the customer; it contains no
-// license key. Copies share its map and its slice: do not change them.
+// license key. Copies share its maps and slices: do not change them.
 type Status struct {
 	// Valid reports whether the license is valid. What follows from that is the
 	// program's choice.
@@ -24,6 +24,13 @@ type Status struct {
 	// Entitlements are those of the license, valid or not. Values are true, a
 	// float64 or a string. [License.Has] also checks Valid.
 	Entitlements map[string]any `json:"entitlements,omitempty"`
+
+	// Meters is what was used of the meters of the license, by name, and Upcoming what time
+	// will change in it, as the service last said, at CheckedAt, after a report of usage, or
+	// before the start. They are for display, such as "2 exports left", and are not signed.
+	// A period that has ended and a change that has come are left out.
+	Meters   []api.MeterUse       `json:"meters,omitempty"`
+	Upcoming []api.UpcomingChange `json:"upcoming,omitempty"`
 
 	ExpiresAt    time.Time `json:"expires_at,omitzero"`    // of the license; zero: never, or unknown
 	UpdatesUntil time.Time `json:"updates_until,omitzero"` // of the license; zero: it is valid for any build, or unknown

@@ -58,6 +58,10 @@ func (l *License) load() {
 			l.adopt(file)
 		}
 	}
+	var shown display
+	if _, pending := l.unsaved[displayName]; !pending && json.Unmarshal([]byte(read(displayName)), &shown) == nil && shown.Key == l.digest() {
+		l.display = shown
+	}
 	var d denial
 	if json.Unmarshal([]byte(read(denialName)), &d) == nil && d.Code != "" && d.Key == l.digest() && l.denial == nil &&
 		(l.file == nil || !l.file.IssuedAt.After(d.Since)) {

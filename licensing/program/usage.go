@@ -317,6 +317,7 @@ func (l *License) report(ctx context.Context, reports []api.UsageReport) error {
 		}
 	}
 	if resp.StatusCode == http.StatusOK {
+		l.showUsage(p.Key, body)
 		return nil
 	}
 	problem := problemOf(body)

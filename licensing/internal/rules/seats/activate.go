@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -111,11 +112,14 @@ func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time
 			if err := s.write(ctx, tx, &d); err != nil {
 				return err
 			}
-			v, refused = d.verdict, d.refused
-			if refused == nil && o.Put != nil {
-				return o.Put(tx, d.seat.ID)
+			if refused = d.refused; refused != nil {
+				return nil
 			}
-			return nil
+			v = d.verdict
+			if v.Meters, err = meters.Uses(ctx, tx, d.license, tx.Now); err == nil && o.Put != nil {
+				err = o.Put(tx, d.seat.ID)
+			}
+			return err
 		})
 	}
 	return v, cmp.Or(err, refused)
