@@ -8,7 +8,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
 
-	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
 )
 
 // watchFocus records what gets the focus. The page must mark it with an outline, which
@@ -98,41 +97,6 @@ func (b *browser) walk(short bool) {
 			return
 		}
 	}
-}
-
-// TestChartByKeyboard opens the events of a day from a bar of a chart.
-func TestChartByKeyboard(t *testing.T) {
-	is := is.New(t)
-	h := newHost(t)
-	is.NoErr(example.Seed(t.Context(), h.store))
-	h.admin(t)
-	b := newSignedIn(t, h, true)
-	b.open("")
-	focused := func() string { return eval[string](b, `document.activeElement.textContent`) }
-	eval[bool](b, `document.querySelector("#issued-title ~ .plot [tabindex='0']").focus(), true`)
-	first := focused()
-	b.hit(kb.ArrowRight)
-	second := focused()
-	is.True(second != first)
-	b.hit(kb.ArrowLeft)
-	b.hit(kb.ArrowLeft) // there is no bar before the first
-	is.Equal(focused(), first)
-	ctx, cancel := b.step()
-	defer cancel()
-	_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
-	b.do("open the bar", err)
-	b.see("License created")
-	is.Equal(eval[int](b, `document.querySelectorAll("tbody tr").length`), 1) // on the first day of the sample data
-
-	b = newSignedIn(t, h, false) // the table has the same links
-	b.open("")
-	ctx, cancel = b.step()
-	defer cancel()
-	_, err = chromedp.Run(ctx, chromedp.Click(`(//*[@id="issued-title"]/following::summary[contains(., "Show as table")])[1]`))
-	b.do("show the table", err)
-	_, err = chromedp.RunResponse(ctx, chromedp.Click(`(//table[@class="figures"]//a)[1]`))
-	b.do("open a day of the table", err)
-	b.see("Audit log")
 }
 
 // TestKeyboardWalk visits every page with the keyboard.

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -106,10 +108,45 @@ func TestSalePages(t *testing.T) {
 	trial := h.seedSales(t)
 	bought, err := h.Selling().GetFulfillment(t.Context(), "shop:sub_1")
 	is.New(t).NoErr(err)
+	h.counted(t)
 	inspect.views(t, h, cookie, views(map[string]string{
+		"sales": "sales?period=month", "sales-none": "sales?period=last-month", "overview-sales": "?period=month", "audit-plan": "audit?type=sales.new&plan=price_atlas_1",
 		"plans": "plans", "plan": "plan/price_atlas_1", "plan-edit": "plan/price_atlas_1/edit", "plan-delete": "plan/price_atlas_1/delete",
 		"license-from-plan": "licenses/new?plan=price_atlas_1", "license-bought": "licenses/" + bought.LicenseID, "purchases": "purchases",
 		"purchase": "purchase/shop:sub_1", "purchase-reopen": "purchase/shop:sub_1/reopen", "trial-again": trial + "/allow-trial",
 		"license-transfer": "licenses/" + bought.LicenseID + "/transfer", "license-plan": "licenses/" + bought.LicenseID + "/plan",
 	}))
+}
+
+// counted adds sales of two weeks ahead of a customer who is near the limit, and counts
+// all.
+func (h *host) counted(t *testing.T) {
+	t.Helper()
+	is := is.New(t)
+	for i := range 7 {
+		mail := "office@lighthouse.example"
+		p := api.FulfillParams{
+			Reference: fmt.Sprint("shop:lighthouse_", i), CustomerID: "lighthouse-trust", Name: "Lighthouse Trust", PlanID: "price_atlas_1", State: api.PurchaseActive,
+			Until: api.To(time.Now().AddDate(0, 0, 2+i)), Metadata: map[string]*string{"email": &mail}, At: time.Now(),
+		}
+		f, err := h.Selling().Fulfill(t.Context(), p)
+		is.NoErr(err)
+		for n := range 3 {
+			_, err = h.Service().Activate(t.Context(), api.ActivateKeyParams{Key: f.License.Key, Fingerprint: fmt.Sprint("pc-", n)})
+			is.NoErr(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- h.Run(ctx) }()
+	b := newSignedIn(t, h, false)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		b.open("sales?period=month")
+		if eval[bool](b, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("3/3")`) {
+			break
+		}
+		is.True(time.Now().Before(deadline)) // counted
+	}
+	stop()
+	is.NoErr(<-done)
 }

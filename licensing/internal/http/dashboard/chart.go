@@ -30,9 +30,7 @@ type bar struct {
 	Slot, SlotWidth     string
 	RefusedY, RefusedH  string // the part of refused calls; empty: none
 	Date, ISO, Count    string
-	Shown               bool   // something is counted
-	Link                string // what is counted, as a reference from dashboard/; empty: none
-	Stop                bool   // the bar that the tab key reaches; the arrow keys reach the others
+	Shown               bool // something is counted
 }
 
 // A tick is a line across the plot with a label. At is its position.
@@ -43,9 +41,8 @@ type tick struct {
 }
 
 // newChart returns a chart of the figures. Each figure is a count for a number of
-// days, 1 or 7, and may include refused calls. The link of a bar has its first and
-// its last day; nil: nothing lists what the bars count.
-func newChart(id, title, counted string, days int, figures, refused []api.Figure, link func(first, last string) string) chart {
+// days, 1 or 7, and may include refused calls.
+func newChart(id, title, counted string, days int, figures, refused []api.Figure) chart {
 	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
 	unit := "a day"
 	if days == 7 {
@@ -77,7 +74,7 @@ func newChart(id, title, counted string, days int, figures, refused []api.Figure
 		}
 		return max(100*float64(n)/float64(top), 1) // visible next to a large count
 	}
-	slot, stop := 100/float64(len(figures)), true
+	slot := 100 / float64(len(figures))
 	for i, f := range figures {
 		x, h := slot*float64(i), height(f.N)
 		b := bar{
@@ -92,21 +89,10 @@ func newChart(id, title, counted string, days int, figures, refused []api.Figure
 		if f.N > 0 || b.RefusedH != "" {
 			b.Shown = true
 		}
-		if b.Shown && link != nil {
-			b.Link, b.Stop, stop = link(b.ISO, lastDay(figures, i, days).Format(time.DateOnly)), stop, false
-		}
 		c.Bars = append(c.Bars, b)
 	}
 	c.Ticks = timeTicks(figures, slot)
 	return c
-}
-
-// lastDay returns the last day of a figure. The first week can be a part of one.
-func lastDay(figures []api.Figure, i, days int) time.Time {
-	if i+1 < len(figures) {
-		return figures[i+1].From.AddDate(0, 0, -1)
-	}
-	return figures[i].From.AddDate(0, 0, days-1)
 }
 
 // timeTicks returns ticks at the months of the figures or, if they cover little

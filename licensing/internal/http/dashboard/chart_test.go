@@ -33,27 +33,24 @@ func TestAxisLabel(t *testing.T) {
 
 func TestChart(t *testing.T) {
 	is := is.New(t)
-	link := func(first, last string) string { return first + " " + last }
 	from := time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC)
-	c := newChart("x", "X", "Licenses", 1, days(from, 0, 5, 1, 8), nil, link)
+	c := newChart("x", "X", "Licenses", 1, days(from, 0, 5, 1, 8), nil)
 	is.Equal(c.Grid, []tick{{At: "100.00%", Label: "0"}, {At: "75.00%", Label: "2"}, {At: "50.00%", Label: "4"}, {At: "25.00%", Label: "6"}, {At: "0.00%", Label: "8"}})
 	is.Equal(c.Bars[0].Height, "0.00%")
 	is.Equal(c.Bars[1], bar{X: "27.50%", Width: "20.00%", Y: "37.50%", Height: "62.50%", Slot: "25.00%", SlotWidth: "25.00%",
-		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "5", Shown: true, Link: "2026-03-31 2026-03-31", Stop: true})
-	is.Equal([]string{c.Bars[0].Link, c.Bars[3].Link}, []string{"", "2026-04-02 2026-04-02"})
-	is.True(!c.Bars[3].Stop)
+		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "5", Shown: true})
 	is.Equal(c.Ticks, []tick{{At: "0.00%", Label: "30 Mar"}}) // a Monday
-	is.True(newChart("x", "X", "Licenses", 1, days(time.Now(), 0, 0), nil, link).Empty)
+	is.True(newChart("x", "X", "Licenses", 1, days(time.Now(), 0, 0), nil).Empty)
 
 	// Refused activations are not among the validations.
-	c = newChart("x", "X", "Validations", 1, days(from, 4, 2), days(from, 0, 8), link)
+	c = newChart("x", "X", "Validations", 1, days(from, 4, 2), days(from, 0, 8))
 	is.Equal(c.Refused, "8")
 	is.Equal([]string{c.Bars[1].Height, c.Bars[1].RefusedH, c.Bars[1].Count}, []string{"25.00%", "100.00%", "2, 8 refused"})
 
-	// The first week begins with the first day, and each ends before the next.
+	// The first week begins with the first day, and the next on a Monday.
 	saturday := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
-	c = newChart("x", "X", "Licenses", 7, weekly(days(saturday, 1, 1, 1)), nil, link)
-	is.Equal([]string{c.Bars[0].Link, c.Bars[1].Link}, []string{"2026-02-28 2026-03-01", "2026-03-02 2026-03-08"})
+	c = newChart("x", "X", "Licenses", 7, weekly(days(saturday, 1, 1, 1)), nil)
+	is.Equal([]string{c.Bars[0].ISO, c.Bars[0].Count, c.Bars[1].ISO, c.Bars[1].Count}, []string{"2026-02-28", "2", "2026-03-02", "1"})
 }
 
 func TestMonthTicks(t *testing.T) {

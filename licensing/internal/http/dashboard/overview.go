@@ -132,7 +132,7 @@ func usageChart(validated, refused []api.Figure) chart {
 	if total < usageWeekly {
 		validated, refused, each = weekly(validated), weekly(refused), 7
 	}
-	c := newChart("validations", fmt.Sprintf("Validations in the last %d days", usageDays), "Validations", each, validated, refused, nil)
+	c := newChart("validations", fmt.Sprintf("Validations in the last %d days", usageDays), "Validations", each, validated, refused)
 	c.Link, c.LinkText = "refusals", "View refusals"
 	return c
 }

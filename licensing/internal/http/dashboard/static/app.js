@@ -147,14 +147,6 @@ addEventListener("DOMContentLoaded", () => {
     for (const e of form.querySelectorAll("select, [type=date], [type=file]")) e.addEventListener("change", () => form.requestSubmit());
   }
 
-  // The tab key reaches one bar of a chart, and the arrow keys the others.
-  addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], bar = event.target.closest(".chart a");
-    if (!step || !bar) return;
-    const bars = [...bar.parentNode.querySelectorAll("a")];
-    bars[bars.indexOf(bar) + step]?.focus();
-  });
-
   // The search shows its first results while typing.
   if (find) {
     const list = make("div", { id: "results", className: "card found", hidden: true });
