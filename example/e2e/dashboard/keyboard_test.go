@@ -7,7 +7,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
-
 )
 
 // watchFocus records what gets the focus. The page must mark it with an outline, which

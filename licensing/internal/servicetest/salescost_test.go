@@ -1,0 +1,85 @@
+package servicetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A rowStore counts the rows that reads of lists return.
+type rowStore struct {
+	store.Store
+	rows int
+}
+
+func (st *rowStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	return st.Store.View(ctx, func(r store.Reader) error { return fn(rowReader{r, st}) })
+}
+
+type rowReader struct {
+	store.Reader
+	st *rowStore
+}
+
+func (r rowReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	list, err := r.Reader.Licenses(ctx, q)
+	r.st.rows += len(list)
+	return list, err
+}
+
+func (r rowReader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	list, err := r.Reader.Events(ctx, q)
+	r.st.rows += len(list)
+	return list, err
+}
+
+func (r rowReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	list, err := r.Reader.Entries(ctx, q)
+	r.st.rows += len(list)
+	return list, err
+}
+
+// TestSalesCostTheSameAtAnyScale: what the pages about sales read does not depend on the
+// number of licenses.
+func TestSalesCostTheSameAtAnyScale(t *testing.T) {
+	is := is.New(t)
+	read := func(licenses int) int {
+		st := &rowStore{Store: memory.New()}
+		h := licensing.NewHandler(st, licensing.Options{Logger: discard})
+		var rows strings.Builder
+		for i := range licenses {
+			ends := time.Now().AddDate(0, 0, 1+i%400).Format(time.RFC3339)
+			fmt.Fprintf(&rows, `{"name":"n","product_id":"p","customer_id":"c","key":"a-key-of-the-old-system-%d","plan_id":"plan_%d","expires_at":%q,"max_activations":1}`+"\n", i, i%7, ends)
+		}
+		is.NoErr(h.Service().Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
+		rules := inner.Of(h.Service()).Sales()
+		for more := true; more; {
+			var err error
+			_, more, err = rules.Count(t.Context())
+			is.NoErr(err)
+		}
+		st.rows = 0
+		p, before := sales.PeriodOf("year", time.Now())
+		rep, err := rules.Report(t.Context(), p, before)
+		is.NoErr(err)
+		is.Equal(rep.Active, int64(licenses))
+		soon, err := rules.Soon(t.Context())
+		is.NoErr(err)
+		is.Equal(len(soon.Due), 20)
+		return st.rows
+	}
+	few := read(1000)
+	is.True(few < 200)
+	is.Equal(read(10_000), few)
+}
