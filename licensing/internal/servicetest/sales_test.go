@@ -171,8 +171,11 @@ func (s *shop) day() {
 			ends := time.Now().AddDate(0, 0, 10+s.rand.IntN(30))
 			l, err := s.h.Service().Create(ctx, api.CreateLicenseParams{Name: "By hand", ProductID: "atlas", CustomerID: s.next("cus"), ExpiresAt: &ends})
 			s.ok(err)
-			if s.rand.IntN(2) == 0 {
-				time.Sleep(time.Minute)
+			time.Sleep(time.Minute)
+			switch s.rand.IntN(3) {
+			case 0:
+				s.sell("team", l.ID, l.CustomerID) // which is no renewal, although it ends later
+			case 1:
 				_, err = s.h.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Days: 20}})
 				s.ok(err)
 			}
@@ -347,7 +350,7 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 			}
 		}
 		for _, reference := range data.Ended {
-			if strings.HasPrefix(reference, "sub_") {
+			if e.Type == "license.updated" && strings.HasPrefix(reference, "sub_") {
 				p, err := s.h.Selling().GetFulfillment(s.t.Context(), reference)
 				s.ok(err)
 				plan := p.Fields["plan_id"].Value.(string)

@@ -119,7 +119,7 @@ func TestASellersMonday(t *testing.T) {
 		`<span class="pill revoked">problem</span> <span class="any"><a href="./purchase/shop:0">Paula 0</a> paid and has no key: no plan price_team_month · <a href="./plans/new?id=price_team_month">Create it</a>`,
 		`<a href="./purchases#paid">2 other purchases</a> paid, no key`,
 		`">cus_team</a>`, `<span class="sub any">bob1@shop.example · Atlas, a month</span>`, `· <strong>paused</strong>`, ">3 licenses</span>")
-	require.NotContains(t, a, ">note<", "try_1") // trials are not due
+	require.NotContains(t, a, ">note<", "try_1")                                  // trials are not due
 	is.True(strings.Index(a, "cus_team") < strings.Index(a, "bob1@shop.example")) // sooner
 	s.operator("vic@example.com", operator.RoleViewer)
 	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "Create it")

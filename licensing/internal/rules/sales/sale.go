@@ -144,7 +144,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		add(Ended, is.Plan, nil)
 	}
 	for _, reference := range e.Ended {
-		if isTrial(reference) {
+		if e.Type != api.EventLicenseUpdated || isTrial(reference) { // a notice names what will end
 			continue
 		}
 		p, found, err := purchases.ReadPurchase(ctx, r, reference, now)
