@@ -114,6 +114,14 @@ func TestEveryPageWithData(t *testing.T) {
 				b.open("licenses/" + licenseID + "?at=" + at + "&fingerprint=elsewhere&product=compass")
 			}},
 			{"license-verdict-errors", func(b *browser) { b.open("licenses/" + licenseID + "?at=soon") }},
+			{"activations-selected", func(b *browser) {
+				b.open("licenses/" + licenseID + "/activations")
+				eval[bool](b, `document.querySelector("[data-all]").click(), true`)
+			}},
+			{"activations-release", func(b *browser) {
+				b.open("licenses/" + licenseID + "/activations/release?id=" + seat)
+			}},
+			{"licenses-only", func(b *browser) { b.open("licenses?only=updates_end_soon") }},
 			{"activations", func(b *browser) { b.open("licenses/" + licenseID + "/activations?ended=1") }},
 			{"activation-release", func(b *browser) { b.open("licenses/" + licenseID + "/activations/" + seat + "/release") }},
 			{"license-renew", func(b *browser) { b.open("licenses/" + licenseID + "/renew") }},

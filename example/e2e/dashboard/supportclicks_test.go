@@ -66,7 +66,7 @@ func TestClicksOfSupport(t *testing.T) {
 			find(expired.Name)
 			c.ask("Renew")
 			c.press("Renew license")
-			c.see("Valid until ")
+			c.see("Valid. It expires in 12 months.")
 		}},
 		{"leaked key", 5, func() {
 			find(leaked.Name)

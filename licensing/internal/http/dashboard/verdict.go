@@ -80,7 +80,7 @@ func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 	return p, nil
 }
 
-// verdictSentence says until when a license is valid, or why it is not.
+// verdictSentence says how long a license is valid, or why it is not.
 func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
 	switch end := v.momentOf(now.NextChangeAt); {
 	case !now.Valid:
@@ -93,13 +93,11 @@ func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
 		}
 		return "Not valid. " + strings.Join(reasons, " ")
 	case now.Code == api.VerdictInGrace:
-		return "Valid in its grace period until " + end.Full + ", " + end.Relative + ". It expired on " + v.momentOf(l.ExpiresAt).Full + "."
+		return "Valid in its grace period, which ends " + end.Relative + "."
 	case l.ExpiresAt == nil:
 		return "Valid without an end."
-	case l.GraceSeconds > 0:
-		return "Valid until " + v.momentOf(l.ExpiresAt).Full + ", " + v.momentOf(l.ExpiresAt).Relative + ", and " + describeSeconds(l.GraceSeconds) + " of grace."
 	}
-	return "Valid until " + v.momentOf(l.ExpiresAt).Full + ", " + v.momentOf(l.ExpiresAt).Relative + "."
+	return "Valid. It expires " + v.momentOf(l.ExpiresAt).Relative + "."
 }
 
 var instantInText = regexp.MustCompile(`\b(at|until) (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
