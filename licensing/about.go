@@ -59,7 +59,7 @@ func (h *Handler) about() dashboard.About {
 		},
 	}
 	if o.PublicURL == "" {
-		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot discover the OAuth endpoints, and the commands shown here use the address of this page.")
+		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot discover the OAuth endpoints, and example programs use the address of this page.")
 	}
 	if o.MasterKey == nil {
 		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: webhook secrets and the keys of license files are stored in plain text.")

@@ -160,4 +160,7 @@ func TestSupportReadsWhatAnAdminCanDo(t *testing.T) {
 	const text = "An admin can also edit it, replace key, void files, revoke and delete."
 	require.Contains(t, s.signedIn("sue@example.com").get("licenses/"+l.ID).body, text)
 	require.NotContains(t, s.admin().get("licenses/"+l.ID).body, text)
+	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive})
+	is.New(t).NoErr(err)
+	require.Contains(t, s.signedIn("sue@example.com").get("purchase/sub_1").body, "An admin can create its plan.")
 }

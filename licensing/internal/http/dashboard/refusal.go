@@ -245,10 +245,16 @@ func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats str
 	default:
 		row.Text = how.check
 	}
+	var others []string
 	for _, a := range how.actions {
 		if v.may(a.access) {
 			row.Actions = append(row.Actions, a)
+		} else if v.may(supporters) {
+			others = append(others, strings.ToLower(a.Label))
 		}
+	}
+	if len(others) > 0 {
+		row.Text += " An admin can " + strings.Join(others, " or ") + "."
 	}
 	return row
 }

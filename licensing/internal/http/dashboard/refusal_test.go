@@ -69,6 +69,8 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.NotContains(t, viewer.body, "Change the product", "Resolved")
 
 	support := s.operator("sue@example.com", operator.RoleSupport)
+	require.Contains(t, s.signedIn(support.Email).get("licenses/"+l.ID).body, "An admin can add a seat.", "An admin can change the product.")
+	require.NotContains(t, viewer.body, "An admin can")
 	suspended := s.license(api.CreateLicenseParams{Name: "Held"})
 	_, err = s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
 	is.NoErr(err)
