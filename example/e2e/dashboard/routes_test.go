@@ -25,7 +25,7 @@ func dashboardPages(t *testing.T) (paths []string) {
 			paths = append(paths, m[1])
 		}
 	}
-	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-4) // without two CSV files, a JSON file and the bulk moves
+	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-5) // without three CSV files, a JSON file and the bulk moves
 	require.Greater(t, len(paths), 50)
 	return paths
 }

@@ -68,7 +68,7 @@ func largest(list []ranked) []ranked {
 
 func showOverview(v *visit) error {
 	ctx := v.r.Context()
-	o, err := v.licenses.Overview(ctx)
+	o, err := v.licenses.Count(ctx, api.ListLicensesParams{})
 	if err != nil {
 		return err
 	}
