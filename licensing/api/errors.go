@@ -135,9 +135,16 @@ type MoveError struct {
 	Move string        // "suspend", "reinstate", "revoke", "renew" or "rekey"
 	From LicenseStatus // the current state
 	To   LicenseStatus // the state after the change; equal to From for renew and rekey
+
+	// Customer reports that the customer is suspended, so that no license of the
+	// customer can be reinstated.
+	Customer bool
 }
 
 func (e *MoveError) Error() string {
+	if e.Customer {
+		return "cannot reinstate a license of a suspended customer; reinstate the customer"
+	}
 	return fmt.Sprintf("cannot %s a license that is %s", e.Move, e.From)
 }
 

@@ -32,7 +32,9 @@ const (
 	EventUsageCounted   = "usage.counted"           // what was used since the last such event, at most once an hour
 	EventUsageThreshold = "usage.threshold_reached" // 80 or 100 % of a limit
 
-	EventCustomerErased = "customer.erased"
+	EventCustomerSuspended  = "customer.suspended"
+	EventCustomerReinstated = "customer.reinstated"
+	EventCustomerErased     = "customer.erased"
 
 	EventLicensesExported = "license_export.created" // an export that contains license keys
 
@@ -52,7 +54,7 @@ func EventTypes() []string {
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
-		EventUsageCounted, EventUsageThreshold, EventCustomerErased, EventLicensesExported,
+		EventUsageCounted, EventUsageThreshold, EventCustomerSuspended, EventCustomerReinstated, EventCustomerErased, EventLicensesExported,
 		EventWebhookCreated, EventWebhookUpdated, EventWebhookDisabled, EventWebhookDeleted, EventWebhookTest,
 		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",
 		"client.created", "client.updated", "client.rotated", "client.disabled", "client.deleted",

@@ -19,6 +19,22 @@ type MoveLicenseParams struct {
 	IfMatch []Version `json:"-" header:"If-Match"` // as in [UpdateLicenseParams]
 }
 
+// MoveCustomerParams are the parameters of a suspension and a reinstatement of a customer.
+type MoveCustomerParams struct {
+	CustomerID string `json:"-" path:"customerID"`
+	// Reason becomes the StatusReason of the customer's licenses, as in
+	// [MoveLicenseParams].
+	Reason string `json:"reason" validate:"omitempty,text"`
+}
+
+// A CustomerSuspension is the result of a suspension or a reinstatement of a customer.
+type CustomerSuspension struct {
+	Object     string `json:"object"` // always "customer_suspension"
+	CustomerID string `json:"customer_id"`
+	Suspended  bool   `json:"suspended"`
+	Licenses   int    `json:"licenses"` // that the call has changed
+}
+
 // RenewLicenseParams are the parameters of a renewal.
 type RenewLicenseParams struct {
 	ID string `json:"-" path:"licenseID"`

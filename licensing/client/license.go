@@ -71,6 +71,17 @@ func (c *Client) ReinstateLicense(ctx context.Context, p api.MoveLicenseParams) 
 	return call[api.License](ctx, c, "POST /license/{licenseID}/reinstate", keyed, p)
 }
 
+// SuspendCustomer suspends all licenses of a customer, and those that the customer gets
+// before [Client.ReinstateCustomer]. Repeat a call that was interrupted.
+func (c *Client) SuspendCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/suspend", keyed, p)
+}
+
+// ReinstateCustomer ends the suspension of a customer.
+func (c *Client) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/reinstate", keyed, p)
+}
+
 // RevokeLicense makes a license invalid forever. Its errors are those of
 // [Client.SuspendLicense].
 func (c *Client) RevokeLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {

@@ -350,13 +350,13 @@ var results = map[string]reflect.Type{
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
 	"Plan": reflect.TypeFor[api.Plan](), "PlanUse": reflect.TypeFor[api.PlanUse](), "PlanRollout": reflect.TypeFor[api.PlanRollout](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 	"Meter": reflect.TypeFor[api.Meter](), "MeterUse": reflect.TypeFor[api.MeterUse](), "Usage": reflect.TypeFor[api.Usage](), "UsageBatch": reflect.TypeFor[api.UsageBatch](),
-	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](),
+	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](), "CustomerSuspension": reflect.TypeFor[api.CustomerSuspension](),
 }
 
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "StartLink", "PollLink", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
+	"LicenseCreate", "LicensePatch", "Move", "CustomerMove", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "StartLink", "PollLink", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
 	"PlanPut", "PlanApply", "PlanRolloutStep", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	"UsageRequest", "UsageBatchRequest", "LicenseUsage", "UsageReport", "UsageCorrection",
 	// Pages, which iterators hide.

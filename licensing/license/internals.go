@@ -90,6 +90,12 @@ func (s internals) TransferInParts(ctx context.Context, p api.TransferLicensePar
 	return in(s.leave().TransferInParts(ctx, p))
 }
 
+// MoveCustomerInParts returns the parts of SuspendCustomer or ReinstateCustomer for
+// [internals.OncePrepared].
+func (s internals) MoveCustomerInParts(ctx context.Context, p api.MoveCustomerParams, suspend bool) (prepare func() error, change func(*Service) (api.CustomerSuspension, error)) {
+	return in(s.licenses().MoveCustomerInParts(ctx, p, suspend))
+}
+
 // StartTrialInParts returns the parts of StartTrial for [internals.OncePrepared].
 func (s internals) StartTrialInParts(ctx context.Context, p api.StartTrialParams) (prepare func() error, change func(*Service) (api.Trial, error)) {
 	return in(s.purchases().StartTrialInParts(ctx, p))

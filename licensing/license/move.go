@@ -79,6 +79,27 @@ func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (ap
 	return s.leave().Transfer(ctx, p)
 }
 
+// SuspendCustomer suspends a customer: all licenses of the customer that are not revoked,
+// and those that the customer gets until [Service.ReinstateCustomer], whether they are
+// created, bought, imported, transferred or corrected. None of them can be reinstated by
+// itself. A license that an operator or a purchase suspends too stays suspended after the
+// reinstatement, and one that leaves the customer does not.
+//
+// The first Update stores that the customer is suspended and appends a customer.suspended
+// event; each of the others suspends up to 50 licenses, with one license.suspended event
+// each. A call that was interrupted is finished by a repeated one, which changes what is
+// left. It returns [api.ErrProductForbidden] if the caller is limited to products, or an
+// [*api.InvalidError]. Inside Atomically or Once it is part of their one Update.
+func (s *Service) SuspendCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+	return s.licenses().SuspendCustomer(ctx, p)
+}
+
+// ReinstateCustomer ends the suspension of a customer. Its Updates, events and errors are
+// like those of [Service.SuspendCustomer]. It is no error if the customer is not suspended.
+func (s *Service) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+	return s.licenses().ReinstateCustomer(ctx, p)
+}
+
 // EraseCustomer erases a customer: it deletes the customer's licenses with
 // their activations and blanks the events about them. A blanked event keeps
 // only its position, time, type, actor, request ID, license ID and product

@@ -183,6 +183,10 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	}
 	_, err = s.Validate(ctx, api.ValidateKeyParams{Key: gone.Key, CustomerID: "zaphod"})
 	is.NoErr(err)
+	for _, move := range []func(context.Context, api.MoveCustomerParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer, s.SuspendCustomer} {
+		_, err = move(ctx, api.MoveCustomerParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
+		is.NoErr(err)
+	}
 	revoked := buy("shop:5", "zaphod")
 	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.ID, Reason: "zaphod"})
 	is.NoErr(err)

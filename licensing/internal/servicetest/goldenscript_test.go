@@ -230,6 +230,11 @@ func (g *golden) marks() {
 	g.call("GET", "/license?product_id=marks", "")
 	g.call("PATCH", "/license/"+id, `{"metadata":{"<":">"}}`)
 	g.call("GET", "/event?subject="+id, "")
+	g.call("POST", "/customer/cus_%3C%3E/suspend", `{"reason":"<unpaid>"}`, "Idempotency-Key", "held")
+	g.call("POST", "/customer/cus_%3C%3E/suspend", `{"reason":""}`)
+	g.call("POST", "/license/"+id+"/reinstate", "")
+	g.call("POST", "/customer/cus_%3C%3E/reinstate", "")
+	g.call("POST", "/customer/lic_%0A/reinstate", "")
 	g.call("DELETE", "/license/"+id, "")
 }
 

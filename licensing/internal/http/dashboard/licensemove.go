@@ -128,7 +128,9 @@ func moveForm(v *visit, l api.License) (*formPage, error) {
 	p.do = func(tx *visit) (string, error) {
 		_, err := m.do(tx.licenses, tx.r.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
 		if forbidden, ok := errors.AsType[*api.MoveError](err); ok {
-			err = moveForbidden(m.refused(forbidden.From))
+			if err = moveForbidden(m.refused(forbidden.From)); forbidden.Customer {
+				err = moveForbidden("The customer is suspended. Reinstate the customer.")
+			}
 		}
 		return "", err
 	}

@@ -21,6 +21,7 @@ const (
 type namePage struct {
 	ID       string
 	Person   person
+	Held     string     // why the customer is suspended; empty: the customer is not
 	LastSeen *time.Time // of the activations in Seats; nil: none
 	Total    string
 	Statuses []statusCount
@@ -78,6 +79,13 @@ func showCustomer(v *visit) error {
 		body.LastSeen = &body.Seats[0].LastSeenAt
 	}
 	body.Person = v.person(licenses.Data)
+	held, reason, err := inner.Of(v.licenses).Licenses().CustomerSuspended(ctx, id)
+	if err != nil {
+		return err
+	}
+	if held {
+		body.Held = cmp.Or(reason, "No reason was given.")
+	}
 	found, err := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
 	if err != nil {
 		return err

@@ -145,6 +145,37 @@ func TestCustomerPageListsActivations(t *testing.T) {
 	require.Contains(t, v.get("customer?id=ines").body, "The 10 seen last among 200 of the active activations of the 10 newest licenses.")
 }
 
+func TestSuspendCustomer(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(api.CreateLicenseParams{Name: "Atlas for Ines", CustomerID: "ines"})
+	status := func() api.LicenseStatus {
+		l, err := s.Service().Get(t.Context(), l.ID)
+		is.NoErr(err)
+		return l.Status
+	}
+	ask := v.link(v.get("customer?id=ines"), "Suspend customer")
+	require.Contains(t, v.link(ask, "Cancel").body, "<code>ines</code>")
+	done := v.follow(v.post("customer/suspend?id=ines", "reason", "<unpaid>"))
+	is.Equal(done.notice(), "The customer has been suspended.")
+	is.Equal(status(), api.LicenseSuspended)
+	require.Contains(t, done.body, "The customer is suspended", "&lt;unpaid&gt;", "Customer suspended", "License suspended")
+	require.Contains(t, v.post("licenses/"+l.ID+"/reinstate").body, "The customer is suspended. Reinstate the customer.")
+
+	v.link(done, "Reinstate customer")
+	done = v.follow(v.post("customer/reinstate?id=ines"))
+	is.Equal(done.notice(), "The customer has been reinstated.")
+	is.Equal(status(), api.LicenseActive)
+	require.NotContains(t, done.body, "The customer is suspended")
+	is.Equal(v.get("customer/suspend").StatusCode, http.StatusNotFound)
+
+	s.operator("vic@example.com", operator.RoleViewer)
+	viewer := s.signedIn("vic@example.com")
+	require.NotContains(t, viewer.get("customer?id=ines").body, "Suspend customer")
+	is.Equal(viewer.post("customer/suspend?id=ines").StatusCode, http.StatusForbidden)
+}
+
 func TestEraseCustomer(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

@@ -57,6 +57,8 @@ func everyPage(s *site) map[string]reply {
 	pages["customer"] = v.get("customer?id=harbour-pilots")
 	_ = s.Service().Delete(s.t.Context(), api.DeleteLicenseParams{ID: s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former"}).ID})
 	pages["customer, without licenses"] = v.get("customer?id=former")
+	pages["customer/suspend"] = v.get("customer/suspend?id=harbour-pilots")
+	pages["customer/reinstate"] = v.get("customer/reinstate?id=harbour-pilots")
 	pages["customer/erase"] = v.get("customer/erase?id=harbour-pilots")
 	pages["customer/erase, wrong"] = v.post("customer/erase?id=harbour-pilots", "customer", "other")
 	pages["not found"] = v.get("nowhere")

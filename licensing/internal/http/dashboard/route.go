@@ -77,6 +77,8 @@ func init() {
 		{method: get, path: "customers", query: "q after", handle: customers.show},
 		{method: get, path: "products", query: "q after", handle: products.show},
 		{method: get, path: "customer", query: "id", handle: showCustomer},
+		{path: "customer/suspend", query: "id", access: admins, form: suspendCustomerForm},
+		{path: "customer/reinstate", query: "id", access: admins, form: reinstateCustomerForm},
 		{path: "customer/erase", query: "id", access: admins, form: eraseForm},
 		{method: get, path: "sales", query: "period", handle: showSales},
 		{method: get, path: "sales.csv", query: "period", handle: exportSales, download: true},

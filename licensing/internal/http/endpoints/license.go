@@ -21,6 +21,12 @@ func transferInParts(rules *license.Service, ctx context.Context, p api.Transfer
 	return inner.Of(rules).TransferInParts(ctx, p)
 }
 
+func moveCustomerInParts(suspend bool) func(*license.Service, context.Context, api.MoveCustomerParams) (func() error, func(*license.Service) (api.CustomerSuspension, error)) {
+	return func(rules *license.Service, ctx context.Context, p api.MoveCustomerParams) (func() error, func(*license.Service) (api.CustomerSuspension, error)) {
+		return inner.Of(rules).MoveCustomerInParts(ctx, p, suspend)
+	}
+}
+
 func newLicense(result any) []string { return []string{"license", result.(*api.License).ID} }
 
 func getLicense(rules *license.Service, ctx context.Context, p byLicense) (web.Encoded, error) {

@@ -106,7 +106,9 @@ func (p *Problem) addDetails(err error) {
 		p.IDs = e.IDs
 	} else if e, ok := errors.AsType[*api.MoveError](err); ok {
 		p.From, p.To = string(e.From), string(e.To)
-		p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
+		if p.Detail = "The customer is suspended. Reinstate the customer."; !e.Customer {
+			p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
+		}
 	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict { // an unknown key is only not found
 		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict
 	} else if e, ok := errors.AsType[*api.SeatHeldError](err); ok {

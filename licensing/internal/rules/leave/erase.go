@@ -118,6 +118,12 @@ func (e *erasure) deleteLicenses(ctx context.Context, tx *call.Tx) error {
 	return nil
 }
 
+// removeHold removes what says that the customer is suspended.
+func (e *erasure) removeHold(ctx context.Context, tx *call.Tx) (err error) {
+	e.more, err = licenses.RemoveHold(ctx, tx, e.customerID)
+	return err
+}
+
 // blankEvents blanks a batch of the events about the customer.
 func (e *erasure) blankEvents(ctx context.Context, tx *call.Tx) (err error) {
 	if e.blanked, err = aboutCustomer(ctx, tx, e.customerID); err != nil {

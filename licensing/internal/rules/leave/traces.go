@@ -56,6 +56,7 @@ func traces() []trace {
 		},
 		// Notices of a deleted license are removed when they are due.
 		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
+		{name: "suspension of the customer", kinds: []string{licenses.HoldKind}, erased: (*erasure).removeHold},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
 		// They expire within Options.IdempotencyTTL.
@@ -74,6 +75,8 @@ func traces() []trace {
 				api.EventUsageCounted, api.EventUsageThreshold,
 			},
 		},
+		// Those events are blanked with the ones about licenses.
+		{name: "events about the customer", events: []string{api.EventCustomerSuspended, api.EventCustomerReinstated}},
 		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
 	}
 }

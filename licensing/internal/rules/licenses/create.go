@@ -91,6 +91,9 @@ func (s Service) Await(ctx context.Context, tx *call.Tx, plan api.Plan, rec *rec
 
 // Add writes a new record with the checked fields of p, and appends the event.
 func (s Service) Add(ctx context.Context, tx *call.Tx, rec record.License, p api.CreateLicenseParams, data api.EventData) (api.License, error) {
+	if err := followCustomer(ctx, tx, record.License{}, &rec); err != nil {
+		return api.License{}, err
+	}
 	l := FromParts(rec, p.Entitlements, p.Metadata, p.Meters, tx.Now)
 	coming, err := upcoming(rec)
 	if err != nil {

@@ -110,6 +110,9 @@ func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, ne
 // Replace writes the record that a license, whose record is rec, has after a
 // change, and appends the event, with all changes unless data has some. If the change changes nothing, it writes nothing.
 func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, before api.License, next record.License, event string, data api.EventData) (after api.License, changed bool, err error) {
+	if err := followCustomer(ctx, tx, rec, &next); err != nil {
+		return api.License{}, false, err
+	}
 	if after, err = FromRecord(next, tx.Now); err != nil {
 		return api.License{}, false, err
 	}

@@ -64,7 +64,10 @@ func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api
 			if err != nil {
 				return err
 			}
-			paused := m.to == store.StateSuspended && is.By != "" && !is.Held
+			if is.ByCustomer && m.to == store.StateActive {
+				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseActive, Customer: true}
+			}
+			paused := m.to == store.StateSuspended && (is.By != "" || is.ByCustomer) && !is.Held
 			if !slices.Contains(m.from, next.State) && !paused {
 				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
 			}

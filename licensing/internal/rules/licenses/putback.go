@@ -70,8 +70,11 @@ func LeaveTexts(rec *record.License, now time.Time) error {
 	if err != nil || !rec.Bought && len(rec.Suspension) == 0 {
 		return err
 	}
-	is.HeldReason, is.ByReason = "", ""
+	is.HeldReason, is.CustomerReason, is.ByReason = "", "", ""
 	PutSuspension(is, rec, now)
+	if !rec.Bought {
+		return nil
+	}
 	state, err := StateOf(*rec)
 	if err != nil {
 		return err
@@ -93,8 +96,8 @@ func StateEvent(before, next record.License) string {
 	return ""
 }
 
-// Paused returns the licenses among these that only a purchase suspends, so that an
-// operator can suspend them, too.
+// Paused returns the licenses among these that are suspended, but not by an operator, who
+// can suspend them, too.
 func (s Service) Paused(ctx context.Context, list ...api.License) (ids []string, err error) {
 	var suspended []string
 	for _, l := range list {
@@ -114,7 +117,7 @@ func (s Service) Paused(ctx context.Context, list ...api.License) (ids []string,
 			}
 			if is, err := SuspensionOf(rec); err != nil {
 				return nil, err
-			} else if is.By != "" && !is.Held {
+			} else if (is.By != "" || is.ByCustomer) && !is.Held {
 				ids = append(ids, rec.ID)
 			}
 		}

@@ -124,7 +124,7 @@ func PutSuspension(is terms.Suspension, rec *record.License, now time.Time) {
 		rec.StateReason = is.Reason()
 	}
 	rec.Suspension = nil
-	if is.By != "" || len(is.Lifted) > 0 { // a hold alone is in the state
+	if is.By != "" || is.ByCustomer || len(is.Lifted) > 0 { // a hold alone is in the state
 		rec.Suspension = record.Encode(is)
 	}
 }

@@ -100,7 +100,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 	created := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
 	var lapses []store.Entry
-	var ids []string // that rows bring
+	var ids, customers []string // that rows bring
 	referenced := false
 	prepared, err := importResults(batch, left, func(row api.LicenseRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
@@ -109,6 +109,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		if row.ID != "" {
 			ids = append(ids, row.ID)
 		}
+		customers = append(customers, row.CustomerID)
 		referenced = referenced || row.Reference != "" || row.Purchases != nil || row.Starts != ""
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
@@ -126,6 +127,11 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		began = time.Now()
 		results = prepared
 		err := s.importIDs(ctx, tx, ids)
+		if held, failed := licenses.AnyHeld(ctx, tx, customers); failed != nil {
+			return failed
+		} else if held {
+			err = store.ErrExists
+		}
 		if err == nil && referenced { // their purchases are read one by one
 			err = store.ErrExists
 		}

@@ -6,11 +6,14 @@ import (
 	"time"
 )
 
-// A Suspension says who suspends a license. The operator and the purchases do so
-// independently.
+// A Suspension says who suspends a license. An operator, the suspension of its customer
+// and the purchases do so independently.
 type Suspension struct {
 	Held       bool   `json:"held,omitempty"` // by an operator
 	HeldReason string `json:"held_reason,omitempty"`
+	// ByCustomer reports that the customer is suspended.
+	ByCustomer     bool   `json:"held_by_customer,omitempty"`
+	CustomerReason string `json:"customer_reason,omitempty"`
 	// By is the reference of the purchase whose pause suspends the license; empty: none does.
 	By       string `json:"by,omitempty"`
 	ByReason string `json:"by_reason,omitempty"`
@@ -20,11 +23,11 @@ type Suspension struct {
 }
 
 // Suspended reports whether the license is suspended.
-func (s Suspension) Suspended() bool { return s.Held || s.By != "" }
+func (s Suspension) Suspended() bool { return s.Held || s.ByCustomer || s.By != "" }
 
 // Reason returns the reason that is shown: that of the operator, or else that of the
-// purchase.
-func (s Suspension) Reason() string { return cmp.Or(s.HeldReason, s.ByReason) }
+// customer's suspension, or else that of the purchase.
+func (s Suspension) Reason() string { return cmp.Or(s.HeldReason, s.CustomerReason, s.ByReason) }
 
 // Hold returns the suspension after an operator suspended the license.
 func (s Suspension) Hold(reason string) Suspension {
