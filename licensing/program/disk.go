@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -47,7 +49,11 @@ func (d disk) read(name string) (string, error) {
 	if !info.Mode().IsRegular() || info.Size() > 2*licensefile.MaxListSize {
 		return "", fmt.Errorf("%s is not a file of this program", path)
 	}
-	text, err := os.ReadFile(path)
+	var text []byte
+	err = whileBusy(runtime.GOOS, func() error {
+		text, err = os.ReadFile(path)
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -101,11 +107,15 @@ func (d disk) temp(text string, durable bool) (path string, err error) {
 	return temp.Name(), nil
 }
 
-// rename moves a file. Windows refuses it for a moment while another process
-// reads the file that is replaced.
-func rename(from, to string) (err error) {
+// rename moves a file.
+func rename(from, to string) error {
+	return whileBusy(runtime.GOOS, func() error { return os.Rename(from, to) })
+}
+
+// whileBusy repeats what Windows refuses for a moment while another process uses a file.
+func whileBusy(system string, do func() error) (err error) {
 	for range 5 {
-		if err = os.Rename(from, to); !errors.Is(err, fs.ErrPermission) {
+		if err = do(); !isBusy(system, err) {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -113,11 +123,19 @@ func rename(from, to string) (err error) {
 	return err
 }
 
+// isBusy reports whether an error says that another process uses a file.
+func isBusy(system string, err error) bool {
+	const accessDenied, sharingViolation, lockViolation = 5, 32, 33 // of Windows
+	code, ok := errors.AsType[syscall.Errno](err)
+	return ok && system == "windows" && (code == accessDenied || code == sharingViolation || code == lockViolation)
+}
+
 // remove removes files, if they exist.
 func (d disk) remove(names ...string) error {
 	var failed []error
 	for _, name := range names {
-		if err := os.Remove(filepath.Join(d.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		err := whileBusy(runtime.GOOS, func() error { return os.Remove(filepath.Join(d.dir, name)) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, err)
 		}
 	}

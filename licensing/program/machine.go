@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode/utf16"
 )
 
 // A machine reads what identifies a machine. Each function returns an empty text
 // if there is nothing.
 type machine struct {
 	readFile func(path string) string
-	registry func() string // MachineGuid of Windows
+	registry func() string // MachineGuid of Windows, in the bytes of the registry
 	ioreg    func() string // the output of ioreg on macOS
 }
 
@@ -23,12 +24,26 @@ func (m machine) id() string {
 			return id
 		}
 	}
-	if id := strings.TrimSpace(m.registry()); id != "" {
+	if id := strings.TrimSpace(registryText(m.registry())); id != "" {
 		return id
 	}
 	_, after, _ := strings.Cut(m.ioreg(), `"IOPlatformUUID" = "`)
 	id, _, _ := strings.Cut(after, `"`)
 	return id
+}
+
+// registryText returns a text of the registry of Windows, which is UTF-16 in little-endian
+// order, and ends at a zero if there is one.
+func registryText(value string) string {
+	var units []uint16
+	for ; len(value) >= 2; value = value[2:] {
+		unit := uint16(value[0]) | uint16(value[1])<<8
+		if unit == 0 {
+			break
+		}
+		units = append(units, unit)
+	}
+	return string(utf16.Decode(units))
 }
 
 // fingerprint returns the default fingerprint of a product on this machine. It is

@@ -1,9 +1,6 @@
 package program
 
-import (
-	"syscall"
-	"unsafe"
-)
+import "syscall"
 
 // thisMachine is the machine that the program runs on.
 func thisMachine() machine {
@@ -27,11 +24,11 @@ func machineGUID() string {
 		return ""
 	}
 	defer syscall.RegCloseKey(key)
-	var value [64]uint16
+	var value [128]byte
 	var kind uint32
-	size := uint32(unsafe.Sizeof(value))
-	if syscall.RegQueryValueEx(key, name, nil, &kind, (*byte)(unsafe.Pointer(&value)), &size) != nil || kind != syscall.REG_SZ {
+	size := uint32(len(value))
+	if syscall.RegQueryValueEx(key, name, nil, &kind, &value[0], &size) != nil || kind != syscall.REG_SZ {
 		return ""
 	}
-	return syscall.UTF16ToString(value[:])
+	return string(value[:size])
 }

@@ -67,7 +67,7 @@ func TestFingerprints(t *testing.T) {
 		}
 		return "0123456789abcdef0123456789abcdef\n"
 	}, nothing, nothing}
-	windows := machine{func(string) string { return "" }, func() string { return uuid }, nothing}
+	windows := machine{func(string) string { return "" }, func() string { return utf16Text(uuid + "\x00") }, nothing}
 	mac := machine{func(string) string { return "" }, nothing, func() string {
 		return `+-o J314sAP  <class IOPlatformExpertDevice>
       "IOPlatformUUID" = "` + uuid + `"
