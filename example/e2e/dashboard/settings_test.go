@@ -112,3 +112,41 @@ func TestTablesOnNarrowScreens(t *testing.T) {
 		is.Equal(cut, 0.0) // all seats can be read
 	}
 }
+
+// TestLicensesStayATable: the list of licenses is a table down to 900 pixels, beside the
+// navigation or below it.
+func TestLicensesStayATable(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	h.seed(t)
+	b := newSignedIn(t, h, true)
+	for width, want := range map[int64]string{900: "table-row", 1024: "table-row", 1088: "table-row", 1280: "table-row", 800: "grid"} {
+		is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+		b.open("licenses")
+		if got := eval[string](b, `getComputedStyle(document.querySelector("tbody tr")).display`); got != want {
+			t.Errorf("at %d pixels, a license is a %s, want %s", width, got, want)
+		}
+	}
+}
+
+// TestSaving: a form that is being sent says so, is not sent twice, and is as before when
+// the browser shows its page again.
+func TestSaving(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	id, _ := h.seed(t)
+	b := newSignedIn(t, h, true)
+	b.open("licenses/" + id + "/edit")
+	send := `document.querySelector("main form[method=post]").dispatchEvent(new SubmitEvent("submit", {bubbles: true, cancelable: true}))`
+	state := func() string {
+		return eval[string](b, `(f => f.ariaBusy + " " + f.querySelector(".primary").textContent)(document.querySelector("main form[method=post]"))`)
+	}
+	is.True(eval[bool](b, send))
+	b.wait(`document.querySelector("main .primary").textContent === "Saving…"`)
+	is.Equal(state(), "true Saving…")
+	is.True(!eval[bool](b, send)) // the second time
+	eval[bool](b, `dispatchEvent(new PageTransitionEvent("pageshow"))`)
+	is.Equal(state(), "null Save changes")
+}
