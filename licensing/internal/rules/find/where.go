@@ -13,8 +13,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A where has conditions on licenses that no index knows. Those that are not zero hold
-// together.
+// A where has conditions on licenses that no index knows. All conditions that are set
+// must hold.
 type where struct {
 	planID    string
 	nearLimit bool            // at least 80 % of the seats or of a meter's limit are used
