@@ -64,16 +64,21 @@ func TestSalesCostTheSameAtAnyScale(t *testing.T) {
 		}
 		is.NoErr(h.Service().Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
 		rules := inner.Of(h.Service()).Sales()
+		p, before := sales.PeriodOf("year", time.Now())
+		rep, err := rules.Report(t.Context(), p, before)
+		is.NoErr(err)
+		is.Equal(rep.Active, int64(1000))               // nothing was counted
+		is.Equal(rep.CountedTo != nil, licenses > 1000) // and it says so
 		for more := true; more; {
 			var err error
 			_, more, err = rules.Count(t.Context())
 			is.NoErr(err)
 		}
 		st.rows = 0
-		p, before := sales.PeriodOf("year", time.Now())
-		rep, err := rules.Report(t.Context(), p, before)
+		rep, err = rules.Report(t.Context(), p, before)
 		is.NoErr(err)
 		is.Equal(rep.Active, int64(licenses))
+		is.True(rep.CountedTo == nil)
 		soon, err := rules.Soon(t.Context())
 		is.NoErr(err)
 		is.Equal(len(soon.Due), 20)

@@ -75,12 +75,11 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 	if err != nil {
 		return rep, err
 	}
-	_, behind, err := c.addEvents(ctx, r, reportEvents)
-	if err != nil {
+	if _, _, err := c.addEvents(ctx, r, reportEvents); err != nil {
 		return rep, err
 	}
 	rep = Report{Period: period, Whole: c.Whole}
-	if err := rep.note(ctx, r, c, behind); err != nil {
+	if err := rep.note(ctx, r, c); err != nil {
 		return rep, err
 	}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
@@ -163,8 +162,12 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 }
 
 // note sets which events the report knows.
-func (rep *Report) note(ctx context.Context, r store.Reader, c *count, behind bool) error {
-	if behind {
+func (rep *Report) note(ctx context.Context, r store.Reader, c *count) error {
+	newest, err := feed.Newest(ctx, r)
+	if err != nil {
+		return err
+	}
+	if newest != c.at {
 		if events, err := r.Events(ctx, store.EventQuery{After: c.at.Seq() - 1, Limit: 1}); err != nil {
 			return err
 		} else if len(events) > 0 {
