@@ -267,3 +267,19 @@ func TestStartsMoves(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestStartsIsRolledOut: a plan that starts with the first activation from now on gives a
+// license that is activated already the end that it has from then.
+func TestStartsIsRolledOut(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	l := *s.tell(t, "shop:1", boughtPlan("month", 0)).License
+	s.activate(t, l, "pc-1", 2)
+	other := *s.tell(t, "shop:2", boughtPlan("month", 2)).License
+	s.putPlan(t, api.PutPlanParams{ID: "month", ProductID: "prod_editor", Duration: api.Duration{Days: 60}, Starts: api.StartsActivation})
+	_, err := s.rollOut(t, "month")
+	is.NoErr(err)
+	is.Equal(s.ends(t, l.ID), 62.0)
+	is.Equal(s.ends(t, other.ID), -1.0)
+	s.check(t, l.ID)
+}

@@ -123,6 +123,9 @@ func (s Service) refresh(ctx context.Context, tx *call.Tx, rec record.License, a
 			continue
 		}
 		p.Terms.Value = plan
+		if err := p.start(ctx, tx, d.others); err != nil {
+			return api.License{}, false, err
+		}
 		if d.others[i], err = PutPurchase(ctx, tx, all[i], p); err != nil {
 			return api.License{}, false, err
 		}
