@@ -140,6 +140,12 @@ func TestServe(t *testing.T) {
 	}
 	require.Contains(t, licensesOf(t, p, token), `<h2><a href="./lic_`)
 	require.NotContains(t, p.Log(), token)
+	linked, err := http.Post(p.URL+"/license/link", "application/json", strings.NewReader(`{"product_id": "atlas", "fingerprint": "pc-1"}`))
+	is.NoErr(err)
+	text, err := io.ReadAll(linked.Body)
+	is.NoErr(err)
+	linked.Body.Close()
+	require.Contains(t, string(text), `"url":"http://licenses.example/account/licenses/link?code=`)
 
 	require.Contains(t, p.Log(), "licensekit setup-code")
 	require.Contains(t, output(t, environment, "setup-code"), "dashboard/setup#code=")

@@ -47,9 +47,13 @@ func serve(ctx context.Context, args []string) (err error) {
 		get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
 		c.options.Subscribers = []licensing.Subscriber{keymail.Subscriber(get, c.mail.Send)}
 	}
+	accountURL := c.accountURL()
+	if accountURL != "" {
+		c.options.PortalURL = accountURL + "/licenses"
+	}
 	h = licensing.NewHandler(db, c.options)
 
-	pages, err := accountPages(h, c)
+	pages, err := accountPages(h, c, accountURL)
 	if err != nil {
 		return err
 	}
@@ -73,11 +77,20 @@ func serve(ctx context.Context, args []string) (err error) {
 	return serveUntil(ctx, servers, h.Run, logger)
 }
 
-// accountPages returns the customer pages, with links by mail in the place of accounts. It
-// returns nil if no mails are sent, or if the address of the pages is not known.
-func accountPages(h *licensing.Handler, c config) (http.Handler, error) {
+// accountURL returns the URL of the customer pages, or "" if no mails are sent, or if the
+// address is not known.
+func (c config) accountURL() string {
 	root, ok := strings.CutSuffix(strings.TrimSuffix(c.options.PublicURL, "/"), mount)
 	if c.mail == nil || !ok {
+		return ""
+	}
+	return root + account
+}
+
+// accountPages returns the customer pages at a URL, with links by mail in the place of
+// accounts. It returns nil if the URL is empty.
+func accountPages(h *licensing.Handler, c config, url string) (http.Handler, error) {
+	if url == "" {
 		return nil, nil
 	}
 	key := make([]byte, 32)
@@ -88,14 +101,14 @@ func accountPages(h *licensing.Handler, c config) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	links := maillink.Links{Key: key, URL: root + account + "/link"}
+	links := maillink.Links{Key: key, URL: url + "/link"}
 	mux := http.NewServeMux()
 	mux.Handle(account+"/link", links)
 	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send})
 	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
 		id, ok := links.Customer(r)
 		if !ok {
-			http.Redirect(w, r, root+account+"/sign-in", http.StatusSeeOther)
+			http.Redirect(w, r, url+"/sign-in", http.StatusSeeOther)
 		}
 		return id, ok
 	}})))
