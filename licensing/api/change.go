@@ -58,3 +58,9 @@ type Erased struct {
 	Events    int `json:"events"`             // blanked
 	Purchases int `json:"purchases,omitzero"` // blanked; see Service.Fulfill of package selling
 }
+
+// ChangedCustomerID is the result of Service.ChangeCustomerID.
+type ChangedCustomerID struct {
+	Licenses  int // that have the new ID
+	Purchases int // that have the new ID, beside those of these licenses
+}

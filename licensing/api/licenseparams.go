@@ -90,6 +90,13 @@ type TransferLicenseParams struct {
 	IfMatch  []Version         `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
 }
 
+// ChangeCustomerIDParams are the parameters of a change of a customer's ID.
+type ChangeCustomerIDParams struct {
+	CustomerID string `json:"customer_id" validate:"text"` // the ID before
+	To         string `json:"to" validate:"text,customer"`
+	Reason     string `json:"reason" validate:"omitempty,text"` // recorded in the events
+}
+
 // ExplainLicenseParams ask for the verdict on a license. Fields that are not set
 // are not checked.
 type ExplainLicenseParams struct {

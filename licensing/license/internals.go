@@ -65,6 +65,7 @@ func (s internals) Find() find.Service           { return s.find() }
 func (s internals) Refused() refusals.Service    { return s.refusals() }
 func (s internals) Sales() sales.Service         { return sales.Of(&s.c) }
 func (s internals) MoveIn() movein.Service       { return s.movein() }
+func (s internals) Leave() leave.Service         { return s.leave() }
 
 // ForRequest returns the Service for one request of a browser: its searches take a
 // limited time together, and each makes at least one call of the store.

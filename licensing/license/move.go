@@ -100,6 +100,39 @@ func (s *Service) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParam
 	return s.licenses().ReinstateCustomer(ctx, p)
 }
 
+// ChangeCustomerID gives a customer another ID, as when a company was bought: all
+// licenses, and purchases without a license, get it as by a correction with
+// [Service.Update]. Keys, activations, files, names and metadata stay, and each license
+// appends a license.updated event. If the new ID is that of another customer, the two
+// become one, which cannot be undone. A customer who is suspended stays so; to merge one with
+// another who is not is refused. A later event about a purchase may name either ID; a
+// new purchase under the ID before creates a license of that ID. Events keep the ID that
+// the customer had at their time; for their erasure see [Service.EraseCustomer].
+//
+// It takes several Updates of up to 50 licenses or purchases. Between two of them, each
+// license is whole under one of the IDs and works; a repeated call finishes a change that
+// was interrupted. Inside Atomically or Once all of it is in their one Update. An unknown
+// customer is not an error. A caller limited to some products gets
+// [api.ErrProductForbidden]; other errors are an [*api.InvalidError].
+func (s *Service) ChangeCustomerID(ctx context.Context, p api.ChangeCustomerIDParams) (api.ChangedCustomerID, error) {
+	return s.leave().ChangeCustomerID(ctx, p)
+}
+
+// ExportCustomer writes what is stored about a customer to w as a JSON object, to answer
+// the customer's request for access. It has a list for each kind of record that
+// [Service.EraseCustomer] erases: licenses, activations and events as the API shows them,
+// and the others as they are stored. Left out are digests, replies stored by
+// [Service.Once], links of programs that end within minutes, what receivers of webhooks
+// answered, and events of other customers that name this one as the customer before.
+//
+// The output contains license keys unless the Caller may not see them. An export with keys
+// appends a license_export.created event first. The lists are read one after the other, so
+// they may differ by what happens meanwhile. If it returns an error, the output is not
+// complete. A caller limited to some products gets [api.ErrProductForbidden].
+func (s *Service) ExportCustomer(ctx context.Context, w io.Writer, customerID string) error {
+	return s.leave().ExportCustomer(ctx, w, customerID)
+}
+
 // EraseCustomer erases a customer: it deletes the customer's licenses with
 // their activations and blanks the events about them. A blanked event keeps
 // only its position, time, type, actor, request ID, license ID and product

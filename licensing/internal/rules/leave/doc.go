@@ -1,6 +1,6 @@
 // Package leave is how something of a customer goes: deletion, transfer to another
-// customer, correction of a customer's ID, and erasure. One list, traces, names everything
-// that says something of a customer; all four go through it.
+// customer, correction and change of a customer's ID, and erasure; and how it is exported. One
+// list, traces, names everything that says something of a customer; all of them go through it.
 //
 // Each of these may take several Updates; the functions say what holds between them.
 package leave

@@ -54,13 +54,8 @@ func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*p
 				}
 				continue
 			}
-			p.CustomerID, p.Former = d.to.CustomerID, maps.Clone(before.Former)
-			if p.Former == nil {
-				p.Former = map[string]bool{}
-			}
-			p.Former[call.Digest(before.CustomerID)] = true
+			p = withCustomer(before, d.to.CustomerID)
 			change(&p)
-			delete(p.Former, call.Digest(p.CustomerID))
 			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
 				return err
 			}
@@ -70,6 +65,18 @@ func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*p
 		}
 	}
 	return nil
+}
+
+// withCustomer returns a purchase with another ID of its customer.
+func withCustomer(p purchases.Purchase, id string) purchases.Purchase {
+	former := maps.Clone(p.Former)
+	if former == nil {
+		former = map[string]bool{}
+	}
+	former[call.Digest(p.CustomerID)] = true
+	delete(former, call.Digest(id))
+	p.CustomerID, p.Former = id, former
+	return p
 }
 
 // customerLink returns the key of the entry of purchaseOfCustomerKind.

@@ -29,16 +29,27 @@ type trace struct {
 	// erased removes or blanks a batch of what is left of a customer's. Nil: nothing is
 	// left when the licenses are deleted, or what the comment says.
 	erased func(*erasure, context.Context, *call.Tx) error
+
+	// renamed gives a batch of what is left of a customer's the new ID. Nil: it follows the
+	// license, or it does not name the customer.
+	renamed func(*renaming, context.Context, *call.Tx) error
+
+	// disclosed writes it to an export of what is stored about a customer. Nil: its entries
+	// are found by the license or the customer, as disclosure.entries does.
+	disclosed func(*disclosure, context.Context) error
+	// hidden are the kinds that an export leaves out: their entries have only digests, or
+	// lead to others.
+	hidden []string
 }
 
 // traces returns the one list of what says something of a customer. Deletion,
-// transfer, correction and erasure go through it in this order. A test fails if an
+// transfer, correction, change of the ID, erasure and export go through it in this order. A test fails if an
 // entry or event names a customer and is not in it.
 func traces() []trace {
 	return []trace{
-		{name: "licenses", erased: (*erasure).deleteLicenses},
+		{name: "licenses", erased: (*erasure).deleteLicenses, renamed: (*renaming).moveLicenses, disclosed: (*disclosure).putLicenses},
 		// Those beyond the first batch go in other Updates: see remove and Transfer.
-		{name: "activations", deleted: deleteSeats, transferred: deleteSeats},
+		{name: "activations", deleted: deleteSeats, transferred: deleteSeats, disclosed: (*disclosure).putActivations},
 		{name: "seat counts", kinds: []string{seats.SeatsKind}, deleted: removeSeatCount, transferred: removeSeatCount},
 		// Refusals in memory belong to a customer too: see pendingUsage.
 		{name: "refusals", kinds: []string{refusals.RefusalKind, refusals.RefusedKind}, deleted: removeRefusals, transferred: removeRefusals},
@@ -52,27 +63,28 @@ func traces() []trace {
 		// Those of a deleted license stay, because their references are used.
 		{
 			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
-			deleted: leavePurchases, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases,
+			deleted: leavePurchases, transferred: givePurchases, corrected: renamePurchases, erased: (*erasure).blankPurchases, renamed: (*renaming).movePurchases, disclosed: (*disclosure).putPurchases,
+			hidden: []string{purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
 		},
 		// Notices of a deleted license are removed when they are due.
 		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
-		{name: "suspension of the customer", kinds: []string{licenses.HoldKind}, erased: (*erasure).removeHold},
+		{name: "suspension of the customer", kinds: []string{licenses.HoldKind}, erased: (*erasure).removeHold, renamed: (*renaming).removeHold},
 		// They are digests. After a transfer they are those of the former customer.
-		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial},
+		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial, hidden: []string{purchases.TrialKind}},
 		// They expire within Options.IdempotencyTTL.
-		{name: "replies", kinds: []string{call.OnceKind}},
+		{name: "replies", kinds: []string{call.OnceKind}, hidden: []string{call.OnceKind}},
 		// An approved one names only a license and an activation; when that leaves, its program does
 		// not get the key. One that waits belongs to no customer yet. Both end within 10 minutes.
-		{name: "links of programs", kinds: []string{link.LinkKind, link.CodeKind}},
+		{name: "links of programs", kinds: []string{link.LinkKind, link.CodeKind}, hidden: []string{link.LinkKind, link.CodeKind}},
 		// What receivers of webhooks answered is removed outside the Updates: see erasure.run.
-		{name: "deliveries", kinds: []string{"delivery"}},
+		{name: "deliveries", kinds: []string{"delivery"}, hidden: []string{"delivery"}},
 		{
-			name: "events about a license", erased: (*erasure).blankEvents,
+			name: "events", erased: (*erasure).blankEvents, disclosed: (*disclosure).putEvents,
 			events: []string{
 				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
 				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed,
 				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
-				api.EventUsageCounted, api.EventUsageThreshold,
+				api.EventUsageCounted, api.EventUsageThreshold, api.EventLicensesExported,
 			},
 		},
 		// Those events are blanked with the ones about licenses.
@@ -182,4 +194,12 @@ func Traced() (kinds, types []string) {
 		kinds, types = append(kinds, t.kinds...), append(types, t.events...)
 	}
 	return kinds, types
+}
+
+// Hidden returns the kinds of entries that an export of a customer leaves out.
+func Hidden() (kinds []string) {
+	for _, t := range traces() {
+		kinds = append(kinds, t.hidden...)
+	}
+	return kinds
 }

@@ -133,6 +133,18 @@ func (s Service) putHold(ctx context.Context, tx *call.Tx, p api.MoveCustomerPar
 	return s.AppendOther(ctx, tx, store.Event{Type: event, CustomerID: p.CustomerID, Data: record.Encode(api.EventData{Reason: p.Reason})})
 }
 
+// CarryHold suspends a customer if another one is, whose ID becomes that of the customer.
+func (s Service) CarryHold(ctx context.Context, tx *call.Tx, from, to string) error {
+	h, held, err := findHold(ctx, tx, from)
+	if err != nil || !held {
+		return err
+	}
+	if _, there, err := findHold(ctx, tx, to); err != nil || there {
+		return err
+	}
+	return s.putHold(ctx, tx, api.MoveCustomerParams{CustomerID: to, Reason: h.Reason}, true)
+}
+
 // RemoveHold removes the suspension of a customer, if there is one. The licenses stay as
 // they are.
 func RemoveHold(ctx context.Context, tx *call.Tx, customerID string) (removed bool, err error) {
