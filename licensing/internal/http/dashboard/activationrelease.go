@@ -42,27 +42,41 @@ func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) 
 	return page, nil
 }
 
-// releaseSelectedForm releases several activations of a license. They end in several
-// Updates; if it is interrupted, the same form releases the others.
+// A seat names an activation.
+type seat struct{ license, activation string }
+
+// releaseSelectedForm releases several activations of a license.
 func releaseSelectedForm(v *visit, l api.License) (*formPage, error) {
+	p := v.licenseFormPage(l, "Release activations", "")
+	p.Back = activationsPath(l.ID)
+	return p, v.releaseSelected(p, func(id string) seat { return seat{l.ID, id} })
+}
+
+// releaseSelected fills the form that releases the selected activations, each of which seat
+// reads. They end in several Updates; if it is interrupted, the same form releases the
+// others.
+func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error {
 	ids := distinct(v.r.URL.Query()["id"])
 	if !v.isRead() {
 		ids = strings.Fields(v.sent("ids"))
 	}
 	switch n := len(ids); {
 	case n == 0:
-		return nil, web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one activation.")
+		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one activation.")
 	case n > maxReleased:
-		return nil, web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+strconv.Itoa(maxReleased)+" activations can be selected. Go back to the list and select fewer.")
+		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+strconv.Itoa(maxReleased)+" activations can be selected. Go back to the list and select fewer.")
 	}
+	var seats []seat
 	var names []string
 	var offline time.Time
 	for _, id := range ids {
-		a, err := inner.Of(v.licenses).Seats().PreviewRelease(v.r.Context(), l.ID, id)
+		seat := read(id)
+		seats = append(seats, seat)
+		a, err := inner.Of(v.licenses).Seats().PreviewRelease(v.r.Context(), seat.license, seat.activation)
 		if errors.Is(err, api.ErrNotFound) {
 			continue
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		names = append(names, activationRow{Activation: a}.Label())
 		if a.OfflineUntil != nil && a.OfflineUntil.After(offline) {
@@ -78,28 +92,28 @@ func releaseSelectedForm(v *visit, l api.License) (*formPage, error) {
 	if !offline.IsZero() {
 		effect += " Some may run offline from a license file until " + v.moment(offline).Full + "."
 	}
-	p := v.licenseFormPage(l, "Release activations", "Release "+what, list, effect)
-	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, activationsPath(l.ID), "The activations have been released."
+	p.Heading, p.Text = "Release "+what, []string{list, effect}
+	p.Form, p.Action, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, "The activations have been released."
 	p.Form.hide("ids", strings.Join(ids, " "))
 	p.do = func(v *visit) (string, error) {
-		for part := range slices.Chunk(ids, movedTogether) {
+		for part := range slices.Chunk(seats, movedTogether) {
 			if err := v.checkAccess(); err != nil {
 				return "", err
 			}
-			if err := v.releaseTogether(l.ID, part, p.Form.Field("reason").Value); err != nil {
+			if err := v.releaseTogether(part, p.Form.Field("reason").Value); err != nil {
 				return "", err
 			}
 		}
 		return "", nil
 	}
-	return p, nil
+	return nil
 }
 
-// releaseTogether releases the activations with some IDs that exist, in one Update.
-func (v *visit) releaseTogether(licenseID string, ids []string, reason string) error {
+// releaseTogether releases the activations that exist, in one Update.
+func (v *visit) releaseTogether(seats []seat, reason string) error {
 	return v.licenses.Atomically(v.r.Context(), func(s *license.Service) error {
-		for _, id := range ids {
-			_, err := s.ReleaseActivation(v.r.Context(), api.ReleaseActivationParams{LicenseID: licenseID, ActivationID: id, Reason: reason, Force: true})
+		for _, seat := range seats {
+			_, err := s.ReleaseActivation(v.r.Context(), api.ReleaseActivationParams{LicenseID: seat.license, ActivationID: seat.activation, Reason: reason, Force: true})
 			if err != nil && !errors.Is(err, api.ErrNotFound) {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -50,16 +51,20 @@ type nameRow struct {
 
 // A person is what the pages know about a customer beside the ID.
 type person struct {
-	Name  string // of the newest license
-	Email string
+	Name  string // of the licenses; empty: they differ
+	Email string // of the newest license
 }
 
-// person returns who a customer is, by the newest license.
+// person returns who a customer is, by the newest licenses.
 func (v *visit) person(newest []api.License) person {
 	if len(newest) == 0 {
 		return person{}
 	}
-	return person{newest[0].Name, newest[0].Metadata[v.h.opts.EmailKey]}
+	who := person{newest[0].Name, newest[0].Metadata[v.h.opts.EmailKey]}
+	if slices.ContainsFunc(newest, func(l api.License) bool { return l.Name != who.Name }) {
+		who.Name = ""
+	}
+	return who
 }
 
 // describe adds the numbers by status, and who a customer is, to a row.

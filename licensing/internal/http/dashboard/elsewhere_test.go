@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,8 @@ func TestSearchSaysWhy(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Ferry", Metadata: map[string]string{"contact": "elif@example.com"}})
 	for _, page := range []string{"search", "licenses"} {
 		a := v.get(page + "?q=elif")
-		is.Equal(found(a)[:3], []string{"Élif", "Ferry", "Harbour"})
+		licenses := slices.DeleteFunc(found(a), func(name string) bool { return strings.ToLower(name) == name }) // without customers
+		is.Equal(licenses[:3], []string{"Élif", "Ferry", "Harbour"})
 		is.Equal(regexp.MustCompile(`<span class="muted small" title="[^"]*">([^<]*)<`).FindAllString(a.body, -1), []string{
 			`<span class="muted small" title="contact: elif@example.com">contact: elif@example.com<`,
 			`<span class="muted small" title="customer: elif-gmbh">customer: elif-gmbh<`,

@@ -44,6 +44,7 @@ const partTimeout = 30 * time.Second
 type csvDownload struct {
 	v       *visit
 	name    string // the beginning of the file name
+	json    bool   // it is JSON instead of CSV
 	started bool
 	broken  bool // the browser has disconnected
 	control *http.ResponseController
@@ -56,8 +57,12 @@ func (d *csvDownload) Write(part []byte) (int, error) {
 	if !d.started {
 		d.started = true
 		h := d.v.w.Header()
-		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="`+d.name+`-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+		mediaType, ext := "text/csv; charset=utf-8", "csv"
+		if d.json {
+			mediaType, ext = "application/json", "json"
+		}
+		h.Set("Content-Type", mediaType)
+		h.Set("Content-Disposition", `attachment; filename="`+d.name+`-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.`+ext+`"`)
 		d.control = http.NewResponseController(d.v.w)
 	}
 	// Each part gets a new deadline in place of the one of the server.

@@ -5,30 +5,36 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// The numbers of licenses and events on the page of a customer.
+// The numbers of what the page of a customer reads and shows.
 const (
-	licensesShown = 10
-	eventsShown   = 10
+	licensesRead   = 200 // for who the customer is, and until when there is a license
+	licensesShown  = 10
+	purchasesShown = 10
+	eventsShown    = 10
 )
 
 // namePage is the body of the page of a customer.
 type namePage struct {
-	ID       string
-	Person   person
-	Held     string     // why the customer is suspended; empty: the customer is not
-	LastSeen *time.Time // of the activations in Seats; nil: none
-	Total    string
-	Statuses []statusCount
-	Rows     []licenseRow
-	Seats    []licenseSeat
-	SeatNote string // which activations Seats has; empty: all that are active
-	Events   []auditRow
+	ID        string
+	Person    person
+	Until     string     // what the time in End is; empty: there is no license
+	End       *time.Time // nil: never
+	Held      string     // why the customer is suspended; empty: the customer is not
+	LastSeen  *time.Time // of the activations in Seats; nil: none
+	Total     string
+	Rows      []licenseRow
+	Purchases []purchaseRow
+	Bought    bool // there are more purchases
+	Seats     []licenseSeat
+	SeatNote  string // which activations Seats has; empty: all that are active
+	Events    []auditRow
 }
 
 // namePath returns the page of a customer or the licenses of a product, as a reference
@@ -54,31 +60,40 @@ func showCustomer(v *visit) error {
 		return notFound("This page does not exist.")
 	}
 	p := customers.params(id)
-	counts, err := v.licenses.Count(ctx, p)
-	var licenses api.ListPage
-	if err == nil {
-		licenses, err = v.licenses.List(ctx, p)
-	}
+	p.Limit = licensesRead
+	licenses, err := v.licenses.List(ctx, p)
 	if errors.Is(err, api.ErrInvalid) {
 		return notFound("This is not the ID of a customer.")
 	}
 	if err != nil {
 		return err
 	}
-	body := namePage{ID: id, Total: thousands(counts.Total)}
-	for _, s := range statusOrder {
-		body.Statuses = append(body.Statuses, statusCount{s, thousands(counts.ByStatus[s]), counts.ByStatus[s]})
+	body := namePage{ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data)))}
+	if licenses.HasMore {
+		counts, err := v.licenses.Count(ctx, p)
+		if err != nil {
+			return err
+		}
+		body.Total = thousands(counts.Total)
 	}
-	if body.Rows, err = v.licenseRows(licenses.Data); err != nil {
+	shown := licenses.Data[:min(licensesShown, len(licenses.Data))]
+	if body.Rows, err = v.licenseRows(shown); err != nil {
 		return err
 	}
-	if body.Seats, body.SeatNote, err = v.seatsOf(licenses.Data, licenses.HasMore); err != nil {
+	if body.Seats, body.SeatNote, err = v.seatsOf(shown, len(licenses.Data) > len(shown)); err != nil {
 		return err
 	}
 	if len(body.Seats) > 0 {
 		body.LastSeen = &body.Seats[0].LastSeenAt
 	}
-	body.Person = v.person(licenses.Data)
+	bought, more, err := inner.Of(v.licenses).Purchases().OfCustomer(ctx, id, purchasesShown)
+	if err != nil {
+		return err
+	}
+	for _, f := range bought {
+		body.Purchases = append(body.Purchases, newPurchaseRow(f))
+	}
+	body.Bought = more
 	held, reason, err := inner.Of(v.licenses).Licenses().CustomerSuspended(ctx, id)
 	if err != nil {
 		return err
@@ -86,6 +101,7 @@ func showCustomer(v *visit) error {
 	if held {
 		body.Held = cmp.Or(reason, "No reason was given.")
 	}
+	body.Until, body.End = lastEnd(licenses.Data, len(bought) > 0)
 	found, err := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
 	if err != nil {
 		return err
@@ -94,31 +110,51 @@ func showCustomer(v *visit) error {
 	for _, e := range found.Data {
 		body.Events = append(body.Events, names.auditRow(e))
 	}
-	if counts.Total == 0 && len(found.Data) == 0 {
-		if known, err := inner.Of(v.licenses).Purchases().HasPurchases(ctx, id); err != nil || !known {
-			return cmp.Or(err, notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address."))
-		}
+	if len(licenses.Data)+len(found.Data)+len(bought) == 0 {
+		return notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")
 	}
 	return v.render(http.StatusOK, "name", page{Title: id, Section: "customers", Body: body})
 }
 
+// lastEnd returns until when a customer has a license: the last end of those that are
+// active or, if none is, of those that have expired.
+func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
+	active := slices.DeleteFunc(slices.Clone(list), func(l api.License) bool { return l.Status != api.LicenseActive })
+	label = "Valid until"
+	if bought {
+		label = "Paid until"
+	}
+	if len(active) == 0 {
+		label = "Ended"
+		active = slices.DeleteFunc(slices.Clone(list), func(l api.License) bool { return l.Status != api.LicenseExpired })
+	}
+	if len(active) == 0 {
+		return "", nil
+	}
+	for _, l := range active {
+		if l.ExpiresAt == nil {
+			return label, nil
+		}
+		if end == nil || l.ExpiresAt.After(*end) {
+			end = l.ExpiresAt
+		}
+	}
+	return label, end
+}
+
 func eraseForm(v *visit) (*formPage, error) {
-	id := v.r.URL.Query().Get("id")
-	if id == "" {
-		return nil, notFound("This page does not exist.")
+	p, id, err := v.customerFormPage("Erase the data of ", "Erase customer data",
+		"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
+		"If the erasure is interrupted, repeat it. This cannot be undone.")
+	if err != nil {
+		return nil, err
 	}
 	confirm := typedField("customer", "Customer ID", id, "The customer ID does not match.")
 	confirm.Hint, confirm.Mono = "Type “"+id+"” to confirm.", false
-	return &formPage{
-		Title: "Erase the data of " + id, Section: "customers", Heading: "Erase customer data", Back: customers.namePath(id), Subject: id,
-		Text: []string{
-			"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
-			"If the erasure is interrupted, repeat it. This cannot be undone.",
-		},
-		Form: newForm(confirm), Action: "Erase customer data", Danger: true, done: "The customer's data has been erased.",
-		do: func(tx *visit) (string, error) {
-			_, err := tx.licenses.EraseCustomer(tx.r.Context(), id)
-			return "customers", err
-		},
-	}, nil
+	p.Form, p.Danger, p.done = newForm(confirm), true, "The customer's data has been erased."
+	p.do = func(tx *visit) (string, error) {
+		_, err := tx.licenses.EraseCustomer(tx.r.Context(), id)
+		return "customers", err
+	}
+	return p, nil
 }

@@ -1,7 +1,9 @@
 package dashboard_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -30,10 +32,10 @@ func TestCustomerPage(t *testing.T) {
 
 	a := v.link(v.get("customers"), "(?:One|Two)")
 	is.Equal(a.Request.URL.Path+"?"+a.Request.URL.Query().Encode(), mount+"/dashboard/"+page)
-	require.Contains(t, a.body, `<span class="number">2</span> Licenses`, `<span class="number">1</span> <span class="pill suspended">`)
+	require.Contains(t, a.body, "View all licenses (2)", "Valid until: no end", "<h1>a/b &amp; c?</h1>")
 	require.Contains(t, a.body, "One", "Two", "The invoice is open")
 	require.NotContains(t, a.body, "Of another customer")
-	is.Equal(names(v.link(a, "View all licenses")), names(v.get("licenses?"+url.Values{"customer": {id}}.Encode())))
+	is.Equal(names(v.link(a, `View all licenses \(2\)`)), names(v.get("licenses?"+url.Values{"customer": {id}}.Encode())))
 	form := fields(v.link(a, "New license"))
 	is.Equal(form.Get("customer_id"), id)
 	licensePage := v.link(a, "One")
@@ -43,6 +45,156 @@ func TestCustomerPage(t *testing.T) {
 
 	is.Equal(v.get("customer").StatusCode, http.StatusNotFound)
 	is.Equal(v.get("customer?id=lic_x").StatusCode, http.StatusNotFound)
+}
+
+// TestCustomerPageHead: until when a customer has a license is the last end of those that
+// are active, and the page lists the purchases.
+func TestCustomerPageHead(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	head := func() string {
+		a := v.get("customer?id=ines").body
+		a = a[strings.Index(a, "<h1>"):]
+		return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(a[:strings.Index(a, "</div>")], " ")), " ")
+	}
+	in := func(days int) *time.Time { return ptr(s.clock().AddDate(0, 0, days)) }
+	l := s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(1), Metadata: map[string]string{"email": "ines@example.com"}})
+	require.HasPrefix(t, head(), "Ines ines@example.com · ines · Valid until 2 Mar 2026 ")
+	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(40)})
+	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(30)})
+	require.Contains(t, head(), "Valid until 10 Apr 2026")
+	s.advance(50 * 24 * time.Hour)
+	v = s.signedIn("ada@example.com")
+	require.Contains(t, head(), "Ended 10 Apr 2026")
+	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "pro", ProductID: "atlas", Duration: api.Duration{Years: 1}})
+	is.NoErr(err)
+	for i := range 11 {
+		_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: fmt.Sprint("sub_", i), At: s.clock(), CustomerID: "ines", PlanID: "pro", State: api.PurchaseActive, Name: "Ines"})
+		is.NoErr(err)
+		s.advance(time.Second)
+	}
+	require.Contains(t, head(), "Paid until 20 Apr 2027")
+	a := v.get("customer?id=ines")
+	require.Contains(t, a.body, "Newest purchases", ">sub_10</a>", ">sub_1</a>")
+	require.NotContains(t, a.body, ">sub_0</a>")
+	require.Contains(t, v.link(a, "sub_10").body, "pro")
+	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	is.NoErr(err)
+	only := s.license(api.CreateLicenseParams{Name: "Only", CustomerID: "otto"})
+	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: only.ID})
+	is.NoErr(err)
+	require.Contains(t, v.get("customer?id=otto").body, "No valid license")
+}
+
+// TestChangeCustomerID: the form says that it merges two customers before it does, but not
+// if it was interrupted.
+func TestChangeCustomerID(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "ines"})
+	key := l.Key
+	ask := v.link(v.get("customer?id=ines"), "Change customer ID")
+	require.Contains(t, v.link(ask, "Cancel").body, "<code>ines</code>")
+	for _, to := range []string{"", "ines", "lic_1", " x"} {
+		is.Equal(v.post("customer/id?id=ines", "to", to).StatusCode, http.StatusUnprocessableEntity) // to
+	}
+	done := v.follow(v.post("customer/id?id=ines", "to", "a/b & c?", "reason", "It was bought"))
+	is.Equal(done.notice(), "The customer has the new ID.")
+	is.Equal(done.Request.URL.Query().Get("id"), "a/b & c?")
+	require.Contains(t, done.body, "“It was bought”", "Customer: ines → a/b &amp; c?")
+	l, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal([]string{l.CustomerID, l.Key}, []string{"a/b & c?", key})
+
+	s.license(api.CreateLicenseParams{Name: "Compass", CustomerID: "buyer"})
+	page := "customer/id?" + url.Values{"id": {"a/b & c?"}}.Encode()
+	asked := v.post(page, "to", "buyer")
+	is.Equal(asked.StatusCode, http.StatusConflict)
+	require.Contains(t, asked.body, "There is a customer buyer with 1 license. This merges the two customers", ">Merge customers</button>")
+	is.Equal(fields(asked).Get("merge"), "buyer")
+	other := v.post(page, "to", "former", "merge", "buyer") // another ID than the operator was asked about
+	is.Equal(v.follow(other).notice(), "The customer has the new ID.")
+	v.post("customer/id?id=former", "to", "buyer", "merge", "buyer")
+	is.Equal(len(strings.Split(names(v.get("licenses?customer=buyer")), " ")), 2)
+
+	// A license is left under the ID before: the change was interrupted.
+	s.license(api.CreateLicenseParams{Name: "Left", CustomerID: "former"})
+	is.Equal(v.post("customer/id?id=former", "to", "buyer").StatusCode, http.StatusSeeOther)
+	is.Equal(v.get("customer/id").StatusCode, http.StatusNotFound)
+}
+
+// TestCustomerDevices: support releases devices of several licenses together.
+func TestCustomerDevices(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("sue@example.com", operator.RoleSupport)
+	other := s.activate(s.license(api.CreateLicenseParams{Name: "Other", CustomerID: "other"}), "pc-other", "")
+	var two []api.License
+	for i := range 2 {
+		two = append(two, s.license(api.CreateLicenseParams{Name: fmt.Sprint("License ", i), CustomerID: "ines", Terms: api.Terms{MaxActivations: ptr[int64](100)}}))
+		s.advance(time.Second)
+		for j := range 45 {
+			s.activate(two[i], fmt.Sprintf("pc-%d-%d", i, j), "")
+		}
+	}
+	s.advance(48 * time.Hour)
+	v := s.signedIn("sue@example.com")
+	s.activate(two[1], "pc-1-7", "") // seen again
+	a := v.get("customer?id=ines")
+	is.Equal(strings.Fields(activationsShown(a))[0], "pc-1-7")
+	a = v.link(a, "View all devices")
+	first := strings.Fields(activationsShown(a))
+	is.Equal(len(first), 90) // whole licenses
+	a = v.get("customer/devices?id=ines&unseen=2026-03-02")
+	is.Equal(len(strings.Fields(activationsShown(a))), 89)
+	require.NotContains(t, a.body, `"pc-1-7"`)
+	is.Equal(v.get("customer/devices?id=ines&unseen=x").StatusCode, http.StatusBadRequest)
+	is.Equal(v.get("customer/devices").StatusCode, http.StatusNotFound)
+
+	q := url.Values{"customer": {"ines"}}
+	for _, m := range regexp.MustCompile(`name="id" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1)[43:46] {
+		q.Add("id", html.UnescapeString(m[1]))
+	}
+	page := "customer/release?" + q.Encode()
+	ask := v.get(page)
+	require.Contains(t, ask.body, "Release 3 activations", "pc-1-", "pc-0-")
+	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The activations have been released.")
+	left := strings.Fields(activationsShown(v.get("customer/devices?id=ines")))
+	is.Equal(len(left), 87)
+	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The activations have been released.") // again, as after an interruption
+	is.Equal(v.get("customer/release?customer=ines").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.get("customer/release?id="+other.ID).StatusCode, http.StatusNotFound)
+
+	for i := range 110 { // a page reads 100 licenses
+		s.license(api.CreateLicenseParams{Name: fmt.Sprint("Empty ", i), CustomerID: "ines"})
+		s.advance(time.Millisecond)
+	}
+	a = v.get("customer/devices?id=ines")
+	require.Contains(t, a.body, "None found yet")
+	is.Equal(len(strings.Fields(activationsShown(v.link(a, "Next page")))), 87)
+}
+
+// TestExportCustomer: an admin downloads what is stored about a customer.
+func TestExportCustomer(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "ines"})
+	s.activate(l, "pc-1", "Front desk")
+	a := v.link(v.get("customer?id=ines"), "Download stored data")
+	is.Equal(a.Header.Get("Content-Type"), "application/json")
+	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="customer-2026-03-01.json"`)
+	require.Contains(t, a.body, l.Key, "Front desk", `"customer_id":"ines"`)
+	is.True(json.Valid([]byte(a.body)))
+	require.Contains(t, v.get("audit").body, "1 license with keys, as JSON")
+	is.Equal(v.get("customer.json").StatusCode, http.StatusNotFound)
+
+	s.operator("sue@example.com", operator.RoleSupport)
+	support := s.signedIn("sue@example.com")
+	require.NotContains(t, support.get("customer?id=ines").body, "Download stored data", "Change customer ID", "Erase customer data")
+	is.Equal(support.get("customer.json?id=ines").StatusCode, http.StatusForbidden)
 }
 
 // TestCustomerPageOfNothing: an ID that nothing has is not a customer without licenses.

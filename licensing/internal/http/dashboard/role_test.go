@@ -29,10 +29,10 @@ var (
 	supportMoves = []string{
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
 		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
-		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release",
+		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release", "customer/release",
 	}
 	// adminPages are pages for admins without a form action.
-	adminPages = []string{"settings/keys", "settings/keys.json"}
+	adminPages = []string{"settings/keys", "settings/keys.json", "customer.json"}
 )
 
 // mayUse reports whether a role may use a route.

@@ -23,9 +23,10 @@ const (
 type searchPage struct {
 	Search string
 	Rows   []licenseRow
-	All    string       // the list of all licenses found, as a reference from dashboard/
-	More   bool         // it has more licenses, or the search did not reach its end
-	Names  []foundNames // customers and products
+	All    string // the list of all licenses found, as a reference from dashboard/
+	More   bool   // it has more licenses, or the search did not reach its end
+
+	Customers, Products foundNames
 
 	Purchases     []purchaseRow // with the reference, and those without a license
 	MorePurchases bool
@@ -40,7 +41,7 @@ type searchPage struct {
 
 // None reports whether nothing was found.
 func (p searchPage) None() bool {
-	return len(p.Rows) == 0 && !p.More && len(p.Purchases) == 0 && !p.MorePurchases && p.First == "" && p.Elsewhere.None() && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
+	return len(p.Rows) == 0 && !p.More && p.Customers.None() && p.Products.None() && len(p.Purchases) == 0 && !p.MorePurchases && p.First == "" && p.Elsewhere.None()
 }
 
 // foundNames are some of the customers or products that a search found.
@@ -48,6 +49,51 @@ type foundNames struct {
 	Title, Path string
 	Rows        []nameRow
 	More        bool
+}
+
+// A foundGroup is foundNames on a page.
+type foundGroup struct {
+	page
+	Found foundNames
+}
+
+// Group returns a group of the results for the page.
+func (p page) Group(found foundNames) foundGroup { return foundGroup{p, found} }
+
+// None reports whether nothing was found.
+func (n foundNames) None() bool { return len(n.Rows) == 0 && !n.More }
+
+// foundNames returns the first customers or products of a search by their ID.
+func (v *visit) foundNames(d directory, text string) (found foundNames, err error) {
+	names, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: text, Limit: namesFound})
+	found = foundNames{Title: d.title, Path: d.path, More: names.HasMore}
+	for _, n := range names.Data {
+		found.Rows = append(found.Rows, nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")})
+	}
+	return found, err
+}
+
+// addOwners adds the customers of the licenses and purchases that the search found, and
+// says who the customers are, by these licenses.
+func (v *visit) addOwners(p *searchPage) {
+	of := map[string][]api.License{}
+	var ids []string
+	for _, row := range p.Rows {
+		ids = append(ids, row.License.CustomerID)
+		of[row.License.CustomerID] = append(of[row.License.CustomerID], row.License)
+	}
+	for _, f := range p.Purchases {
+		ids = append(ids, f.CustomerID)
+	}
+	found := &p.Customers
+	for _, id := range ids {
+		if len(found.Rows) < namesFound && id != "" && !slices.ContainsFunc(found.Rows, func(n nameRow) bool { return n.Name == id }) {
+			found.Rows = append(found.Rows, nameRow{Name: id, Path: customers.namePath(id)})
+		}
+	}
+	for i, row := range found.Rows {
+		found.Rows[i].Person = v.person(of[row.Name])
+	}
 }
 
 // showSearch shows what the search in the top bar has found. The ID or the key of
@@ -103,17 +149,13 @@ func showSearch(v *visit) error {
 		body.Purchases = append(body.Purchases, newPurchaseRow(f))
 	}
 	body.MorePurchases = more
-	for _, d := range []directory{customers, products} {
-		names, err := d.list(v.licenses, ctx, api.NamesParams{Search: text, Limit: namesFound})
-		if err != nil {
-			return err
-		}
-		found := foundNames{Title: d.title, Path: d.path, More: names.HasMore}
-		for _, n := range names.Data {
-			found.Rows = append(found.Rows, nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")})
-		}
-		body.Names = append(body.Names, found)
+	if body.Customers, err = v.foundNames(customers, text); err != nil {
+		return err
 	}
+	if body.Products, err = v.foundNames(products, text); err != nil {
+		return err
+	}
+	v.addOwners(&body)
 	return render(http.StatusOK)
 }
 

@@ -125,6 +125,40 @@ func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (
 	return s.shownFulfillment(d, l), err
 }
 
+// OfCustomer returns the newest purchases of a customer, with or without a license, up to
+// a number, and whether there are more. It looks at 1,000.
+func (s Service) OfCustomer(ctx context.Context, customerID string, n int) (list []api.Fulfillment, more bool, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		list = nil
+		prefix := call.Digest(customerID) + "/"
+		links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: store.MaxLimit})
+		if err != nil || len(links) == 0 {
+			return err
+		}
+		all, err := LinkedPurchases(ctx, r, slices.DeleteFunc(links, func(e store.Entry) bool { return isOver(e, s.Now()) }))
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(all, func(p Purchase) bool { return p.CustomerID != customerID })
+		slices.SortFunc(all, func(a, b Purchase) int {
+			return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.Reference, a.Reference))
+		})
+		more = len(all) > n
+		for _, p := range all[:min(n, len(all))] {
+			f, err := s.ShowPurchase(ctx, r, p)
+			if err != nil {
+				return err
+			}
+			list = append(list, f)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("purchases of a customer: %w", err)
+	}
+	return list, more, nil
+}
+
 // HasPurchases reports whether a customer has a purchase, with or without a license.
 func (s Service) HasPurchases(ctx context.Context, customerID string) (bool, error) {
 	prefix := call.Digest(customerID) + "/"
