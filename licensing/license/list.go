@@ -38,12 +38,6 @@ func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Coun
 	return s.find().Count(ctx, p)
 }
 
-// Overview returns exact license counts, which it keeps as [Service.Count] does. A
-// caller limited to some products gets [api.ErrProductForbidden].
-func (s *Service) Overview(ctx context.Context) (api.Overview, error) {
-	return s.find().Overview(ctx)
-}
-
 // Customers lists the customers that have licenses, sorted by ID in byte
 // order. With Search, it reads names for up to 250 ms, so a page can be short
 // although HasMore is true. The numbers are kept as those of [Service.Count] are. It

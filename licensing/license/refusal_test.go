@@ -93,14 +93,14 @@ func TestRefusals(t *testing.T) {
 	})
 	usage, err := inner.Of(f.Service).Refused().Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(len(usage), overviewDays)
-	today := usage[overviewDays-1]
+	is.Equal(len(usage), 365)
+	today := usage[365-1]
 	is.Equal(today.From, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 	is.Equal(today.Validations, int64(2))
 	is.Equal(today.Refused, map[api.VerdictCode]int64{
 		api.VerdictActivationLimit: 2, api.VerdictProductMismatch: 1, api.VerdictNotFound: 2,
 	})
-	is.Equal(usage[overviewDays-2].Validations, int64(1))
+	is.Equal(usage[365-2].Validations, int64(1))
 
 	_, err = f.Refusals(t.Context(), api.ListRefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})
 	require.ErrorIs(t, err, api.ErrNotFound)
@@ -141,7 +141,7 @@ func TestRefusalsWithoutRun(t *testing.T) {
 	is.Equal(refusals(t, s, l.ID)[0].Count, int64(3))
 	usage, err := inner.Of(other).Refused().Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(usage[overviewDays-1].Validations, int64(4))
+	is.Equal(usage[365-1].Validations, int64(4))
 }
 
 // TestRefusalsOfProcesses: processes add to the same records.
@@ -224,7 +224,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	is.Equal(len(refusals(t, s, ids[509])), 0)
 	usage, err := inner.Of(s).Refused().Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(usage[overviewDays-1].Refused[api.VerdictProductMismatch], int64(510))
+	is.Equal(usage[365-1].Refused[api.VerdictProductMismatch], int64(510))
 }
 
 // A failingStore fails Updates while fail is set.
@@ -291,7 +291,7 @@ func TestRefusalsExpire(t *testing.T) {
 	is.Equal(len(left), 1)
 	is.Equal(left[0].Key, often.ID)
 	is.Equal(len(entries(t, f.store, "usage")), 2) // days are kept for longer
-	f.now = start.AddDate(0, 0, overviewDays+1)
+	f.now = start.AddDate(0, 0, 365+1)
 	_, err = f.Purge(t.Context())
 	is.NoErr(err)
 	is.Equal(len(entries(t, f.store, "usage")), 1)
@@ -336,7 +336,7 @@ func TestRunStoresRefusals(t *testing.T) {
 		stored := license.New(st, license.Options{})
 		usage, err := inner.Of(stored).Refused().Usage(t.Context())
 		is.NoErr(err)
-		is.Equal(usage[overviewDays-1].Validations, int64(301))
+		is.Equal(usage[365-1].Validations, int64(301))
 	})
 }
 

@@ -3,8 +3,6 @@ package dashboard
 import (
 	"strconv"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A chart shows counts over time as a bar chart and as a table. Positions and
@@ -40,9 +38,15 @@ type tick struct {
 	Minor bool // the label is hidden on narrow screens
 }
 
+// A figure is the count of one day or week in UTC.
+type figure struct {
+	From time.Time // start of the day or week
+	N    int64
+}
+
 // newChart returns a chart of the figures. Each figure is a count for a number of
 // days, 1 or 7, and may include refused calls.
-func newChart(id, title, counted string, days int, figures, refused []api.Figure) chart {
+func newChart(id, title, counted string, days int, figures, refused []figure) chart {
 	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
 	unit := "a day"
 	if days == 7 {
@@ -97,7 +101,7 @@ func newChart(id, title, counted string, days int, figures, refused []api.Figure
 
 // timeTicks returns ticks at the months of the figures or, if they cover little
 // more than a month, at the weeks.
-func timeTicks(figures []api.Figure, slot float64) (list []tick) {
+func timeTicks(figures []figure, slot float64) (list []tick) {
 	months := figures[len(figures)-1].From.Sub(figures[0].From) > 40*24*time.Hour
 	for i, f := range figures {
 		at := slot * float64(i)
@@ -126,10 +130,10 @@ func timeTicks(figures []api.Figure, slot float64) (list []tick) {
 
 // weekly adds up daily figures by weeks from Monday. The first and the last can
 // be parts of a week.
-func weekly(figures []api.Figure) (list []api.Figure) {
+func weekly(figures []figure) (list []figure) {
 	for i, f := range figures {
 		if i == 0 || f.From.Weekday() == time.Monday {
-			list = append(list, api.Figure{From: f.From})
+			list = append(list, figure{From: f.From})
 		}
 		list[len(list)-1].N += f.N
 	}

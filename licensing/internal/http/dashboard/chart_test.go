@@ -4,15 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
-
 	"github.com/matryer/is"
 )
 
 // days returns daily figures that begin on a day.
-func days(from time.Time, counts ...int64) (list []api.Figure) {
+func days(from time.Time, counts ...int64) (list []figure) {
 	for i, n := range counts {
-		list = append(list, api.Figure{From: from.AddDate(0, 0, i), N: n})
+		list = append(list, figure{From: from.AddDate(0, 0, i), N: n})
 	}
 	return list
 }
@@ -71,5 +69,5 @@ func TestManyTicks(t *testing.T) {
 func TestWeekly(t *testing.T) {
 	is := is.New(t)
 	saturday := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
-	is.Equal(weekly(days(saturday, 1, 2, 3, 4)), []api.Figure{{From: saturday, N: 3}, {From: saturday.AddDate(0, 0, 2), N: 7}})
+	is.Equal(weekly(days(saturday, 1, 2, 3, 4)), []figure{{From: saturday, N: 3}, {From: saturday.AddDate(0, 0, 2), N: 7}})
 }

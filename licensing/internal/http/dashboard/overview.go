@@ -100,11 +100,11 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var validated, denied []api.Figure
+	var validated, denied []figure
 	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-usageDays:] {
-		validated = append(validated, api.Figure{From: day.From, N: day.Validations})
-		all := api.Figure{From: day.From}
+		validated = append(validated, figure{From: day.From, N: day.Validations})
+		all := figure{From: day.From}
 		for code, n := range day.Refused {
 			refused[code] += n
 			all.N += n
@@ -124,7 +124,7 @@ func showOverview(v *visit) error {
 const overviewRows = 5
 
 // usageChart returns the chart of what was validated in the last days.
-func usageChart(validated, refused []api.Figure) chart {
+func usageChart(validated, refused []figure) chart {
 	total, each := int64(0), 1
 	for _, f := range validated {
 		total += f.N

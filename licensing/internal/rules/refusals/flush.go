@@ -167,7 +167,7 @@ func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.T
 	for i, day := range days {
 		rec := records[keys[i]]
 		rec.merge(*b.days[day])
-		put = append(put, store.Entry{Kind: UsageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
+		put = append(put, store.Entry{Kind: UsageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays + 1), CreatedAt: now})
 	}
 	return put, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -25,8 +24,8 @@ type UsageDay struct {
 // Data is a usageRecord.
 const UsageKind = "usage"
 
-// usageDays is how long usage is kept. It holds no personal data.
-const usageDays = find.OverviewDays + 1
+// usageDays is the number of days of [Service.Usage].
+const usageDays = 365
 
 type usageRecord struct {
 	Validations int64                     `json:"validations"`
@@ -45,15 +44,15 @@ func (u *usageRecord) merge(other usageRecord) {
 }
 
 // Usage returns the validations and refusals of each of the last
-// overviewDays days, oldest first and today last. It has the limits of
+// 365 days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
 // missing. A caller limited to some products gets [api.ErrProductForbidden].
 func (s Service) Usage(ctx context.Context) ([]UsageDay, error) {
 	if s.Caller.Products != nil {
 		return nil, fmt.Errorf("usage: %w", api.ErrProductForbidden)
 	}
-	first := dayOf(s.Now()) - find.OverviewDays + 1
-	entries, err := s.Reader().Entries(ctx, store.EntryQuery{Kind: UsageKind, From: dayText(first), Limit: find.OverviewDays})
+	first := dayOf(s.Now()) - usageDays + 1
+	entries, err := s.Reader().Entries(ctx, store.EntryQuery{Kind: UsageKind, From: dayText(first), Limit: usageDays})
 	if err != nil {
 		return nil, fmt.Errorf("usage: %w", err)
 	}
@@ -70,7 +69,7 @@ func (s Service) Usage(ctx context.Context) ([]UsageDay, error) {
 		stored.merge(records[dayOf(day)])
 		records[dayOf(day)] = stored
 	}
-	list := make([]UsageDay, find.OverviewDays)
+	list := make([]UsageDay, usageDays)
 	for i := range list {
 		u := records[first+i]
 		list[i] = UsageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}

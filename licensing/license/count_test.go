@@ -8,13 +8,9 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
-
-// The lengths of the charts of an overview.
-const overviewDays, overviewWeeks = 365, 53
 
 // counted is the status of every license, counted one by one.
 func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[api.LicenseStatus]int64, expiring int64) {
@@ -30,10 +26,10 @@ func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[api.L
 	return byStatus, expiring
 }
 
-// TestOverviewCountsLikeTheClock compares the figures with a count of all
+// TestCountFollowsTheClock compares the counts with a count of all
 // licenses, for times around every kind of boundary, through every change that
 // a license can go through.
-func TestOverviewCountsLikeTheClock(t *testing.T) {
+func TestCountFollowsTheClock(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	ctx := t.Context()
@@ -75,48 +71,18 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 	}
 	for _, now := range instants {
 		f.now = now
-		o, err := f.Overview(ctx)
+		c, err := f.Count(ctx, api.ListLicensesParams{})
 		is.NoErr(err)
 		byStatus, expiring := counted(t, f.Service, now)
 		total := int64(0)
 		for _, status := range statuses {
-			if o.ByStatus[status] != byStatus[status] {
-				t.Errorf("at %v: %d %s, want %d", now, o.ByStatus[status], status, byStatus[status])
+			if c.ByStatus[status] != byStatus[status] {
+				t.Errorf("at %v: %d %s, want %d", now, c.ByStatus[status], status, byStatus[status])
 			}
 			total += byStatus[status]
 		}
-		is.Equal(o.At, now)
-		is.Equal(o.Total, total)
-		is.Equal(o.Expiring, expiring)
+		is.Equal(c.At, now)
+		is.Equal(c.Total, total)
+		is.Equal(c.Expiring, expiring)
 	}
-}
-
-func TestOverviewOverTime(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t) // on a Sunday
-	for _, at := range []time.Time{start.AddDate(0, 0, -365), start.AddDate(0, 0, -364), start.AddDate(0, 0, -1), start.AddDate(0, 0, -1)} {
-		f.now = at
-		f.create(t)
-	}
-	f.now = start
-	for _, day := range []int{0, 1, 7, 7, 8, 52*7 + 1, 52*7 + 2} {
-		f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(time.Date(2026, 3, 1+day, 23, 0, 0, 0, time.UTC)) })
-	}
-	o, err := f.Overview(t.Context())
-	is.NoErr(err)
-	is.Equal(len(o.Issued), overviewDays)
-	is.Equal(o.Issued[0], api.Figure{From: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
-	is.Equal(o.Issued[overviewDays-2].N, int64(2))
-	is.Equal(o.Issued[overviewDays-1], api.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
-	is.Equal(len(o.Ending), overviewWeeks)
-	is.Equal(o.Ending[0], api.Figure{From: time.Date(2026, 2, 23, 0, 0, 0, 0, time.UTC), N: 1}) // the week that Sunday ends
-	is.Equal(o.Ending[1].N, int64(3))
-	is.Equal(o.Ending[2].N, int64(1))
-	is.Equal(o.Ending[overviewWeeks-1].N, int64(0)) // what ends after the last week is left out
-}
-
-func TestOverviewIsOfAllProducts(t *testing.T) {
-	f := newFixture(t)
-	_, err := f.As(license.Caller{Products: []string{"atlas"}}).Overview(t.Context())
-	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
