@@ -18,7 +18,7 @@ type filter struct {
 // conditions are the options of the filter by what no index knows; see ListWhere of the
 // license service.
 var conditions = []struct{ value, label, text string }{
-	{"near_limit", "80 % used or more", "at least 80 % of the seats or of a meter used"},
+	{"near_limit", "Near the limit", "at least 80 % of the seats or of a meter used"},
 	{"updates_ended", "Updates have ended", "updates that have ended"},
 	{"updates_end_soon", "Updates end in 30 days", "updates that end in the next 30 days"},
 	{"unseen", "Not seen for 30 days", "no activation seen for 30 days"},

@@ -40,7 +40,7 @@ func TestListConditions(t *testing.T) {
 
 	first := v.get("licenses?plan=price_1&sort=oldest")
 	is.Equal(strings.Count(first.body, ">Bought-"), 50)
-	require.Contains(t, first.body, "50 matching licenses on this page", `<option value="price_1" selected>Pro, yearly (price_1)</option>`, `<option value="near_limit">80 % used or more</option>`)
+	require.Contains(t, first.body, "50 matching licenses on this page", `<option value="price_1" selected>Pro, yearly (price_1)</option>`, `<option value="near_limit">Near the limit</option>`)
 	require.NotContains(t, first.body, "Download CSV") // it would have others
 	rest := v.link(first, "Next page")
 	is.Equal(strings.Count(rest.body, ">Bought-"), 20)

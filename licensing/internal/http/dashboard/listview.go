@@ -43,25 +43,27 @@ func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
 	return tabs
 }
 
-// A seatMeter shows how many seats of a license are used.
+// A seatMeter shows how much of a limit is used, such as the seats of a license.
 type seatMeter struct {
 	Text string // such as "3/5"
 	Note string // what the text leaves out
 	Bar  bool   // the license has a maximum
 	Used int    // in percent
-	Full bool   // no seat is free
-	Over bool   // more seats are used than the maximum, which was lowered
+	Full bool   // nothing is left
+	Over bool   // more is used than the limit, such as one that was lowered
 }
 
 // newSeatMeter returns the meter of a license with n active activations.
 func newSeatMeter(l api.License, n int) seatMeter {
-	m := seatMeter{Text: thousands(int64(n))}
 	if l.MaxActivations == nil {
-		return m
+		return seatMeter{Text: thousands(int64(n))}
 	}
-	limit := *l.MaxActivations
-	m.Text += "/" + thousands(limit)
-	m.Bar, m.Full, m.Over = true, int64(n) >= limit, int64(n) > limit
+	return usedOf(int64(n), *l.MaxActivations)
+}
+
+// usedOf returns the meter of a limit.
+func usedOf(n, limit int64) seatMeter {
+	m := seatMeter{Text: thousands(n) + "/" + thousands(limit), Bar: true, Full: n >= limit, Over: n > limit}
 	switch {
 	case m.Full:
 		m.Used = 100

@@ -29,11 +29,8 @@ func (v *visit) meterBars(l api.License) (bars []meterBar, err error) {
 func (v *visit) meterBar(u api.MeterUse) meterBar {
 	b := meterBar{Name: u.Name, seatMeter: seatMeter{Text: thousands(u.Used) + " used"}}
 	if u.Limit != nil {
+		b.seatMeter = usedOf(u.Used, *u.Limit)
 		b.Text = thousands(u.Used) + " of " + thousands(*u.Limit) + " used"
-		b.Bar, b.Full, b.Over, b.Used = true, *u.Remaining == 0, u.Used > *u.Limit, 100
-		if *u.Limit > 0 {
-			b.Used = int(min(100, float64(u.Used)*100/float64(*u.Limit)))
-		}
 	}
 	if u.ResetsAt != nil {
 		b.Resets = v.moment(*u.ResetsAt)

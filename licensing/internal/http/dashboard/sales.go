@@ -49,8 +49,9 @@ type salesFigure struct {
 // A salesLine is what was sold of a plan.
 type salesLine struct {
 	Name, Path                                     string // no Path: there is no page of the plan
-	InForce, DueSoon                               string
+	InForce                                        string
 	New, ByHand, Trials, Converted, Renewed, Ended salesNumber
+	DueSoon                                        salesNumber // with the licenses of the plan that expire then
 }
 
 // A dueRow is a license that ends soon, or whose updates do.
@@ -61,10 +62,10 @@ type dueRow struct {
 	State           string // of its purchase: "canceled", "refunded" or "paused"; empty: nothing is known
 }
 
-// A nearRow is a license that uses most of its seats.
+// A nearRow is a license that is near a limit.
 type nearRow struct {
 	ID, Name, About string
-	Seats           seatMeter
+	Used            seatMeter
 }
 
 // salesPeriods are the labels of the periods, and what the period before is called.
@@ -106,7 +107,7 @@ func (v *visit) sales(few int) (*salesPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := v.planNames()
+	plans, err := v.salesPlans()
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +122,17 @@ func (v *visit) sales(few int) (*salesPage, error) {
 			return v.salesNumber(n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
 		}
 		line := salesLine{
-			Name: planLabel(names, p.Plan), InForce: thousands(p.InForce), DueSoon: thousands(p.DueSoon),
+			Name: planLabel(plans, p.Plan), InForce: thousands(p.InForce), DueSoon: v.dueNumber(p.DueSoon, p.Plan, plans),
 			New: number(p.New, sales.New), ByHand: number(p.ByHand, sales.ByHand), Trials: number(p.Numbers.Trials, sales.Trial),
 			Converted: number(p.Converted, sales.Converted), Renewed: number(p.Renewed, sales.Renewed), Ended: number(p.Ended, sales.Ended),
 		}
-		if names[p.Plan] != "" {
+		if plans[p.Plan].ID != "" {
 			line.Path = planPath(p.Plan)
 		}
 		body.Plans = append(body.Plans, line)
 	}
 	for _, d := range soon.Due[:min(len(soon.Due), few)] {
-		row := dueRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, names), When: v.moment(d.At), Updates: d.Updates}
+		row := dueRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates}
 		switch d.State {
 		case api.PurchaseEnded:
 			row.State = "canceled"
@@ -142,42 +143,54 @@ func (v *visit) sales(few int) (*salesPage, error) {
 	}
 	body.DueAll = count(int(rep.Due), "license")
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
-		body.Near = append(body.Near, nearRow{n.License.ID, n.License.Name, v.about(n.License, names), listedSeats(n.License, n.Used, false)})
+		row := nearRow{n.License.ID, n.License.Name, v.about(n.License, plans), usedOf(n.Used, n.Limit)}
+		if n.Meter != "" {
+			row.About += " · " + n.Meter
+		} else {
+			row.Used = listedSeats(n.License, int(n.Used), false)
+		}
+		body.Near = append(body.Near, row)
 	}
 	body.NearAll = matchCount{int64(soon.NearN), soon.NearMore}.text("license")
 	return body, nil
 }
 
-// planNames returns the names of the first 200 plans.
-func (v *visit) planNames() (map[string]string, error) {
+// salesPlans returns the first 200 plans by ID.
+func (v *visit) salesPlans() (map[string]api.Plan, error) {
 	page, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: 200})
-	names := make(map[string]string, len(page.Data))
+	plans := make(map[string]api.Plan, len(page.Data))
 	for _, p := range page.Data {
-		if names[p.ID] = p.Name; p.Name == "" {
-			names[p.ID] = p.ID
-		}
+		plans[p.ID] = p
 	}
-	return names, err
+	return plans, err
 }
 
-func planLabel(names map[string]string, id string) string {
-	switch {
-	case id == "":
-		return "No plan"
-	case names[id] == "":
-		return id
+func planLabel(plans map[string]api.Plan, id string) string {
+	return cmp.Or(plans[id].Name, id, "No plan")
+}
+
+// dueNumber returns how many licenses of a plan are due, with the list of those that
+// expire, or whose updates end, in the same time; no list has only those without a plan.
+func (v *visit) dueNumber(n int64, plan string, plans map[string]api.Plan) salesNumber {
+	f := filter{Plan: plan, Expires: expiringFilter}
+	if plans[plan].UntilEnds == api.UntilEndsUpdates {
+		f = filter{Plan: plan, Only: "updates_end_soon"}
 	}
-	return names[id]
+	due := salesNumber{N: thousands(n)}
+	if n > 0 && plan != "" {
+		due.Link = v.root + "licenses?" + f.query().Encode()
+	}
+	return due
 }
 
 // about returns the mail, or else the customer, and the plan of a license.
-func (v *visit) about(l api.License, names map[string]string) string {
+func (v *visit) about(l api.License, plans map[string]api.Plan) string {
 	about := l.Metadata[v.h.opts.EmailKey]
 	if about == "" {
 		about = l.CustomerID
 	}
 	if l.PlanID != "" {
-		about += " · " + planLabel(names, l.PlanID)
+		about += " · " + planLabel(plans, l.PlanID)
 	}
 	return about
 }

@@ -125,13 +125,53 @@ func TestASellersMonday(t *testing.T) {
 	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "Create it")
 }
 
-// TestNearTheLimit: a license is listed while it uses 80 % of its seats.
+// TestNearTheLimit: a license is listed while it uses 80 % of its seats or of a meter. The
+// list that the page links to has the same licenses.
 func TestNearTheLimit(t *testing.T) {
+	is := is.New(t)
 	s := soldSite(t)
 	v := s.admin()
-	require.Contains(t, v.get("sales").body, "No license uses 80 % of its seats.") // nothing was counted
-	s.run(t, func() bool { return v.get("sales").says("<span>4/5</span>") })
-	require.Contains(t, v.get("sales").body, `<span class="small">1 license</span>`, `<span>4/5</span>`, "bob0@shop.example")
+	exports := map[string]api.Meter{"exports": {Limit: ptr[int64](1000)}}
+	metered := s.license(api.CreateLicenseParams{Name: "Metered", Terms: api.Terms{Meters: exports}})
+	revoked := s.license(api.CreateLicenseParams{Name: "Revoked", Terms: api.Terms{MaxActivations: ptr[int64](1), Meters: exports}})
+	for _, l := range []api.License{metered, revoked} {
+		_, err := s.Metering().CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: "a", Total: 900}}})
+		is.NoErr(err)
+	}
+	_, err := s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: revoked.Key, Fingerprint: "pc"})
+	is.NoErr(err)
+	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
+	is.NoErr(err)
+	require.Contains(t, v.get("sales").body, "No license uses 80 % of its seats or of a meter.") // nothing was counted
+	s.run(t, func() bool {
+		return v.get("sales").says("<span>4/5</span>") && v.get("sales").says("<span>900/1,000</span>")
+	})
+	a := v.get("sales").body
+	require.Contains(t, a, `<span class="small">2 licenses</span>`, "bob0@shop.example", " · exports</span>", `<a href="./licenses?only=near_limit">`)
+	require.NotContains(t, a, ">Revoked<")
+	list := v.get("licenses?only=near_limit").body
+	require.Contains(t, list, ">Bob 0<", ">Metered<")
+	is.Equal(strings.Count(list, `<th scope="row"`), 2)
+}
+
+// TestDueOfAPlanLinksToItsLicenses: the list has those that expire or, for a plan of
+// updates, those whose updates end.
+func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
+	is := is.New(t)
+	s := soldSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "forever", Duration: api.Duration{Days: 10}, UntilEnds: api.UntilEndsUpdates})
+	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:forever", CustomerID: "cus_forever", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	a := v.get("sales").body
+	for query, n := range map[string][2]int{
+		"expires=30d&amp;plan=month":             {2, 3}, // one is revoked
+		"expires=30d&amp;plan=team":              {1, 1},
+		"only=updates_end_soon&amp;plan=forever": {1, 1},
+	} {
+		require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?%s">%d</a>`, query, n[0]))
+		is.Equal(strings.Count(v.get("licenses?"+strings.ReplaceAll(query, "&amp;", "&")).body, `<th scope="row"`), n[1])
+	}
 }
 
 // TestFailingWebhookIsNamed: the overview says which webhook fails and why.

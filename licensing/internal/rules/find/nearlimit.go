@@ -3,7 +3,6 @@ package find
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -11,19 +10,59 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// nearMeterLimit returns the IDs of those of some licenses that are near the limit of a
-// meter: at least 80 % of it is used in the period of an instant. A license without meters
-// costs no read; the rows of the others are read together, [store.MaxLimit] in one read.
-func nearMeterLimit(ctx context.Context, r store.Reader, list []record.License, at time.Time) (map[string]bool, error) {
-	metered := slices.DeleteFunc(slices.Clone(list), func(l record.License) bool { return len(l.Meters) == 0 })
+// A Near is the limit of a license of which most is used.
+type Near struct {
+	Meter       string // empty: the limit of the seats
+	Used, Limit int64
+}
+
+// Share returns the part of the limit that is used.
+func (n Near) Share() float64 { return float64(n.Used) / float64(n.Limit) }
+
+// NearLimits returns, by ID, those of some licenses that are near a limit at an instant: at
+// least 80 % of the seats, or of the limit of a meter in its period, are used, and the
+// license is neither revoked nor past its grace period. It reads the seats of all licenses
+// together, and their meters; a license without limits costs no read.
+func NearLimits(ctx context.Context, r store.Reader, list []record.License, at time.Time) (map[string]Near, error) {
+	var seated []string
+	var metered []record.License
+	limits := map[string]int64{}
+	for _, l := range list {
+		ends := l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+		if l.State == store.StateRevoked || !l.ExpiresAt.IsZero() && !at.Before(ends) {
+			continue
+		}
+		if l.MaxActivations > 0 {
+			seated, limits[l.ID] = append(seated, l.ID), l.MaxActivations
+		}
+		if len(l.Meters) > 0 {
+			metered = append(metered, l)
+		}
+	}
+	used, err := SeatCounts(ctx, r, seated)
+	if err != nil {
+		return nil, fmt.Errorf("licenses near a limit: %w", err)
+	}
 	uses, err := meters.UsesOf(ctx, r, metered, at)
 	if err != nil {
 		return nil, fmt.Errorf("licenses near a limit: %w", err)
 	}
-	near := map[string]bool{}
+	near := map[string]Near{}
+	add := func(id string, n Near) {
+		if was, found := near[id]; !found || n.Share() > was.Share() {
+			near[id] = n
+		}
+	}
+	for _, id := range seated {
+		if n := int64(used[id].N); n*5 >= limits[id]*4 {
+			add(id, Near{Used: n, Limit: limits[id]})
+		}
+	}
 	for id, all := range uses {
-		if slices.ContainsFunc(all, meters.Near) {
-			near[id] = true
+		for _, u := range all {
+			if meters.Near(u) {
+				add(id, Near{u.Name, u.Used, *u.Limit})
+			}
 		}
 	}
 	return near, nil

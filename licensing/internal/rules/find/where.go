@@ -17,7 +17,7 @@ import (
 // must hold.
 type where struct {
 	planID    string
-	nearLimit bool            // at least 80 % of the seats or of a meter's limit are used
+	nearLimit bool            // see NearLimits
 	updates   store.TimeRange // when the updates end
 	unseen    time.Time       // created before, and no active activation was seen since
 }
@@ -53,8 +53,7 @@ const (
 )
 
 // ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
-// for which a condition holds ("": none): "near_limit", at least 80 % of the seats, or of the
-// limit of a meter, are used;
+// for which a condition holds ("": none): "near_limit", see [NearLimits];
 // "updates_ended"; "updates_end_soon", in the next 30 days; "unseen", created at least 30
 // days ago and no active activation seen since. The page can be short although HasMore is
 // true; examined is the number of licenses that it looked at. Seats are those of
@@ -101,43 +100,42 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 	}
 }
 
-// matches reports for each row of a page whether the conditions hold. It reads activations
-// of those only for which the others hold.
+// matches reports for each row of a page whether the conditions hold. It reads seats,
+// meters and activations of those only for which the others hold.
 func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]bool, error) {
-	all, recs := make([]bool, len(part.rows)), make([]record.License, len(part.rows))
+	all := make([]bool, len(part.rows))
+	var recs []record.License
 	var ids []string
 	for i, row := range part.rows {
 		l, err := licenses.Read(row, part.at)
 		if err != nil {
 			return nil, err
 		}
-		recs[i] = l
 		all[i] = (w.planID == "" || l.PlanID == w.planID) &&
 			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
-			(!w.nearLimit || l.MaxActivations >= 0 || len(l.Meters) > 0) &&
 			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
 		if all[i] {
-			ids = append(ids, l.ID)
+			recs, ids = append(recs, l), append(ids, l.ID)
 		}
 	}
-	if len(ids) == 0 || !w.nearLimit && w.unseen.IsZero() {
+	if w.nearLimit {
+		near, err := NearLimits(ctx, r, recs, part.at)
+		for i, row := range part.rows {
+			_, is := near[row.ID]
+			all[i] = all[i] && is
+		}
+		return all, err
+	}
+	if len(ids) == 0 || w.unseen.IsZero() {
 		return all, nil
 	}
-	var metered map[string]bool
 	counts, err := SeatCounts(ctx, r, ids)
-	if err == nil && w.nearLimit {
-		metered, err = nearMeterLimit(ctx, r, recs, part.at)
-	}
-	for i, l := range recs {
+	for i, row := range part.rows {
 		if err != nil {
 			return nil, err
 		}
-		n := counts[l.ID].N
-		if all[i] && w.nearLimit {
-			all[i] = l.MaxActivations >= 0 && int64(n)*5 >= l.MaxActivations*4 || metered[l.ID]
-		}
-		if all[i] && !w.unseen.IsZero() && n > 0 {
-			all[i], err = unseen(ctx, r, l.ID, part.at, w.unseen)
+		if all[i] && counts[row.ID].N > 0 {
+			all[i], err = unseen(ctx, r, row.ID, part.at, w.unseen)
 		}
 	}
 	return all, err

@@ -9,19 +9,15 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// nearKind is the kind of the entries of licenses that use most of their seats, when they
+// nearKind is the kind of the entries of licenses that were near a limit when they
 // last changed. Key is the license ID.
 const nearKind = "near"
-
-// IsNear reports whether a license uses 80 % of its seats or more.
-func IsNear(used int, limit *int64) bool {
-	return limit != nil && *limit > 0 && int64(used)*5 >= *limit*4
-}
 
 // putNear writes which of some licenses are near their limits.
 func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
@@ -50,39 +46,36 @@ func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time
 	return err
 }
 
-// A Near is a license that uses most of its seats.
+// A Near is a license that is near a limit.
 type Near struct {
 	License api.License
-	Used    int
+	find.Near
 }
 
-// nearOf returns those of some licenses that are near their limits and valid.
+// nearOf returns those of some licenses that are near a limit, the fullest first.
 func nearOf(ctx context.Context, r store.Reader, ids []string, now time.Time) (list []Near, err error) {
 	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
 	if err != nil {
 		return nil, err
 	}
-	limited := map[string]api.License{}
-	for _, row := range rows {
-		rec, err := licenses.Read(row, now)
-		if err != nil {
+	recs := make([]record.License, len(rows))
+	for i, row := range rows {
+		if recs[i], err = licenses.Read(row, now); err != nil {
 			return nil, err
 		}
-		if rec.MaxActivations <= 0 || rec.State == store.StateRevoked {
+	}
+	near, err := find.NearLimits(ctx, r, recs, now)
+	for _, rec := range recs {
+		n, is := near[rec.ID]
+		if err != nil || !is {
 			continue
 		}
-		if limited[row.ID], err = licenses.FromRecord(rec, now); err != nil {
-			return nil, err
-		}
-	}
-	used, err := find.SeatCounts(ctx, r, slices.Sorted(maps.Keys(limited)))
-	for id, l := range limited {
-		if IsNear(used[id].N, l.MaxActivations) && !standingOf(l).over(now) {
-			list = append(list, Near{l, used[id].N})
-		}
+		var l api.License
+		l, err = licenses.FromRecord(rec, now)
+		list = append(list, Near{l, n})
 	}
 	slices.SortFunc(list, func(a, b Near) int {
-		return cmp.Or(cmp.Compare(int64(b.Used)**a.License.MaxActivations, int64(a.Used)**b.License.MaxActivations), cmp.Compare(a.License.ID, b.License.ID))
+		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(a.License.ID, b.License.ID))
 	})
 	return list, err
 }
