@@ -35,6 +35,8 @@ type Claims struct {
 	// ask the service for a new file; 0: not said.
 	RecheckAfter int64
 	Nonce        string // nonce: that of the request which the file answers; empty: none
+
+	Office *Office // office: who may lend the license; nil: the file is for a program
 }
 
 // wireClaims is the encoding of Claims.
@@ -55,16 +57,21 @@ type wireClaims struct {
 	Entitlements   map[string]any `json:"entitlements,omitempty"`
 	RecheckAfter   int64          `json:"recheck,omitempty"`
 	Nonce          string         `json:"nonce,omitempty"`
+	Office         *wireOffice    `json:"office,omitempty"`
 }
 
 // MarshalJSON returns the payload of a file.
 func (c Claims) MarshalJSON() ([]byte, error) {
+	office, err := c.Office.wire()
+	if err != nil {
+		return nil, err
+	}
 	return encode(wireClaims{
 		Issuer: c.Issuer, LicenseID: c.LicenseID, ProductID: c.ProductID, Name: c.Name, ID: c.ID,
 		IssuedAt: unix(c.IssuedAt), NotBefore: unix(c.NotBefore), ExpiresAt: unix(c.ExpiresAt),
 		Generation: c.Generation, LicenseExpires: unix(c.LicenseExpiresAt), UpdatesUntil: unix(c.UpdatesUntil),
 		ActivationID: c.ActivationID, Fingerprint: c.FingerprintHash,
-		Entitlements: c.Entitlements, RecheckAfter: c.RecheckAfter, Nonce: c.Nonce,
+		Entitlements: c.Entitlements, RecheckAfter: c.RecheckAfter, Nonce: c.Nonce, Office: office,
 	})
 }
 
@@ -93,6 +100,7 @@ func (c *Claims) UnmarshalJSON(payload []byte) error {
 		Entitlements:     m.entitlements(),
 		RecheckAfter:     m.number("recheck", false, 0),
 		Nonce:            m.text("nonce", false),
+		Office:           m.office(),
 	}
 	if m.err != nil {
 		return m.err
@@ -120,6 +128,9 @@ func (c Claims) payload() ([]byte, error) {
 	}
 	if compactSize(payload) > MaxSize {
 		return nil, fmt.Errorf("%w of %d bytes; the license has too many entitlements for a file", ErrTooLarge, MaxSize)
+	}
+	if c.Office != nil && compactSize(payload) > maxOfficeFile {
+		return nil, fmt.Errorf("%w of %d bytes; the license has too many entitlements for the file of an office", ErrTooLarge, maxOfficeFile)
 	}
 	return payload, nil
 }

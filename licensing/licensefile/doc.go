@@ -88,6 +88,15 @@ passes it to [File.Check] as Expect.Nonce:
 	request := licensefile.NewRequest(key, machine)
 	text, err := request.Text()
 
+# Offices
+
+An office lends a license on a network without internet. Its own file has the claim
+[Office], with the key of the office; the files that it signs carry that file in the
+header parameter office. [KeySet.Verify] verifies both, with the keys of the vendor
+only, and takes from the office which machine the file is for and its times; see
+[File].Lender. [NewLender] signs such files, and [SignOfficeRequest] asks the vendor for
+the file of an office.
+
 # Issuing
 
 [Sign] and [SignRevocations] sign with a [crypto.Signer]: an

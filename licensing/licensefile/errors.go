@@ -20,6 +20,7 @@ var (
 	ErrCondemnedKey = errors.New("licensefile: signed with a compromised key")
 	ErrAlgorithm    = errors.New("licensefile: the alg in the header does not belong to the key")
 	ErrSignature    = errors.New("licensefile: the signature is wrong; the text was altered")
+	ErrLent         = errors.New("licensefile: not what the office may lend")
 
 	// ParseKeys, NewKeySet and KeyID return these.
 	ErrNoUsableKey  = errors.New("licensefile: the key set has no usable key")
@@ -30,6 +31,7 @@ var (
 
 	// Check of a file returns these, and ErrCondemnedKey.
 	ErrProduct       = errors.New("licensefile: for another product")
+	ErrOffice        = errors.New("licensefile: for an office, which lends the license to programs; install it there")
 	ErrOtherLicense  = errors.New("licensefile: the revocation list is about another license")
 	ErrFingerprint   = errors.New("licensefile: for another fingerprint")
 	ErrNonce         = errors.New("licensefile: does not answer this request")

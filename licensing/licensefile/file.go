@@ -3,6 +3,7 @@ package licensefile
 import (
 	"crypto"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +23,11 @@ const Leeway = 5 * time.Minute
 // tells whether it applies here and now.
 type File struct {
 	Claims
-	KeyID string // the key that signed it
+	KeyID string // the key that signed it or, if an office has, the file of the office
+
+	// Lender are the claims of the file of the office that signed this one; nil: the
+	// vendor signed it. The vendor vouches for the times of the lender only.
+	Lender *Claims
 }
 
 // Sign returns the license file with claims c. The public half of the signer is
@@ -34,7 +39,7 @@ func Sign(c Claims, signer crypto.Signer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sign(Type, payload, signer)
+	return sign(Type, payload, signer, "")
 }
 
 // Verify verifies the signature of a license file and reads its claims. It does
@@ -43,7 +48,23 @@ func Sign(c Claims, signer crypto.Signer) (string, error) {
 // [ErrMalformed], [ErrDuplicate], [ErrType], [ErrCritical], [ErrCompressed],
 // [ErrUnencoded], [ErrNoKeyID], [ErrUnknownKey], [ErrCondemnedKey],
 // [ErrAlgorithm] or [ErrSignature].
+//
+// A file that an office signed has the file of the office in its header. Both are
+// verified. The claims are those of the office's file, but for ID, ActivationID,
+// FingerprintHash, RecheckAfter, Nonce and an earlier ExpiresAt; IssuedAt and NotBefore
+// are the later ones. If the office may not lend such a file, the error is [ErrLent].
 func (s *KeySet) Verify(text string) (File, error) {
+	f, err := s.verify(text)
+	if errors.Is(err, ErrUnknownKey) {
+		if lender := lenderOf(text); lender != "" {
+			return s.verifyLent(lender, text)
+		}
+	}
+	return f, err
+}
+
+// verify verifies a file that a key of the set signed.
+func (s *KeySet) verify(text string) (File, error) {
 	payload, id, err := s.open(Type, text, MaxSize)
 	if err != nil {
 		return File{}, err
@@ -79,7 +100,7 @@ type Expect struct {
 }
 
 // Check returns why a file does not apply here and now; nil: it does. It
-// returns, in this order, [ErrProduct], [ErrFingerprint], [ErrNonce],
+// returns, in this order, [ErrProduct], [ErrOffice], [ErrFingerprint], [ErrNonce],
 // [ErrCondemnedKey], [ErrOtherLicense], [ErrRevoked], [ErrOldGeneration], [ErrClock], [ErrEarly],
 // [ErrExpired] or [ErrUpdatesEnded].
 func (f File) Check(want Expect) error {
@@ -90,6 +111,8 @@ func (f File) Check(want Expect) error {
 	switch {
 	case f.ProductID != want.ProductID:
 		return fmt.Errorf("%w: %.64q", ErrProduct, f.ProductID)
+	case f.Office != nil:
+		return ErrOffice
 	case f.FingerprintHash != "" && f.FingerprintHash != FingerprintHash(f.LicenseID, want.Fingerprint):
 		return ErrFingerprint
 	case want.Nonce != "" && f.Nonce != want.Nonce:

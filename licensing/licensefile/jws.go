@@ -26,7 +26,7 @@ func decode(part string) ([]byte, error) {
 }
 
 // maxHeader is an upper bound of the length of the header and the signature
-// that sign adds to a payload, with the dots.
+// that sign adds to a payload, with the dots, without the file of an office.
 const maxHeader = 256
 
 // maxHeaderText is the longest encoded header that is decoded. It is longer than
@@ -43,15 +43,17 @@ type header struct {
 	Algorithm string `json:"alg"`
 	KeyID     string `json:"kid"`
 	Type      string `json:"typ"`
+	Office    string `json:"office,omitempty"` // the license file of the office that signs
 }
 
-// sign returns a compact JWS (RFC 7515).
-func sign(typ string, payload []byte, signer crypto.Signer) (string, error) {
+// sign returns a compact JWS (RFC 7515), with the license file of the office that
+// signs; empty: the vendor signs.
+func sign(typ string, payload []byte, signer crypto.Signer, office string) (string, error) {
 	k, err := newKey(signer.Public())
 	if err != nil {
 		return "", err
 	}
-	head, err := encode(header{Algorithm: k.jwk.Algorithm, KeyID: k.id, Type: typ})
+	head, err := encode(header{Algorithm: k.jwk.Algorithm, KeyID: k.id, Type: typ, Office: office})
 	if err != nil {
 		return "", err
 	}

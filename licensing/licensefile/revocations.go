@@ -100,7 +100,7 @@ func SignRevocations(r Revocations, signer crypto.Signer) (string, error) {
 	if _, err := readRevocations(payload); err != nil {
 		return "", err
 	}
-	return sign(RevocationsType, payload, signer)
+	return sign(RevocationsType, payload, signer, "")
 }
 
 // VerifyRevocations verifies the signature of a revocation list and reads it.

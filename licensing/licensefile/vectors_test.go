@@ -49,7 +49,7 @@ func (k repeatable) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]
 func signParts(t *testing.T, head map[string]any, claims []byte, signer crypto.Signer) string {
 	t.Helper()
 	if head == nil {
-		return must(sign(Type, claims, signer))
+		return must(sign(Type, claims, signer, ""))
 	}
 	return raw(t, string(must(json.Marshal(head))), string(claims), signer)
 }
@@ -189,9 +189,9 @@ func TestGoldenFiles(t *testing.T) {
 	full := fullClaims()
 	full.Name = "" // files have it since the second release
 	for name, want := range map[string]File{
-		"eddsa.jws": {full, keys.IDs()[0]},
-		"es256.jws": {full, keys.IDs()[1]},
-		"least.jws": {leastClaims(), keys.IDs()[0]},
+		"eddsa.jws": {Claims: full, KeyID: keys.IDs()[0]},
+		"es256.jws": {Claims: full, KeyID: keys.IDs()[1]},
+		"least.jws": {Claims: leastClaims(), KeyID: keys.IDs()[0]},
 	} {
 		file, err := keys.Verify(read(name))
 		is.NoErr(err)

@@ -198,7 +198,11 @@ func (l *License) accept(r result) {
 	case r.file != nil:
 		l.fresh, l.denial, l.doubtful = false, nil, false
 		l.adopt(*r.file)
-		l.clock.prove(r.file.IssuedAt)
+		if r.file.Lender != nil {
+			l.clock.follow(r.file.IssuedAt)
+		} else {
+			l.clock.prove(r.file.IssuedAt)
+		}
 		l.floorSaved = time.Time{} // it may have been ahead
 		l.saveClock()
 		l.keep(r.text)

@@ -39,6 +39,16 @@ func (c *clock) prove(t time.Time) {
 	*c = clock{wall: c.wall, at: t, read: time.Now(), then: c.wall(), floor: t, proven: true}
 }
 
+// follow sets the clock to the time of an office, which is not certain: it moves no
+// floor, and an earlier time is the floor.
+func (c *clock) follow(t time.Time) {
+	floor := c.certain()
+	if t.Before(floor) {
+		t = floor
+	}
+	*c = clock{wall: c.wall, at: t, read: time.Now(), then: c.wall(), floor: floor, proven: c.proven}
+}
+
 // raise raises the floor to a time that has certainly passed.
 func (c *clock) raise(t time.Time) {
 	if passed := time.Since(c.read); !c.proven && t.After(c.floor.Add(passed)) {

@@ -84,12 +84,26 @@ func (l *License) replaces(f licensefile.File) bool {
 	return f.IssuedAt.After(old.IssuedAt)
 }
 
-// adopt makes a file the one in use. It proves that its time of issue has passed,
-// unless its key is compromised. The caller holds l.mu.
+// lent reports whether an office signed the file in use. It passes on the revocation
+// list that came with its own file, which is not out of date before that expires. The
+// caller holds l.mu.
+func (l *License) lent() bool { return l.file != nil && l.file.Lender != nil }
+
+// vouched returns when the vendor issued a file or, if an office signed it, the file
+// of the office.
+func vouched(f licensefile.File) time.Time {
+	if f.Lender != nil {
+		return f.Lender.IssuedAt
+	}
+	return f.IssuedAt
+}
+
+// adopt makes a file the one in use. It proves that the time at which the vendor
+// issued it has passed, unless its key is compromised. The caller holds l.mu.
 func (l *License) adopt(f licensefile.File) {
 	l.file = &f
 	if !l.condemned(f) {
-		l.clock.raise(f.IssuedAt)
+		l.clock.raise(vouched(f))
 	}
 	if l.denial != nil && f.IssuedAt.After(l.denial.Since) {
 		l.denial = nil
@@ -108,7 +122,7 @@ func (l *License) usable(f licensefile.File) error {
 	want := licensefile.Expect{
 		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, BuiltAt: l.opts.BuiltAt, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
 	}
-	if list := l.revoked; list != nil && (f.IssuedAt.After(list.IssuedAt) || !list.Covers(f.LicenseID)) {
+	if list := l.revoked; list != nil && (vouched(f).After(list.IssuedAt) || !list.Covers(f.LicenseID)) {
 		// The list is from before the license was reinstated, or about another one.
 		want.Revocations = &licensefile.Revocations{ProductID: list.ProductID, CondemnedKeys: list.CondemnedKeys}
 	}
