@@ -140,9 +140,6 @@ func New(st store.Store, opts Options) *Auth {
 	return a
 }
 
-// Options returns the options in force, with all defaults filled in.
-func (a *Auth) Options() Options { return a.opts }
-
 // A Caller is the actor of a change, as events name it.
 type Caller struct {
 	Actor     string // such as "operator:opr_…"; empty: "go"

@@ -19,6 +19,9 @@ type internals struct{ a *Auth }
 // Of returns the methods for a.
 func (internals) Of(a *Auth) internals { return internals{a} }
 
+// Options returns the options in force, with all defaults filled in.
+func (i internals) Options() Options { return i.a.opts }
+
 // In returns an Auth whose calls are part of a running Update, through its store.
 // After the Update, call Flush.
 func (i internals) In(st store.Store) *Auth {

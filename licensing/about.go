@@ -12,7 +12,7 @@ import (
 // about returns the settings that the dashboard shows: the values in effect, and
 // warnings about those an operator may want to change.
 func (h *Handler) about() dashboard.About {
-	o, rules, tokens := h.opts, h.service.Options(), h.auth.Options().Tokens
+	o, rules, tokens := h.opts, h.service.Options(), inner.Of(h.auth).Options().Tokens
 	rate := func(n int) any {
 		switch {
 		case o.Limiter != nil:

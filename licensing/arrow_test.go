@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"storetest/internal/pick":         {"store"},
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
+	"internal/signin":                 {},
 	"internal/oracle":                 {"store", "store/memory"},                                            // tests only
 	"internal/purchasetest":           {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
 	"internal/entries":                {"store"},
@@ -38,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/valid":                  {}, // for the tags of parameters and options
 	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"licensing/api", "store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"internal/signin", "licensing/api", "store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/base/input":   {"internal/valid", "licensing/api"},
 	"internal/seal":                   {"internal/entries", "store"},
@@ -66,9 +67,9 @@ var arrows = map[string][]string{
 	"licensing/selling":                  {"internal/inner", "licensing/api", "licensing/license"},
 	"licensing/metering":                 {"internal/inner", "licensing/api", "licensing/license"},
 	"licensing/webhook":                  {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/feed", "licensing/internal/base/outbox", "internal/inner", "licensing/internal/base/record"},
-	"licensing/internal/http/web":        {"internal/inner", "licensing/internal/base/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/record", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/http/web":        {"internal/signin", "internal/inner", "licensing/internal/base/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/record", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints":  {"internal/rate", "licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/base/input", "auth", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/metering"},
-	"licensing/internal/http/dashboard":  {"licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
+	"licensing/internal/http/dashboard":  {"internal/signin", "licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
 	"licensing/internal/http/portal":     {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/http/qr":         {},
 	"licensing/internal/servicetest":     {}, // tests only

@@ -77,7 +77,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	inner.Of(h.auth).Observe(web.SetClient)
 	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
 	h.operators = new(operator.Service)
-	inner.Of(h.operators).Init(config, h.auth.Options().Tokens.MaxFailures, opts.ClientIP)
+	inner.Of(h.operators).Init(config, inner.Of(h.auth).Options().Tokens.MaxFailures, opts.ClientIP)
 	h.files = new(files.Service)
 	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Licenses().RevokedFiles)
 	h.engine = h.newEngine()

@@ -24,8 +24,8 @@ operator and never leaves the service without an admin who can sign in.
 There are three ways to create an account:
 
   - [Service.Create] creates one with a password.
-  - [Service.Invite] returns a code. The person enters it on the dashboard and
-    chooses a password; see [Service.AcceptInvitation].
+  - [Service.Invite] returns a code, valid for [InvitationTTL]. The person enters it on
+    the dashboard and chooses a password.
     [Service.CreatePasswordReset] returns such a code for an existing operator.
   - The setup code creates the first admin. The dashboard logs it while no
     operator exists; [Service.CreateSetupCode] returns one for the host to show.
@@ -38,10 +38,9 @@ its cost is below the current one.
 
 # Second factors
 
-An operator can enable a second factor: the codes of an authenticator app (TOTP,
-RFC 6238) and ten recovery codes. [Service.SignIn] then returns [ErrSecondFactor]
-after the right password, and [Service.CompleteSignIn] checks the code. Each code
-works once. The secret is encrypted if Options.MasterKey is set; recovery codes
+An operator can enable a second factor on the dashboard: the codes of an authenticator
+app (TOTP, RFC 6238) and ten recovery codes. A sign-in then needs a code after the
+password. Each code works once. The secret is encrypted if Options.MasterKey is set; recovery codes
 are stored as digests. [Service.RemoveSecondFactor] is for an operator who has lost
 the device.
 
@@ -58,16 +57,9 @@ all unknown accounts together.
 
 # Sessions
 
-A session is a cookie that is valid for twelve hours. The cookie has no Path, so
-a browser limits it to the folder of the page that set it: call
-[Service.SignIn], [Service.SignOut], [Service.ChangePassword],
-[Service.CompleteSetup] and [Service.AcceptInvitation] only on pages of one
-folder, and [Service.Session] anywhere below it. The same holds for
-[Service.CompleteSignIn], [Service.EnableSecondFactor] and
-[Service.DisableSecondFactor]. The dashboard does this.
-
-An operator has at most 50 open sessions. [Service.Sessions] lists them and
-[Service.EndSession] ends one.
+A session is a cookie that is valid for twelve hours. The cookie has no Path, so a
+browser sends it only to the dashboard. An operator has at most 50 open sessions; the
+dashboard lists them and ends one. [Service.SignOutEverywhere] ends all.
 
 Signing out, a new password, a new role and disabling an operator end all
 sessions of the operator immediately, in every process.

@@ -15,8 +15,13 @@ import (
 // with [inner.Of].
 type inside = inner.Methods[internals]
 
-// internals are the methods of a Service for the handler.
-type internals struct{ s *Service }
+// internals are the methods of a Service for the handler and the dashboard: what needs the
+// cookie of a person who signs in, and housekeeping.
+//
+// The cookie has no Path, so a browser limits it to the folder of the page that set it:
+// call the methods with a ResponseWriter only on pages of one folder, and Session anywhere
+// below it.
+type internals struct{ *Service }
 
 // Of returns the methods for s.
 func (internals) Of(s *Service) internals { return internals{s} }
@@ -29,7 +34,7 @@ func (i internals) Init(c inner.Config, maxFailures int, clientIP func(*http.Req
 	if clientIP == nil {
 		clientIP = rate.Peer
 	}
-	*i.s = Service{
+	*i.Service = Service{
 		st:           c.Store,
 		opts:         c,
 		clientIP:     clientIP,

@@ -13,13 +13,10 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// ErrInvitationCode means that the code of an invitation is wrong, or that the
-// invitation was used, was revoked or has expired.
-var ErrInvitationCode = errors.New("operator: the code is wrong or has expired")
 
 // InvitationTTL is how long the code of an invitation is valid.
 const InvitationTTL = 72 * time.Hour
@@ -53,7 +50,7 @@ type invitationRecord struct {
 }
 
 // Invite returns a code with which a person becomes an operator; see
-// [Service.AcceptInvitation]. The service sends nothing: give the person the
+// AcceptInvitation. The service sends nothing: give the person the
 // code yourself. An invitation ends when the address is invited again, and one
 // created by an operator when that operator is disabled or is no longer an admin.
 //
@@ -77,7 +74,7 @@ func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err 
 }
 
 // CreatePasswordReset returns a code with which an operator chooses a new
-// password; see [Service.AcceptInvitation]. The current password keeps working
+// password; see AcceptInvitation. The current password keeps working
 // until the code is used. Any new password ends the code, and so does the next
 // code for the operator. It returns [api.ErrNotFound] if there is no such
 // operator.
@@ -183,11 +180,11 @@ func deleteInvitations(ctx context.Context, tx store.Tx, ended func(invitationRe
 
 // AcceptInvitation sets the password of the operator whom the code is for,
 // creates the operator if the code is an invitation, and sets the cookie of a
-// new session on w. It returns [ErrInvitationCode], [ErrThrottled],
-// [ErrSecondFactor] as [Service.SignIn] does after it has set the password, or an
+// new session on w. It returns [signin.ErrInvitationCode], [ErrThrottled],
+// [signin.ErrSecondFactor] as SignIn does after it has set the password, or an
 // [*api.InvalidError] about "password", or about "email" if another operator
 // has taken the address.
-func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
+func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
 	ctx := r.Context()
 	// Check the code before hashing the password, so that only a caller with
 	// a valid code can make the process hash.
@@ -222,7 +219,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 		}
 		e, op, err := readRecord(ctx, tx, rec.OperatorID)
 		if errors.Is(err, api.ErrNotFound) || err == nil && op.Disabled {
-			return ErrInvitationCode
+			return signin.ErrInvitationCode
 		}
 		if err != nil {
 			return err
@@ -251,7 +248,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 func (s *Service) readInvitation(ctx context.Context, r store.Reader, code string) (rec invitationRecord, err error) {
 	e, err := r.Entry(ctx, kindInvitation, invitationKey(code))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.now().Before(e.ExpiresAt) {
-		return rec, ErrInvitationCode
+		return rec, signin.ErrInvitationCode
 	}
 	if err != nil {
 		return rec, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -43,11 +44,11 @@ func TestInvite(t *testing.T) {
 	is.Equal(list[0].ExpiresAt, o.now.Add(InvitationTTL))
 
 	b := &browser{o: o}
-	require.ErrorIs(t, b.accept("wrong", goodPassword), ErrInvitationCode)
+	require.ErrorIs(t, b.accept("wrong", goodPassword), signin.ErrInvitationCode)
 	require.ErrorIs(t, b.accept(code, "too short"), api.ErrInvalid)
 	is.NoErr(b.accept(strings.ToLower(code), goodPassword))
 	is.Equal(b.who(), "bob@example.com")
-	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode) // a code works once
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), signin.ErrInvitationCode) // a code works once
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-2:], []string{
 		"operator.created by " + actorOf(t, o, "ada@example.com"), // the inviting operator
@@ -68,7 +69,7 @@ func TestInvitationsEnd(t *testing.T) {
 	code, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
 	o.now = o.now.Add(InvitationTTL)
-	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), signin.ErrInvitationCode)
 	list, err := o.Invitations(ctx)
 	is.NoErr(err)
 	is.Equal(len(list), 0)
@@ -79,7 +80,7 @@ func TestInvitationsEnd(t *testing.T) {
 	is.NoErr(err)
 	is.NoErr(o.RevokeInvitation(ctx, list[0].ID))
 	require.ErrorIs(t, o.RevokeInvitation(ctx, list[0].ID), api.ErrNotFound)
-	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), signin.ErrInvitationCode)
 
 	code, err = o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
@@ -106,8 +107,8 @@ func TestPasswordReset(t *testing.T) {
 	bob, err = o.Get(ctx, bob.ID)
 	is.NoErr(err)
 	is.Equal(bob.LastSignInAt, o.now)
-	is.Equal(old.who(), ErrNoSession.Error())
-	require.ErrorIs(t, old.signIn("bob@example.com", goodPassword), ErrCredentials)
+	is.Equal(old.who(), signin.ErrNoSession.Error())
+	require.ErrorIs(t, old.signIn("bob@example.com", goodPassword), signin.ErrCredentials)
 
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
@@ -115,11 +116,11 @@ func TestPasswordReset(t *testing.T) {
 	yes := true
 	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: &yes})
 	is.NoErr(err)
-	require.ErrorIs(t, b.accept(code, goodPassword), ErrInvitationCode) // disabled operators cannot reset their password
+	require.ErrorIs(t, b.accept(code, goodPassword), signin.ErrInvitationCode) // disabled operators cannot reset their password
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
-	require.ErrorIs(t, b.accept(code, goodPassword), ErrInvitationCode) // not before they are enabled
-	is.Equal(b.who(), ErrNoSession.Error())
+	require.ErrorIs(t, b.accept(code, goodPassword), signin.ErrInvitationCode) // not before they are enabled
+	is.Equal(b.who(), signin.ErrNoSession.Error())
 }
 
 // An operator who loses the right to invite must not keep an invitation to use.
@@ -150,8 +151,8 @@ func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 			list, err := o.Invitations(ctx)
 			is.NoErr(err)
 			is.Equal(len(list), 0)
-			require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
-			require.ErrorIs(t, (&browser{o: o}).accept(back, otherPassword), ErrInvitationCode)
+			require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), signin.ErrInvitationCode)
+			require.ErrorIs(t, (&browser{o: o}).accept(back, otherPassword), signin.ErrInvitationCode)
 		})
 	}
 }
@@ -189,7 +190,7 @@ func TestANewPasswordEndsPasswordResets(t *testing.T) {
 			other, err := o.Invite(t.Context(), InviteParams{Email: "eve@example.com"})
 			is.NoErr(err)
 			is.NoErr(change(o, b, bob))
-			require.ErrorIs(t, (&browser{o: o}).accept(leaked, goodPassword), ErrInvitationCode)
+			require.ErrorIs(t, (&browser{o: o}).accept(leaked, goodPassword), signin.ErrInvitationCode)
 			is.NoErr((&browser{o: o}).accept(other, goodPassword)) // other invitations stay valid
 		})
 	}
@@ -220,7 +221,7 @@ func TestANewCodeEndsTheEarlierOne(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 4)
 	for _, code := range earlier {
-		require.ErrorIs(t, (&browser{o: o}).accept(code, otherPassword), ErrInvitationCode)
+		require.ErrorIs(t, (&browser{o: o}).accept(code, otherPassword), signin.ErrInvitationCode)
 	}
 	for _, code := range append(others, later...) {
 		is.NoErr((&browser{o: o}).accept(code, otherPassword))
@@ -239,14 +240,14 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 	attacker := &browser{o: o, addr: "198.51.100.7:4711"}
 	for i := range failuresPerMinute { // both kinds count together
 		if i%2 == 0 {
-			require.ErrorIs(t, complete(attacker, "wrong"), ErrSetupCode)
+			require.ErrorIs(t, complete(attacker, "wrong"), signin.ErrSetupCode)
 		} else {
-			require.ErrorIs(t, attacker.accept("wrong", goodPassword), ErrInvitationCode)
+			require.ErrorIs(t, attacker.accept("wrong", goodPassword), signin.ErrInvitationCode)
 		}
 	}
 	require.ErrorIs(t, complete(attacker, "wrong"), ErrThrottled)
 	require.ErrorIs(t, attacker.accept("wrong", goodPassword), ErrThrottled)
-	require.ErrorIs(t, (&browser{o: o}).accept("wrong", goodPassword), ErrInvitationCode) // other addresses do not wait
+	require.ErrorIs(t, (&browser{o: o}).accept("wrong", goodPassword), signin.ErrInvitationCode) // other addresses do not wait
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	is.NoErr(complete(attacker, code)) // a valid code works at any time

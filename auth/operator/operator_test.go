@@ -34,7 +34,7 @@ const failuresPerMinute = 20
 
 // office is a Service on an empty store with a clock that tests set.
 type office struct {
-	*Service
+	internals
 	st  store.Store
 	now time.Time
 	log strings.Builder

@@ -11,7 +11,7 @@ import (
 // attempts, setup codes and invitations. It reports whether there may be more.
 // Expired records have no effect, so Purge only saves space.
 func (i internals) Purge(ctx context.Context) (more bool, err error) {
-	more, err = entries.Purge(ctx, i.s.st, i.s.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
+	more, err = entries.Purge(ctx, i.st, i.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
 	if err != nil {
 		return false, fmt.Errorf("operator: purge: %w", err)
 	}

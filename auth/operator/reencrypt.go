@@ -12,8 +12,8 @@ import (
 // Reencrypt encrypts the second factors of all operators with the current master
 // key.
 func (i internals) Reencrypt(ctx context.Context) (seal.Renewed, error) {
-	box := i.s.box()
-	return seal.Renew(ctx, i.s.st, kindOperator, func(e store.Entry, n *seal.Renewed) (data []byte, err error) {
+	box := i.box()
+	return seal.Renew(ctx, i.st, kindOperator, func(e store.Entry, n *seal.Renewed) (data []byte, err error) {
 		var rec record
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
 			return nil, fmt.Errorf("operator %s: %w", e.Key, err)

@@ -13,16 +13,10 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// ErrSecondFactor means that the password was right and that the operator must
-// enter a code; see [Service.CompleteSignIn].
-var ErrSecondFactor = errors.New("operator: enter the code of the second factor")
-
-// ErrCode means that the code of a second factor is wrong or was used before.
-var ErrCode = errors.New("operator: the code is wrong or was used before")
 
 const (
 	// recoveryCodes is the number of recovery codes of a second factor.
@@ -56,7 +50,7 @@ func (f *secondFactor) keep(box seal.Box, operatorID string, secret []byte) (err
 // use reports whether a code is valid and changes f so that it cannot be used
 // again. A secret that the current master key has not sealed is sealed again.
 func (f *secondFactor) use(box seal.Box, operatorID, code string, now time.Time) (ok, recovery bool, err error) {
-	if code = cleanCode(code); len(code) != totpDigits {
+	if code = cleanCode(code); len(code) != signin.TOTPDigits {
 		sum := sha256.Sum256([]byte(code))
 		for i, digest := range f.Recovery {
 			if subtle.ConstantTimeCompare(sum[:], digest) == 1 {
@@ -72,7 +66,7 @@ func (f *secondFactor) use(box seal.Box, operatorID, code string, now time.Time)
 			return false, false, err
 		}
 	}
-	step, ok := matchTOTP(secret, code, now, f.Step)
+	step, ok := signin.MatchTOTP(secret, code, now, f.Step)
 	if !ok {
 		return false, false, nil
 	}
@@ -94,26 +88,19 @@ func newRecoveryCodes() (codes []string, digests [][]byte) {
 	return codes, digests
 }
 
-// EnableSecondFactorParams are the parameters of [Service.EnableSecondFactor].
-type EnableSecondFactorParams struct {
-	Secret   string // from [NewTOTPSecret]
-	Code     string // a current code of the authenticator app
-	Password string // the current password
-}
-
 // EnableSecondFactor enables the second factor of the operator who is signed in.
 // After that, a sign-in needs a code of an authenticator app (TOTP, RFC 6238).
 // It returns ten recovery codes, each of which replaces a code once; show them
 // once, because the store has only their digests. It ends all sessions of the
-// operator and sets the cookie of a new one on w. It returns [ErrNoSession],
-// [ErrCredentials], [ErrThrottled], or an [*api.InvalidError] about "code" or
+// operator and sets the cookie of a new one on w. It returns [signin.ErrNoSession],
+// [signin.ErrCredentials], [ErrThrottled], or an [*api.InvalidError] about "code" or
 // "secret".
-func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p EnableSecondFactorParams) (recovery []string, err error) {
-	secret, err := base32Secret.DecodeString(cleanCode(p.Secret))
-	if err != nil || len(secret) != totpSecret {
+func (s internals) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p signin.EnableSecondFactorParams) (recovery []string, err error) {
+	secret, err := signin.TOTPEncoding.DecodeString(cleanCode(p.Secret))
+	if err != nil || len(secret) != signin.TOTPSecret {
 		return nil, invalidField("secret", "invalid_format", "Start again with a new secret.")
 	}
-	step, ok := matchTOTP(secret, cleanCode(p.Code), s.now(), 0)
+	step, ok := signin.MatchTOTP(secret, cleanCode(p.Code), s.now(), 0)
 	if !ok {
 		return nil, invalidField("code", "invalid_format", "This is not the current code. Check the clock of the device.")
 	}
@@ -141,9 +128,9 @@ func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p E
 
 // DisableSecondFactor removes the second factor of the operator who is signed in,
 // if the password is right. It ends all sessions of the operator and sets the
-// cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials] or
+// cookie of a new one on w. It returns [signin.ErrNoSession], [signin.ErrCredentials] or
 // [ErrThrottled].
-func (s *Service) DisableSecondFactor(w http.ResponseWriter, r *http.Request, password string) error {
+func (s internals) DisableSecondFactor(w http.ResponseWriter, r *http.Request, password string) error {
 	in, err := s.reauthenticate(r, password)
 	if err != nil {
 		return err
@@ -176,20 +163,20 @@ func (s *Service) reauthenticate(r *http.Request, password string) (signedIn, er
 	return in, err
 }
 
-// CompleteSignIn checks the code of an operator for whom [Service.SignIn] or
-// [Service.AcceptInvitation] has returned [ErrSecondFactor] with the cookie of r, at
+// CompleteSignIn checks the code of an operator for whom SignIn or
+// AcceptInvitation has returned [signin.ErrSecondFactor] with the cookie of r, at
 // most five minutes ago. The code is one of the authenticator app or a recovery
 // code; each works once. CompleteSignIn sets the cookie of a new session on w and
-// appends operator.signed_in. It returns [ErrNoSession] if the password must be
-// entered again, [ErrCode] or [ErrThrottled].
-func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code string) (Operator, error) {
+// appends operator.signed_in. It returns [signin.ErrNoSession] if the password must be
+// entered again, [signin.ErrCode] or [ErrThrottled].
+func (s internals) CompleteSignIn(w http.ResponseWriter, r *http.Request, code string) (Operator, error) {
 	m, ctx, err := s.session(r)
 	if err != nil {
 		return Operator{}, err
 	}
 	id, generation := m.GetString(ctx, "pending"), m.GetInt64(ctx, "generation")
 	if id == "" {
-		return Operator{}, ErrNoSession
+		return Operator{}, signin.ErrNoSession
 	}
 	addr := s.clientIP(r)
 	if addr.IsValid() {
@@ -210,7 +197,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 		in = signedIn{}
 		e, rec, err := readRecord(ctx, tx, id)
 		if errors.Is(err, api.ErrNotFound) || err == nil && (rec.Disabled || rec.SecondFactor == nil || rec.Generation != generation) {
-			return ErrNoSession
+			return signin.ErrNoSession
 		}
 		if err != nil {
 			return err
@@ -235,7 +222,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 		return Operator{}, err
 	}
 	if in.ID == "" {
-		return Operator{}, ErrCode
+		return Operator{}, signin.ErrCode
 	}
 	s.failures.Return(rate.Key("sign-in", addr))
 	return in.Operator, s.openSession(w, r, in)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -26,21 +27,21 @@ func TestTOTPVectors(t *testing.T) {
 	for unix, want := range map[int64]string{
 		59: "94287082", 1111111109: "07081804", 1111111111: "14050471", 1234567890: "89005924", 2000000000: "69279037", 20000000000: "65353130",
 	} {
-		is.Equal(hotp(secret, stepAt(time.Unix(unix, 0)), 8), want)
+		is.Equal(signin.HOTP(secret, signin.TOTPStepAt(time.Unix(unix, 0)), 8), want)
 	}
 	for at, ok := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
 		now := time.Unix(1111111109, 0)
-		_, matched := matchTOTP(secret, hotp(secret, stepAt(now)+at, 6), now, 0)
+		_, matched := signin.MatchTOTP(secret, signin.HOTP(secret, signin.TOTPStepAt(now)+at, 6), now, 0)
 		is.Equal(matched, ok) // a step early or late is accepted
 	}
 }
 
 func TestTOTPURI(t *testing.T) {
 	is := is.New(t)
-	secret := NewTOTPSecret()
+	secret := signin.NewTOTPSecret()
 	is.Equal(len(secret), 32)
-	is.True(secret != NewTOTPSecret())
-	u, err := url.Parse(TOTPURI("Licensing", "ada lovelace@example.com", secret))
+	is.True(secret != signin.NewTOTPSecret())
+	u, err := url.Parse(signin.TOTPURI("Licensing", "ada lovelace@example.com", secret))
 	is.NoErr(err)
 	is.Equal([]string{u.Scheme, u.Host, u.Path, u.Query().Get("secret"), u.Query().Get("issuer")},
 		[]string{"otpauth", "totp", "/Licensing:ada lovelace@example.com", secret, "Licensing"})
@@ -48,24 +49,24 @@ func TestTOTPURI(t *testing.T) {
 
 // code returns the code of an authenticator app.
 func (o *office) code(secret string) string {
-	raw, err := base32Secret.DecodeString(secret)
+	raw, err := signin.TOTPEncoding.DecodeString(secret)
 	if err != nil {
 		panic(err)
 	}
-	return hotp(raw, stepAt(o.now), totpDigits)
+	return signin.HOTP(raw, signin.TOTPStepAt(o.now), signin.TOTPDigits)
 }
 
 // enable enables the second factor of the operator who is signed in.
 func (b *browser) enable(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
-	secret = NewTOTPSecret()
-	recovery, err := b.tryEnable(EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
+	secret = signin.NewTOTPSecret()
+	recovery, err := b.tryEnable(signin.EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
 	is.New(t).NoErr(err)
-	b.o.now = b.o.now.Add(totpStep)
+	b.o.now = b.o.now.Add(signin.TOTPStep)
 	return secret, recovery
 }
 
-func (b *browser) tryEnable(p EnableSecondFactorParams) (recovery []string, err error) {
+func (b *browser) tryEnable(p signin.EnableSecondFactorParams) (recovery []string, err error) {
 	err = b.do(func(w http.ResponseWriter, r *http.Request) (err error) {
 		recovery, err = b.o.EnableSecondFactor(w, r, p)
 		return err
@@ -87,7 +88,7 @@ func TestSecondFactor(t *testing.T) {
 	is.NoErr(other.signIn("ada@example.com", goodPassword))
 	secret, recovery := desk.enable(t)
 	is.Equal(desk.who(), "ada@example.com")
-	is.Equal(other.who(), ErrNoSession.Error()) // all other sessions have ended
+	is.Equal(other.who(), signin.ErrNoSession.Error()) // all other sessions have ended
 	is.Equal(len(recovery), recoveryCodes)
 	ada, err := o.Get(t.Context(), ada.ID)
 	is.NoErr(err)
@@ -95,31 +96,31 @@ func TestSecondFactor(t *testing.T) {
 	is.Equal(ada.RecoveryCodes, recoveryCodes)
 
 	b := &browser{o: o}
-	require.ErrorIs(t, b.complete(o.code(secret)), ErrNoSession) // the password comes first
-	require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
+	require.ErrorIs(t, b.complete(o.code(secret)), signin.ErrNoSession) // the password comes first
+	require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), signin.ErrCredentials)
 	before, _ := o.events(t)
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
-	is.Equal(b.who(), ErrNoSession.Error()) // the password alone opens nothing
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	is.Equal(b.who(), signin.ErrNoSession.Error()) // the password alone opens nothing
 	after, _ := o.events(t)
 	is.Equal(len(before), len(after)) // and is not a sign-in yet
 	list, err := o.Sessions(b.request(), ada.ID)
 	is.NoErr(err)
 	is.Equal(len(list), 1)
 
-	require.ErrorIs(t, b.complete("000000"), ErrCode)
-	o.now = o.now.Add(-totpStep)
+	require.ErrorIs(t, b.complete("000000"), signin.ErrCode)
+	o.now = o.now.Add(-signin.TOTPStep)
 	enabling := o.code(secret)
-	o.now = o.now.Add(totpStep)
-	require.ErrorIs(t, b.complete(enabling), ErrCode) // it was used
+	o.now = o.now.Add(signin.TOTPStep)
+	require.ErrorIs(t, b.complete(enabling), signin.ErrCode) // it was used
 	code := o.code(secret)
 	is.NoErr(b.complete(code[:3] + " " + code[3:]))
 	is.Equal(b.who(), "ada@example.com")
-	require.ErrorIs(t, b.complete(code), ErrNoSession) // the session of the password has ended
+	require.ErrorIs(t, b.complete(code), signin.ErrNoSession) // the session of the password has ended
 
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
-	require.ErrorIs(t, b.complete(code), ErrCode) // a code is used once
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	require.ErrorIs(t, b.complete(code), signin.ErrCode) // a code is used once
 	o.now = o.now.Add(pendingLifetime)
-	require.ErrorIs(t, b.complete(o.code(secret)), ErrNoSession) // five minutes after the password
+	require.ErrorIs(t, b.complete(o.code(secret)), signin.ErrNoSession) // five minutes after the password
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by anonymous")
 	require.Contains(t, text, `"changes":{"second_factor":{"from":false,"to":true}}`)
@@ -131,15 +132,15 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 	o, ada, b := newSignedIn(t)
 	_, recovery := b.enable(t)
 	for i, code := range recovery[:2] {
-		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 		is.NoErr(b.complete(strings.ToLower(code)))
 		is.Equal(b.who(), "ada@example.com")
 		op, err := o.Get(t.Context(), ada.ID)
 		is.NoErr(err)
 		is.Equal(op.RecoveryCodes, recoveryCodes-1-i)
 	}
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
-	require.ErrorIs(t, b.complete(recovery[0]), ErrCode)
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	require.ErrorIs(t, b.complete(recovery[0]), signin.ErrCode)
 	_, text := o.events(t)
 	is.Equal(strings.Count(text, `"recovery_code":true`), 2)
 	e, err := o.st.Entry(t.Context(), kindOperator, ada.ID)
@@ -158,8 +159,8 @@ func TestCodesAreThrottled(t *testing.T) {
 	tries := 0
 	for i := range 12 {
 		guess := &browser{o: o, addr: fmt.Sprintf("198.51.%d.7:9", i)}
-		require.ErrorIs(t, guess.signIn("ada@example.com", goodPassword), ErrSecondFactor)
-		if err := guess.complete("000000"); errors.Is(err, ErrCode) {
+		require.ErrorIs(t, guess.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+		if err := guess.complete("000000"); errors.Is(err, signin.ErrCode) {
 			tries++
 		} else {
 			require.ErrorIs(t, err, ErrThrottled)
@@ -168,10 +169,10 @@ func TestCodesAreThrottled(t *testing.T) {
 	}
 	is.Equal(tries, 3)
 	o.now = o.now.Add(time.Minute)
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 	is.NoErr(b.complete(o.code(secret)))
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
-	require.ErrorIs(t, b.complete("000000"), ErrCode) // a sign-in ends the delay
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	require.ErrorIs(t, b.complete("000000"), signin.ErrCode) // a sign-in ends the delay
 }
 
 // A sign-in that waits for its code ends with the sessions of the operator.
@@ -189,9 +190,9 @@ func TestAPendingSignInEndsWithTheSessions(t *testing.T) {
 			o, ada, b := newSignedIn(t)
 			o.operator(t, "eve@example.com", RoleAdmin)
 			secret, _ := b.enable(t)
-			require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+			require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 			is.NoErr(end(o, ada))
-			is.Equal(b.complete(o.code(secret)), ErrNoSession)
+			is.Equal(b.complete(o.code(secret)), signin.ErrNoSession)
 		})
 	}
 }
@@ -201,7 +202,7 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	b := &browser{o: o}
-	enable := func(p EnableSecondFactorParams) error {
+	enable := func(p signin.EnableSecondFactorParams) error {
 		_, err := b.tryEnable(p)
 		return err
 	}
@@ -212,15 +213,15 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 		}
 		return invalid.Fields[0].Field
 	}
-	secret := NewTOTPSecret()
-	good := EnableSecondFactorParams{Secret: secret, Code: o.code(secret), Password: goodPassword}
-	is.Equal(enable(good), ErrNoSession)
+	secret := signin.NewTOTPSecret()
+	good := signin.EnableSecondFactorParams{Secret: secret, Code: o.code(secret), Password: goodPassword}
+	is.Equal(enable(good), signin.ErrNoSession)
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
-	is.Equal(field(enable(EnableSecondFactorParams{Secret: secret, Code: "000000", Password: goodPassword})), "code")
-	is.Equal(field(enable(EnableSecondFactorParams{Secret: "MFRGG", Code: o.code("MFRGG"), Password: goodPassword})), "secret") // too short
+	is.Equal(field(enable(signin.EnableSecondFactorParams{Secret: secret, Code: "000000", Password: goodPassword})), "code")
+	is.Equal(field(enable(signin.EnableSecondFactorParams{Secret: "MFRGG", Code: o.code("MFRGG"), Password: goodPassword})), "secret") // too short
 	wrong := good
 	wrong.Password = otherPassword
-	require.ErrorIs(t, enable(wrong), ErrCredentials)
+	require.ErrorIs(t, enable(wrong), signin.ErrCredentials)
 	is.NoErr(enable(good))
 	is.Equal(field(enable(good)), "secret") // enabled already
 	is.Equal(b.who(), "ada@example.com")
@@ -233,7 +234,7 @@ func TestRemoveSecondFactor(t *testing.T) {
 	disable := func(password string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.DisableSecondFactor(w, r, password) })
 	}
-	require.ErrorIs(t, disable(otherPassword), ErrCredentials)
+	require.ErrorIs(t, disable(otherPassword), signin.ErrCredentials)
 	is.NoErr(disable(goodPassword))
 	is.Equal(b.who(), "ada@example.com")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
@@ -242,7 +243,7 @@ func TestRemoveSecondFactor(t *testing.T) {
 	op, err := o.As(auth.Caller{Actor: "operator:opr_boss"}).RemoveSecondFactor(t.Context(), ada.ID)
 	is.NoErr(err)
 	is.True(!op.SecondFactor)
-	is.Equal(b.who(), ErrNoSession.Error())
+	is.Equal(b.who(), signin.ErrNoSession.Error())
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.updated by operator:opr_boss")
 	require.HasSuffix(t, text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n")
@@ -259,8 +260,8 @@ func TestPasswordResetNeedsTheSecondFactor(t *testing.T) {
 	link, err := o.CreatePasswordReset(t.Context(), ada.ID)
 	is.NoErr(err)
 	thief := &browser{o: o}
-	require.ErrorIs(t, thief.accept(link, otherPassword), ErrSecondFactor)
-	is.Equal(thief.who(), ErrNoSession.Error())
+	require.ErrorIs(t, thief.accept(link, otherPassword), signin.ErrSecondFactor)
+	is.Equal(thief.who(), signin.ErrNoSession.Error())
 	is.NoErr(thief.complete(o.code(secret))) // the owner has the device
 	is.Equal(thief.who(), "ada@example.com")
 }
@@ -285,12 +286,12 @@ func TestSecondFactorIsSealed(t *testing.T) {
 		return *rec.SecondFactor
 	}
 	signIn := func(secret string) error {
-		o.now = o.now.Add(totpStep)
-		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+		o.now = o.now.Add(signin.TOTPStep)
+		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 		return b.complete(o.code(secret))
 	}
 	secret, recovery := b.enable(t)
-	raw, err := base32Secret.DecodeString(secret)
+	raw, err := signin.TOTPEncoding.DecodeString(secret)
 	is.NoErr(err)
 	is.Equal(stored().Secret, raw) // in plain text without a master key
 

@@ -10,13 +10,10 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"github.com/seed-d8a106b4/licensekit/auth/internal/loopback"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// ErrNoSession means that the request has no session, or that its session has
-// ended.
-var ErrNoSession = errors.New("operator: not signed in")
 
 const (
 	kindSession     = "session"
@@ -44,7 +41,7 @@ func (s *Service) manager(r *http.Request) *scs.SessionManager {
 			Name:     sessionCookie,
 			HttpOnly: true,
 			SameSite: http.SameSiteLaxMode,
-			Secure:   s.SecureSession(r),
+			Secure:   internals{s}.SecureSession(r),
 		},
 	}
 }
@@ -52,7 +49,7 @@ func (s *Service) manager(r *http.Request) *scs.SessionManager {
 // SecureSession reports whether a session that begins with r has a Secure
 // cookie, which browsers keep over TLS only. It does not on plain HTTP to a
 // loopback address.
-func (s *Service) SecureSession(r *http.Request) bool { return !loopback.Plain(r) }
+func (s internals) SecureSession(r *http.Request) bool { return !loopback.Plain(r) }
 
 // bare hides the values of a context: a host that uses scs in the same way
 // keeps its session under the same key.
@@ -72,9 +69,9 @@ func (s *Service) session(r *http.Request) (*scs.SessionManager, context.Context
 	return m, ctx, err
 }
 
-// Session returns the operator who is signed in, or [ErrNoSession]. It reads
+// Session returns the operator who is signed in, or [signin.ErrNoSession]. It reads
 // the store on every call, so a session that ended in any process has ended.
-func (s *Service) Session(r *http.Request) (Operator, error) {
+func (s internals) Session(r *http.Request) (Operator, error) {
 	in, err := s.loadSession(r)
 	return in.Operator, err
 }
@@ -86,29 +83,29 @@ func (s *Service) loadSession(r *http.Request) (signedIn, error) {
 	}
 	id := m.GetString(ctx, "operator")
 	if id == "" {
-		return signedIn{}, ErrNoSession
+		return signedIn{}, signin.ErrNoSession
 	}
 	e, rec, err := readRecord(ctx, s.st, id)
 	switch {
 	case errors.Is(err, api.ErrNotFound):
-		return signedIn{}, ErrNoSession
+		return signedIn{}, signin.ErrNoSession
 	case err != nil:
 		return signedIn{}, err
 	case rec.Disabled || rec.Generation != m.GetInt64(ctx, "generation"):
-		return signedIn{}, ErrNoSession
+		return signedIn{}, signin.ErrNoSession
 	}
 	return signedIn{Operator: rec.operator(e), generation: rec.Generation}, nil
 }
 
 // SignIn checks an e-mail address and a password, sets the cookie of a new
 // session on w, and appends operator.signed_in. The session lasts twelve hours.
-// SignIn returns [ErrCredentials] or [ErrThrottled]. It returns [ErrSecondFactor] if
+// SignIn returns [signin.ErrCredentials] or [ErrThrottled]. It returns [signin.ErrSecondFactor] if
 // the operator has a second factor: the cookie is then only good for
-// [Service.CompleteSignIn], for five minutes.
+// CompleteSignIn, for five minutes.
 //
 // Call it, and every other method that takes a ResponseWriter, before anything
 // is written to w, and only on pages of one folder.
-func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
+func (s internals) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
 	in, err := s.checkCredentials(r.Context(), email, password, s.clientIP(r))
 	if err != nil {
 		return Operator{}, err
@@ -116,14 +113,14 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, email, password
 	return s.finishSignIn(w, r, in)
 }
 
-// finishSignIn opens a session. It returns [ErrSecondFactor] if that session is
-// only good for [Service.CompleteSignIn].
+// finishSignIn opens a session. It returns [signin.ErrSecondFactor] if that session is
+// only good for CompleteSignIn.
 func (s *Service) finishSignIn(w http.ResponseWriter, r *http.Request, in signedIn) (Operator, error) {
 	if err := s.openSession(w, r, in); err != nil {
 		return Operator{}, err
 	}
 	if in.pending {
-		return Operator{}, ErrSecondFactor
+		return Operator{}, signin.ErrSecondFactor
 	}
 	return in.Operator, nil
 }
@@ -163,7 +160,7 @@ func (s *Service) address(r *http.Request) string { return addressText(s.clientI
 // SignOut removes the session cookie and ends all sessions of the operator who
 // is signed in, in every process. Without a session it only removes the
 // cookie.
-func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
+func (s internals) SignOut(w http.ResponseWriter, r *http.Request) error {
 	m, ctx, err := s.session(r)
 	if err != nil {
 		return err
@@ -172,7 +169,7 @@ func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		err = s.asOperator(in.ID).SignOutEverywhere(r.Context(), in.ID)
 	}
-	if err != nil && !errors.Is(err, ErrNoSession) {
+	if err != nil && !errors.Is(err, signin.ErrNoSession) {
 		return err
 	}
 	if err := m.Destroy(ctx); err != nil {
@@ -184,9 +181,9 @@ func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
 
 // ChangePassword sets a new password for the operator who is signed in, if the
 // current password is right. It ends all sessions of the operator and sets the
-// cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials],
+// cookie of a new one on w. It returns [signin.ErrNoSession], [signin.ErrCredentials],
 // [ErrThrottled], or an [*api.InvalidError] about "password".
-func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current, next string) error {
+func (s internals) ChangePassword(w http.ResponseWriter, r *http.Request, current, next string) error {
 	ctx := r.Context()
 	in, err := s.loadSession(r)
 	if err != nil {
@@ -214,7 +211,7 @@ func (s *Service) changeSignedIn(w http.ResponseWriter, r *http.Request, in sign
 	changed := false
 	op, err := s.asOperator(in.ID).change(r.Context(), in.ID, func(_ store.Tx, rec *record) (changes, error) {
 		if rec.Generation != in.generation {
-			return nil, ErrNoSession // signed out in the meantime
+			return nil, signin.ErrNoSession // signed out in the meantime
 		}
 		made, err := fn(rec)
 		changed = len(made) > 0

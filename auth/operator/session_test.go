@@ -22,6 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -85,7 +86,7 @@ func TestSession(t *testing.T) {
 	o := newOffice(t)
 	o.operator(t, "Ada@example.com", RoleAdmin)
 	b := &browser{o: o}
-	is.Equal(b.who(), ErrNoSession.Error())
+	is.Equal(b.who(), signin.ErrNoSession.Error())
 
 	is.NoErr(b.signIn(" ada@EXAMPLE.com", goodPassword))
 	is.Equal(b.who(), "Ada@example.com")
@@ -100,13 +101,13 @@ func TestSession(t *testing.T) {
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	is.True(b.cookie.Value != first.Value) // a new token at each sign-in
 	b.cookie = &first
-	is.Equal(b.who(), ErrNoSession.Error()) // and the previous token has ended
+	is.Equal(b.who(), signin.ErrNoSession.Error()) // and the previous token has ended
 
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	o.now = o.now.Add(sessionLifetime - time.Second)
 	is.Equal(b.who(), "Ada@example.com")
 	o.now = o.now.Add(time.Second)
-	is.Equal(b.who(), ErrNoSession.Error()) // twelve hours later
+	is.Equal(b.who(), signin.ErrNoSession.Error()) // twelve hours later
 }
 
 // A host that uses scs without scs.New stores its sessions under the same
@@ -168,7 +169,7 @@ func TestSessionsEnd(t *testing.T) {
 			is.NoErr(two.signIn("ada@example.com", goodPassword))
 			is.Equal(one.who(), "ada@example.com")
 			is.NoErr(end(o, two, op))
-			is.Equal(one.who(), ErrNoSession.Error())
+			is.Equal(one.who(), signin.ErrNoSession.Error())
 		})
 	}
 }
@@ -192,15 +193,15 @@ func TestChangePassword(t *testing.T) {
 	change := func(current, next string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, current, next) })
 	}
-	require.ErrorIs(t, change(goodPassword, otherPassword), ErrNoSession)
+	require.ErrorIs(t, change(goodPassword, otherPassword), signin.ErrNoSession)
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
-	require.ErrorIs(t, change("not the right password", otherPassword), ErrCredentials)
+	require.ErrorIs(t, change("not the right password", otherPassword), signin.ErrCredentials)
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
 	require.ErrorIs(t, change(goodPassword, "too short"), api.ErrInvalid)
 	is.NoErr(change(goodPassword, otherPassword))
 	is.Equal(b.who(), "ada@example.com") // the browser that changed it stays signed in
-	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrCredentials)
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrCredentials)
 	is.NoErr(b.signIn("ada@example.com", otherPassword))
 }
 
@@ -220,7 +221,7 @@ func TestSignInIsThrottled(t *testing.T) {
 				o.now = o.now.Add(throttled.RetryAfter)
 				continue
 			}
-			require.ErrorIs(t, err, ErrCredentials)
+			require.ErrorIs(t, err, signin.ErrCredentials)
 		}
 		is.Equal(waits, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second})
 	}
@@ -246,19 +247,19 @@ func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 	}
 	for i := range 6 {
 		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
-		require.ErrorIs(t, b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), ErrCredentials)
+		require.ErrorIs(t, b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), signin.ErrCredentials)
 	}
 	is.Equal(failed(), 3)
 	for i := range 6 {
 		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
-		require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
+		require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), signin.ErrCredentials)
 	}
 	is.Equal(failed(), 3+3)
 	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // a success is always an event
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
 	o.now = o.now.Add(20 * time.Minute)
-	require.ErrorIs(t, (&browser{o: o}).signIn("unknown@example.com", otherPassword), ErrCredentials)
+	require.ErrorIs(t, (&browser{o: o}).signIn("unknown@example.com", otherPassword), signin.ErrCredentials)
 	is.Equal(failed(), 3+3+1)
 }
 
@@ -278,7 +279,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
 	guess := func(i int) error { return attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }
 	for i := range 3 {
-		require.ErrorIs(t, guess(i), ErrCredentials)
+		require.ErrorIs(t, guess(i), signin.ErrCredentials)
 	}
 	rows := o.attempts(t)
 	var throttled *ThrottledError
@@ -292,7 +293,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 		is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // other addresses are not delayed, and a success does not count
 	}
 	o.now = o.now.Add(20 * time.Second)
-	require.ErrorIs(t, guess(4), ErrCredentials)
+	require.ErrorIs(t, guess(4), signin.ErrCredentials)
 }
 
 // One address, or one network of IPv6, must not use all hashing slots.
@@ -321,7 +322,7 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 		if err := <-errs; err == nil {
 			signedIn++
 		} else {
-			require.ErrorIs(t, err, ErrCredentials)
+			require.ErrorIs(t, err, signin.ErrCredentials)
 		}
 	}
 	is.Equal(signedIn, 1)
@@ -343,7 +344,7 @@ func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 			b := &browser{o: o}
 			o.now = o.now.Add(tt.ahead)
 			for range 3 {
-				require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
+				require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), signin.ErrCredentials)
 			}
 			o.now = o.now.Add(-tt.ahead)
 			if tt.wait > 0 {
@@ -367,7 +368,7 @@ func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	ask := func(email string) []string {
 		st.calls = nil
 		_, err := s.checkCredentials(t.Context(), email, otherPassword, place(1))
-		require.ErrorIs(t, err, ErrCredentials)
+		require.ErrorIs(t, err, signin.ErrCredentials)
 		return st.calls
 	}
 	is.Equal(ask("unknown@example.com"), ask("ada@example.com"))
@@ -424,20 +425,20 @@ func TestChangesWhilePasswordsAreHashed(t *testing.T) {
 	during := func(updates int, change func()) *browser {
 		st := &changingStore{o.st, updates, change}
 		s := open(inner.Config{Store: st, Now: func() time.Time { return o.now }, Logger: slog.New(slog.DiscardHandler)})
-		return &browser{o: &office{Service: s}, cookie: b.cookie}
+		return &browser{o: &office{internals: internals{s}}, cookie: b.cookie}
 	}
 	desk := during(3, func() { is.NoErr(o.SignOutEverywhere(t.Context(), ada.ID)) }) // after the check of the password
 	err := desk.do(func(w http.ResponseWriter, r *http.Request) error {
 		return desk.o.ChangePassword(w, r, goodPassword, otherPassword)
 	})
-	require.ErrorIs(t, err, ErrNoSession)
+	require.ErrorIs(t, err, signin.ErrNoSession)
 
 	desk = during(2, func() {
 		next := otherPassword
 		_, err := o.Update(t.Context(), UpdateParams{ID: ada.ID, Password: &next})
 		is.NoErr(err)
 	})
-	require.ErrorIs(t, desk.signIn("ada@example.com", goodPassword), ErrCredentials)
+	require.ErrorIs(t, desk.signIn("ada@example.com", goodPassword), signin.ErrCredentials)
 }
 
 func TestConcurrentGuessesAreCounted(t *testing.T) {
@@ -497,17 +498,17 @@ func TestCompleteSetup(t *testing.T) {
 			return err
 		})
 	}
-	require.ErrorIs(t, complete("", "ada@example.com", goodPassword), ErrSetupCode) // nothing is open by default
+	require.ErrorIs(t, complete("", "ada@example.com", goodPassword), signin.ErrSetupCode) // nothing is open by default
 	ended, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
-	require.ErrorIs(t, complete(ended, "ada@example.com", goodPassword), ErrSetupCode)
+	require.ErrorIs(t, complete(ended, "ada@example.com", goodPassword), signin.ErrSetupCode)
 	require.ErrorIs(t, complete(code, "ada", goodPassword), api.ErrInvalid)
 	require.ErrorIs(t, complete(code, "ada@example.com", "too short"), api.ErrInvalid)
 
 	o.now = o.now.Add(setupCodeTTL)
-	require.ErrorIs(t, complete(code, "ada@example.com", goodPassword), ErrSetupCode) // half an hour later
+	require.ErrorIs(t, complete(code, "ada@example.com", goodPassword), signin.ErrSetupCode) // half an hour later
 	o.now = o.now.Add(-time.Second)
 	is.NoErr(complete(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
 	is.Equal(b.who(), "ada@example.com") // signed in immediately

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -23,20 +24,10 @@ const maxSessions = 50
 // maxUserAgent is how much of a User-Agent header a session keeps, in bytes.
 const maxUserAgent = 255
 
-// A Session is an open session of an operator.
-type Session struct {
-	ID        string // for [Service.EndSession]; the cookie cannot be derived from it
-	Address   string // of the client that signed in; empty: unknown
-	UserAgent string // the User-Agent header of the sign-in; anything the client sent
-	CreatedAt time.Time
-	ExpiresAt time.Time
-	Current   bool // the session of the request
-}
-
 // Sessions returns the open sessions of an operator, newest first, at most 50. The
 // one of r is marked as Current. It returns [api.ErrNotFound] if there is no such
 // operator.
-func (s *Service) Sessions(r *http.Request, operatorID string) ([]Session, error) {
+func (s internals) Sessions(r *http.Request, operatorID string) ([]signin.Session, error) {
 	ctx := r.Context()
 	_, rec, err := readRecord(ctx, s.st, operatorID)
 	if err != nil {
@@ -51,7 +42,7 @@ func (s *Service) Sessions(r *http.Request, operatorID string) ([]Session, error
 	if err != nil {
 		return nil, err
 	}
-	var list []Session
+	var list []signin.Session
 	for _, e := range entries {
 		_, values, err := scs.GobCodec{}.Decode(e.Data)
 		if err != nil {
@@ -62,7 +53,7 @@ func (s *Service) Sessions(r *http.Request, operatorID string) ([]Session, error
 		}
 		address, _ := values["address"].(string)
 		agent, _ := values["agent"].(string)
-		list = append(list, Session{ID: e.Key, Address: address, UserAgent: agent, CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Current: e.Key == current})
+		list = append(list, signin.Session{ID: e.Key, Address: address, UserAgent: agent, CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Current: e.Key == current})
 	}
 	slices.Reverse(list)
 	return list, nil
@@ -77,7 +68,7 @@ func sessionKey(token string) string {
 // EndSession ends one session of an operator immediately, in every process, and
 // appends operator.signed_out. It returns [api.ErrNotFound] if the operator has no
 // such session.
-func (s *Service) EndSession(ctx context.Context, operatorID, sessionID string) error {
+func (s internals) EndSession(ctx context.Context, operatorID, sessionID string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		session, err := tx.Entry(ctx, kindSession, sessionID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && (session.Owner != operatorID || operatorID == "") {

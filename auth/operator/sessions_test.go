@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -33,7 +34,7 @@ func TestSessions(t *testing.T) {
 	require.ErrorIs(t, o.EndSession(t.Context(), bob.ID, list[0].ID), api.ErrNotFound) // of another operator
 	require.ErrorIs(t, o.EndSession(t.Context(), "", list[0].ID), api.ErrNotFound)
 	is.NoErr(o.EndSession(t.Context(), ada.ID, list[0].ID))
-	is.Equal(phone.who(), ErrNoSession.Error())
+	is.Equal(phone.who(), signin.ErrNoSession.Error())
 	is.Equal(desk.who(), "ada@example.com")
 	require.ErrorIs(t, o.EndSession(t.Context(), ada.ID, list[0].ID), api.ErrNotFound)
 	types, text := o.events(t)
@@ -73,7 +74,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	list, err := o.Sessions(first.request(), ada.ID)
 	is.NoErr(err)
 	is.Equal(len(list), maxSessions)
-	is.Equal(first.who(), ErrNoSession.Error()) // the oldest session has ended
+	is.Equal(first.who(), signin.ErrNoSession.Error()) // the oldest session has ended
 	is.Equal(list[0].UserAgent, strings.Repeat("é", 127))
 	entries, err := o.st.Entries(t.Context(), store.EntryQuery{Kind: kindSession, Limit: store.MaxLimit})
 	is.NoErr(err)

@@ -12,15 +12,13 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // ErrAlreadySetUp means that an operator exists, so that no setup code can
 // create the first one.
 var ErrAlreadySetUp = errors.New("operator: an operator already exists")
-
-// ErrSetupCode means that the setup code is wrong or has expired.
-var ErrSetupCode = errors.New("operator: the setup code is wrong or has expired")
 
 const (
 	kindSetup    = "setup"
@@ -48,7 +46,7 @@ func (s *Service) CreateSetupCode(ctx context.Context) (string, error) {
 
 // NeedsSetup reports whether no operator exists. If so, and if there is no
 // valid setup code, it creates one and logs it.
-func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
+func (s internals) NeedsSetup(ctx context.Context) (bool, error) {
 	if err := noOperator(ctx, s.st); err != nil {
 		return false, ignoreAlreadySetUp(err)
 	}
@@ -77,9 +75,9 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 }
 
 // CompleteSetup creates the first admin from a setup code and sets the cookie
-// of a new session on w. It returns [ErrSetupCode], [ErrAlreadySetUp],
+// of a new session on w. It returns [signin.ErrSetupCode], [ErrAlreadySetUp],
 // [ErrThrottled], or an [*api.InvalidError] about "email" or "password".
-func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, email, password string) (Operator, error) {
+func (s internals) CompleteSetup(w http.ResponseWriter, r *http.Request, code, email, password string) (Operator, error) {
 	ctx := r.Context()
 	code = cleanCode(code)
 	// Check the code before hashing the password, so that only a caller with
@@ -117,7 +115,7 @@ func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, em
 // a [*ThrottledError]. The codes are too long to guess, and a valid code always
 // works; throttling slows down callers who try.
 func (s *Service) countWrongCode(r *http.Request, err error) error {
-	if !errors.Is(err, ErrSetupCode) && !errors.Is(err, ErrInvitationCode) {
+	if !errors.Is(err, signin.ErrSetupCode) && !errors.Is(err, signin.ErrInvitationCode) {
 		return err
 	}
 	if wait := s.failures.Take(rate.Key("code", s.clientIP(r)), s.now()); wait > 0 {
@@ -139,14 +137,14 @@ func (s *Service) checkSetupCode(ctx context.Context, r store.Reader, code strin
 	}
 	e, err := r.Entry(ctx, kindSetup, setupKey)
 	if errors.Is(err, store.ErrNotFound) {
-		return ErrSetupCode
+		return signin.ErrSetupCode
 	}
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(code))
 	if subtle.ConstantTimeCompare(sum[:], e.Data) != 1 || !s.now().Before(e.ExpiresAt) {
-		return ErrSetupCode
+		return signin.ErrSetupCode
 	}
 	return nil
 }

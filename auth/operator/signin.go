@@ -8,13 +8,10 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// ErrCredentials means that the e-mail address or the password is wrong, or
-// that the operator is disabled. The error does not say which.
-var ErrCredentials = errors.New("operator: the e-mail address or the password is wrong")
 
 // maxSignInEvents is the number of failures for which each process appends
 // events immediately and then per hour: for each operator, and for all unknown
@@ -105,7 +102,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 		return signedIn{}, err
 	}
 	if in.ID == "" {
-		return signedIn{}, ErrCredentials
+		return signedIn{}, signin.ErrCredentials
 	}
 	s.failures.Return(rate.Key("sign-in", addr))
 	return in, nil

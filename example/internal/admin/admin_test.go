@@ -23,7 +23,9 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -150,7 +152,7 @@ func TestSetupCode(t *testing.T) {
 	defer st.Close()
 	service := licensing.NewHandler(st, licensing.Options{}).Operators()
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/setup", nil)
-	op, err := service.CompleteSetup(httptest.NewRecorder(), r, m[1], "ada@example.com", "the ferry leaves before breakfast")
+	op, err := inner.Of(service).CompleteSetup(httptest.NewRecorder(), r, m[1], "ada@example.com", "the ferry leaves before breakfast")
 	is.NoErr(err)
 	is.Equal(op.Role, operator.RoleAdmin)
 	_, err = run(t, "setup-code", db)
@@ -170,7 +172,7 @@ func TestCreateOperator(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
-	op, err := licensing.NewHandler(st, licensing.Options{}).Operators().AcceptInvitation(httptest.NewRecorder(), r, m[1], "the ferry leaves before breakfast")
+	op, err := inner.Of(licensing.NewHandler(st, licensing.Options{}).Operators()).AcceptInvitation(httptest.NewRecorder(), r, m[1], "the ferry leaves before breakfast")
 	is.NoErr(err)
 	is.Equal(op.Email, "ada@example.com")
 	is.Equal(op.Role, operator.RoleAdmin)
@@ -197,9 +199,9 @@ func TestResetPassword(t *testing.T) {
 
 	const password = "the ferry leaves before breakfast"
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
-	_, err = service.AcceptInvitation(httptest.NewRecorder(), r, m[1], password)
+	_, err = inner.Of(service).AcceptInvitation(httptest.NewRecorder(), r, m[1], password)
 	is.NoErr(err)
-	op, err := service.SignIn(httptest.NewRecorder(), r, "ada@example.com", password)
+	op, err := inner.Of(service).SignIn(httptest.NewRecorder(), r, "ada@example.com", password)
 	is.NoErr(err)
 	is.Equal(op.Role, operator.RoleAdmin)
 
@@ -222,17 +224,17 @@ func TestRemoveSecondFactor(t *testing.T) {
 	is.NoErr(err)
 	r, w := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/sign-in", nil), httptest.NewRecorder()
 	signIn := func() error {
-		_, err := service.SignIn(w, r, op.Email, password)
+		_, err := inner.Of(service).SignIn(w, r, op.Email, password)
 		return err
 	}
 	is.NoErr(signIn())
 	for _, cookie := range w.Result().Cookies() {
 		r.AddCookie(cookie)
 	}
-	secret := operator.NewTOTPSecret()
-	_, err = service.EnableSecondFactor(httptest.NewRecorder(), r, operator.EnableSecondFactorParams{Secret: secret, Code: totp(t, secret), Password: password})
+	secret := signin.NewTOTPSecret()
+	_, err = inner.Of(service).EnableSecondFactor(httptest.NewRecorder(), r, signin.EnableSecondFactorParams{Secret: secret, Code: totp(t, secret), Password: password})
 	is.NoErr(err)
-	require.ErrorIs(t, signIn(), operator.ErrSecondFactor)
+	require.ErrorIs(t, signIn(), signin.ErrSecondFactor)
 
 	out, err := run(t, "remove-second-factor", db, "Ada@example.com")
 	is.NoErr(err)

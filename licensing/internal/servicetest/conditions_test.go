@@ -20,6 +20,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
@@ -307,7 +308,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	"operator.sign_in_failed": func(o *outage) *licensing.Handler {
 		h := o.handler()
 		r := httptest.NewRequestWithContext(o.t.Context(), "POST", "/dashboard/sign-in", nil)
-		_, _ = h.Operators().SignIn(httptest.NewRecorder(), r, "ada@example.com", "a wrong password")
+		_, _ = inner.Of(h.Operators()).SignIn(httptest.NewRecorder(), r, "ada@example.com", "a wrong password")
 		return h
 	},
 }

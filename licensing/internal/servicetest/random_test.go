@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
@@ -55,11 +57,11 @@ func newCredentials(t *testing.T) map[string]string {
 	all["password reset"], err = h.Operators().CreatePasswordReset(ctx, op.ID)
 	is.NoErr(err)
 	w := httptest.NewRecorder()
-	_, err = h.Operators().SignIn(w, withCookies(ctx, httptest.NewRecorder()), op.Email, operatorPassword)
+	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(ctx, httptest.NewRecorder()), op.Email, operatorPassword)
 	is.NoErr(err)
 	all["session"] = w.Result().Cookies()[0].Value
-	all["second factor"] = operator.NewTOTPSecret()
-	recovery, err := h.Operators().EnableSecondFactor(httptest.NewRecorder(), withCookies(ctx, w), operator.EnableSecondFactorParams{
+	all["second factor"] = signin.NewTOTPSecret()
+	recovery, err := inner.Of(h.Operators()).EnableSecondFactor(httptest.NewRecorder(), withCookies(ctx, w), signin.EnableSecondFactorParams{
 		Secret: all["second factor"], Code: appCode(t, all["second factor"], kit.Clock.Now()), Password: operatorPassword,
 	})
 	is.NoErr(err)

@@ -18,7 +18,9 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
@@ -181,11 +183,11 @@ func enableSecondFactor(t *testing.T, h *licensing.Handler, email string, now ti
 	_, err := h.Operators().Create(t.Context(), operator.CreateParams{Email: email, Password: operatorPassword, Role: operator.RoleViewer})
 	is.NoErr(err)
 	w := httptest.NewRecorder()
-	_, err = h.Operators().SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
+	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
 	is.NoErr(err)
-	secret = operator.NewTOTPSecret()
-	_, err = h.Operators().EnableSecondFactor(httptest.NewRecorder(), withCookies(t.Context(), w),
-		operator.EnableSecondFactorParams{Secret: secret, Code: appCode(t, secret, now), Password: operatorPassword})
+	secret = signin.NewTOTPSecret()
+	_, err = inner.Of(h.Operators()).EnableSecondFactor(httptest.NewRecorder(), withCookies(t.Context(), w),
+		signin.EnableSecondFactorParams{Secret: secret, Code: appCode(t, secret, now), Password: operatorPassword})
 	is.NoErr(err)
 	return secret
 }
@@ -193,8 +195,8 @@ func enableSecondFactor(t *testing.T, h *licensing.Handler, email string, now ti
 func signInWithCode(t *testing.T, h *licensing.Handler, email, code string) error {
 	t.Helper()
 	w := httptest.NewRecorder()
-	_, err := h.Operators().SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
-	require.ErrorIs(t, err, operator.ErrSecondFactor)
-	_, err = h.Operators().CompleteSignIn(httptest.NewRecorder(), withCookies(t.Context(), w), code)
+	_, err := inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
+	require.ErrorIs(t, err, signin.ErrSecondFactor)
+	_, err = inner.Of(h.Operators()).CompleteSignIn(httptest.NewRecorder(), withCookies(t.Context(), w), code)
 	return err
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -17,7 +18,7 @@ const (
 // operatorAccess has the sessions and the sign-in history of an operator, for the page of
 // the operator and for the operator's own account.
 type operatorAccess struct {
-	Sessions    []operator.Session
+	Sessions    []signin.Session
 	SessionPath string // the target of the forms that end a session, as a reference from dashboard/; empty: the page itself
 	SignIns     []signInRow
 }
@@ -30,7 +31,7 @@ type signInRow struct {
 }
 
 func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
-	if a.Sessions, err = v.operators.Sessions(v.r, id); err != nil {
+	if a.Sessions, err = inner.Of(v.operators).Sessions(v.r, id); err != nil {
 		return a, err
 	}
 	events, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
@@ -54,7 +55,7 @@ func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
 // endSession ends a session of an operator. A session that has ended already is
 // not an error.
 func (v *visit) endSession(operatorID string) error {
-	err := v.operators.EndSession(v.r.Context(), operatorID, v.sent("session"))
+	err := inner.Of(v.operators).EndSession(v.r.Context(), operatorID, v.sent("session"))
 	if errors.Is(err, api.ErrNotFound) {
 		return nil
 	}
@@ -79,7 +80,7 @@ func accountForm(v *visit) (*formPage, error) {
 		done: "Your password has been changed. Your other sessions have ended.",
 	}
 	p.do = func(v *visit) (string, error) {
-		return p.next(v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password")))
+		return p.next(inner.Of(v.operators).ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password")))
 	}
 	return p, err
 }

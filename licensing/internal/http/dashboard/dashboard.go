@@ -15,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
@@ -193,11 +194,11 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		}
 		v.op, v.signedIn = op, true
 	default:
-		op, err := v.operators.Session(v.r)
+		op, err := inner.Of(v.operators).Session(v.r)
 		switch {
 		case err == nil:
 			v.op, v.signedIn = op, true
-		case !errors.Is(err, operator.ErrNoSession):
+		case !errors.Is(err, signin.ErrNoSession):
 			return false, err
 		case route.access != public && v.r.Method == http.MethodPost && !route.signIn:
 			return true, v.renderSignedOut(route)

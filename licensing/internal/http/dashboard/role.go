@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -49,7 +51,7 @@ func (v *visit) checkAccess() error {
 		op, signedIn = v.h.opts.Operator(discardedResponse{}, v.r)
 	} else {
 		var err error
-		if op, err = v.operators.Session(v.r); errors.Is(err, operator.ErrNoSession) {
+		if op, err = inner.Of(v.operators).Session(v.r); errors.Is(err, signin.ErrNoSession) {
 			signedIn = false
 		} else if err != nil {
 			return err

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/qr"
 )
@@ -51,7 +52,7 @@ func (v *visit) newSecondFactor(secret string) secondFactor {
 		}
 		grouped += string(c)
 	}
-	uri := operator.TOTPURI(issuer, v.op.Email, secret)
+	uri := signin.TOTPURI(issuer, v.op.Email, secret)
 	return secondFactor{Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)}
 }
 
@@ -88,24 +89,24 @@ func secondFactorForm(v *visit) (*formPage, error) {
 				return "second-factor", nil
 			}
 			p.done = "The second factor has been removed. Your other sessions have ended."
-			return p.next(v.operators.DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current")))
+			return p.next(inner.Of(v.operators).DisableSecondFactor(v.w, v.r, v.r.PostForm.Get("current")))
 		}
 		return p, nil
 	}
 	secret := v.sent("secret")
 	if v.isRead() {
-		secret = operator.NewTOTPSecret()
+		secret = signin.NewTOTPSecret()
 	}
 	p.Form, p.Extra, p.names = enableForm(secret), v.newSecondFactor(secret), map[string]string{"code": "otp"}
 	p.do = func(v *visit) (string, error) {
 		if v.sent("change") == "remove" {
 			return "second-factor", nil
 		}
-		codes, err := v.operators.EnableSecondFactor(v.w, v.r, operator.EnableSecondFactorParams{
+		codes, err := inner.Of(v.operators).EnableSecondFactor(v.w, v.r, signin.EnableSecondFactorParams{
 			Secret: secret, Code: v.sent("otp"), Password: v.r.PostForm.Get("current"),
 		})
 		if invalid, ok := errors.AsType[*api.InvalidError](err); ok && slices.ContainsFunc(invalid.Fields, func(x api.FieldError) bool { return x.Field == "secret" }) {
-			fresh := operator.NewTOTPSecret()
+			fresh := signin.NewTOTPSecret()
 			p.Form, p.Extra = enableForm(fresh), v.newSecondFactor(fresh)
 			p.Form.Problem = "The secret of the form was incomplete. Add the new one to the app."
 			return "", nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 )
 
 // gatePage returns a page with a form for visitors who are not signed in. After the
@@ -28,11 +30,11 @@ func (v *visit) gatePage(title, action string, text []string, fields ...*field) 
 // Back.
 func (p *formPage) next(err error) (to string, _ error) {
 	switch {
-	case errors.Is(err, operator.ErrSecondFactor) && p.Back != "":
+	case errors.Is(err, signin.ErrSecondFactor) && p.Back != "":
 		return "sign-in-code?" + url.Values{"return": {p.Back}}.Encode(), nil
-	case errors.Is(err, operator.ErrSecondFactor):
+	case errors.Is(err, signin.ErrSecondFactor):
 		return "sign-in-code", nil
-	case errors.Is(err, operator.ErrAlreadySetUp), errors.Is(err, operator.ErrNoSession):
+	case errors.Is(err, operator.ErrAlreadySetUp), errors.Is(err, signin.ErrNoSession):
 		p.done = ""
 		return "sign-in", nil
 	}
@@ -48,13 +50,13 @@ func signInForm(v *visit) (*formPage, error) {
 		&field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true})
 	if v.signedIn {
 		p.away = &p.Back
-	} else if setup, err := v.operators.NeedsSetup(v.r.Context()); err != nil {
+	} else if setup, err := inner.Of(v.operators).NeedsSetup(v.r.Context()); err != nil {
 		return nil, err
 	} else if setup {
 		p.away = new("setup")
 	}
 	p.do = func(v *visit) (string, error) {
-		_, err := v.operators.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
+		_, err := inner.Of(v.operators).SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
 		return p.next(err)
 	}
 	return p, nil
@@ -70,7 +72,7 @@ func codeForm(v *visit) (*formPage, error) {
 	}
 	p.do = func(v *visit) (string, error) {
 		p.Form.Field("otp").Value = "" // no page repeats it
-		_, err := v.operators.CompleteSignIn(v.w, v.r, v.sent("otp"))
+		_, err := inner.Of(v.operators).CompleteSignIn(v.w, v.r, v.sent("otp"))
 		return p.next(err)
 	}
 	return p, nil
@@ -82,13 +84,13 @@ func setupForm(v *visit) (*formPage, error) {
 		&field{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
 		emailField(), newPassword("password", "Password"))
 	p.Heading = "Set up the dashboard"
-	if offered, err := v.operators.NeedsSetup(v.r.Context()); err != nil {
+	if offered, err := inner.Of(v.operators).NeedsSetup(v.r.Context()); err != nil {
 		return nil, err
 	} else if !offered {
 		p.away = new("sign-in")
 	}
 	p.do = func(v *visit) (string, error) {
-		_, err := v.operators.CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
+		_, err := inner.Of(v.operators).CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
 		return p.next(err)
 	}
 	return p, nil
@@ -101,7 +103,7 @@ func joinForm(v *visit) (*formPage, error) {
 		newPassword("password", "Password"))
 	p.Heading = "Choose a password"
 	p.do = func(v *visit) (string, error) {
-		_, err := v.operators.AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
+		_, err := inner.Of(v.operators).AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
 		return p.next(err)
 	}
 	return p, nil
@@ -111,7 +113,7 @@ func joinForm(v *visit) (*formPage, error) {
 // it keeps no Secure cookie. A browser sends no Sec-Fetch-Mode to such an
 // address; a proxy that terminates TLS forwards the header.
 func (v *visit) insecure() bool {
-	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && v.operators.SecureSession(v.r)
+	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && inner.Of(v.operators).SecureSession(v.r)
 }
 
 // refuse adds to the form why a password or a code was not accepted, and returns the
@@ -128,13 +130,13 @@ func (v *visit) refuse(f *form, err error) (status int, ok bool) {
 		}
 		f.Problem = "Too many failed attempts. Try again in " + wait + "."
 		return http.StatusTooManyRequests, true
-	case errors.Is(err, operator.ErrSetupCode):
+	case errors.Is(err, signin.ErrSetupCode):
 		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
-	case errors.Is(err, operator.ErrInvitationCode):
+	case errors.Is(err, signin.ErrInvitationCode):
 		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
-	case errors.Is(err, operator.ErrCode):
+	case errors.Is(err, signin.ErrCode):
 		f.addError("otp", "This code is incorrect or was used before. Wait for the next code of the app.")
-	case !errors.Is(err, operator.ErrCredentials):
+	case !errors.Is(err, signin.ErrCredentials):
 		return 0, false
 	case !f.addError("current", "The current password is incorrect."):
 		f.Problem = "Incorrect email or password."
@@ -143,7 +145,7 @@ func (v *visit) refuse(f *form, err error) (status int, ok bool) {
 }
 
 func signOut(v *visit) error {
-	if err := v.operators.SignOut(v.w, v.r); err != nil {
+	if err := inner.Of(v.operators).SignOut(v.w, v.r); err != nil {
 		return err
 	}
 	v.redirect("sign-in")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -52,12 +53,12 @@ var answers = []answer{
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two active secrets. Revoke one of them first."},
 	{operator.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Add another admin first."},
 	{operator.ErrAlreadySetUp, 409, "already_set_up", "Setup is already complete. Sign in, or ask an admin for access."},
-	{operator.ErrSetupCode, 422, "setup_code", "The setup code is wrong or has expired."},
-	{operator.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, has been used or has expired. Ask for a new one."},
-	{operator.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong."},
-	{operator.ErrSecondFactor, 422, "second_factor", "Enter the code of your second factor."},
-	{operator.ErrCode, 422, "second_factor_code", "The code is wrong or was used before. Enter a new one."},
-	{operator.ErrNoSession, 403, "no_session", "You are not signed in. Sign in first."},
+	{signin.ErrSetupCode, 422, "setup_code", "The setup code is wrong or has expired."},
+	{signin.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, has been used or has expired. Ask for a new one."},
+	{signin.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong."},
+	{signin.ErrSecondFactor, 422, "second_factor", "Enter the code of your second factor."},
+	{signin.ErrCode, 422, "second_factor_code", "The code is wrong or was used before. Enter a new one."},
+	{signin.ErrNoSession, 403, "no_session", "You are not signed in. Sign in first."},
 	{operator.ErrThrottled, 429, "rate_limited", "Too many failed attempts. Retry after the time in Retry-After."},
 
 	// Temporary failures.

@@ -1,4 +1,4 @@
-package operator
+package signin
 
 import (
 	"crypto/hmac"
@@ -16,21 +16,21 @@ import (
 // SHA-1, six digits, 30 seconds. A code of the step before or after the current
 // one is accepted too, because clocks differ.
 const (
-	totpDigits = 6
-	totpStep   = 30 * time.Second
+	TOTPDigits = 6
+	TOTPStep   = 30 * time.Second
 	totpSkew   = 1 // in steps
-	totpSecret = 20
+	TOTPSecret = 20
 )
 
-// base32Secret is how authenticator apps take a secret.
-var base32Secret = base32.StdEncoding.WithPadding(base32.NoPadding)
+// TOTPEncoding is how authenticator apps take a secret.
+var TOTPEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// NewTOTPSecret returns a new secret for [Service.EnableSecondFactor]: 160 random
+// NewTOTPSecret returns a new secret for [EnableSecondFactorParams]: 160 random
 // bits in base32, as a person types them into an authenticator app.
 func NewTOTPSecret() string {
-	var secret [totpSecret]byte
+	var secret [TOTPSecret]byte
 	rand.Read(secret[:])
-	return base32Secret.EncodeToString(secret[:])
+	return TOTPEncoding.EncodeToString(secret[:])
 }
 
 // TOTPURI returns the otpauth URI of a secret, which authenticator apps open. The
@@ -40,8 +40,8 @@ func TOTPURI(issuer, account, secret string) string {
 	return "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(account) + "?" + q.Encode()
 }
 
-// hotp returns the code of a counter (RFC 4226).
-func hotp(secret []byte, counter int64, digits int) string {
+// HOTP returns the code of a counter (RFC 4226).
+func HOTP(secret []byte, counter int64, digits int) string {
 	mac := hmac.New(sha1.New, secret)
 	_ = binary.Write(mac, binary.BigEndian, counter)
 	sum := mac.Sum(nil)
@@ -54,14 +54,14 @@ func hotp(secret []byte, counter int64, digits int) string {
 	return fmt.Sprintf("%0*d", digits, n%mod)
 }
 
-// stepAt returns the number of the step at a time.
-func stepAt(t time.Time) int64 { return t.Unix() / int64(totpStep/time.Second) }
+// TOTPStepAt returns the number of the step at a time.
+func TOTPStepAt(t time.Time) int64 { return t.Unix() / int64(TOTPStep/time.Second) }
 
-// matchTOTP returns the step of a code. Only steps after the given one count, so
+// MatchTOTP returns the step of a code. Only steps after the given one count, so
 // that no code can be used twice.
-func matchTOTP(secret []byte, code string, now time.Time, after int64) (step int64, ok bool) {
-	for at := stepAt(now) - totpSkew; at <= stepAt(now)+totpSkew; at++ {
-		if at > after && subtle.ConstantTimeCompare([]byte(hotp(secret, at, totpDigits)), []byte(code)) == 1 {
+func MatchTOTP(secret []byte, code string, now time.Time, after int64) (step int64, ok bool) {
+	for at := TOTPStepAt(now) - totpSkew; at <= TOTPStepAt(now)+totpSkew; at++ {
+		if at > after && subtle.ConstantTimeCompare([]byte(HOTP(secret, at, TOTPDigits)), []byte(code)) == 1 {
 			step, ok = at, true
 		}
 	}
