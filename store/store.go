@@ -50,8 +50,9 @@ type Tx interface {
 
 	// Want is a hint: fn will read these records next, unless an error ends
 	// it. A backend to which each read is a round trip may read all of them
-	// in one. It changes no answer, and what is not read after it counts as
-	// not read. Other backends return nil.
+	// in one, or presume that what is most probably absent is, and run fn
+	// again if it is not. It changes no answer, and what is not read after it
+	// counts as not read. Other backends return nil.
 	Want(ctx context.Context, w Wanted) error
 }
 
@@ -62,6 +63,7 @@ type Wanted struct {
 	Fingerprint string      // with LicenseID: the activation of that license
 	Activations bool        // with LicenseID: the list of its activations, which is most probably empty
 	Entries     [][2]string // entries, by Kind and Key
+	Absent      [][2]string // entries that most probably do not exist, by Kind and Key
 }
 
 // A Reader reads records. Lists come in the order that their query type

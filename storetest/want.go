@@ -21,6 +21,7 @@ func wanted() store.Wanted {
 	return store.Wanted{
 		LicenseID: s.licenses[0].ID, LicenseKey: s.licenses[1].Key, Fingerprint: s.seats[0].Fingerprint, Activations: true,
 		Entries: [][2]string{{s.entries[0].Kind, s.entries[0].Key}, {s.entries[1].Kind, s.entries[1].Key}, {"kind", "missing"}, {"", ""}},
+		Absent:  [][2]string{{s.entries[2].Kind, s.entries[2].Key}, {"kind", "none"}, {"", ""}}, // the first one is there
 	}
 }
 

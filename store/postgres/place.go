@@ -163,7 +163,8 @@ func (a *attempt) see(r row) {
 	}
 }
 
-// Want reads what the function is going to read, in one round trip.
+// Want reads what the function is going to read, in one round trip, but for what is most
+// probably absent, which is presumed to be.
 func (a *attempt) Want(ctx context.Context, w store.Wanted) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,6 +183,12 @@ func (a *attempt) Want(ctx context.Context, w store.Wanted) error {
 	add(place{seatsAt, w.LicenseID, ""}, w.LicenseID != "" && w.Activations)
 	for _, e := range w.Entries {
 		add(place{entryAt, e[0], e[1]}, true)
+	}
+	for _, e := range w.Absent {
+		p := place{entryAt, e[0], e[1]}
+		if _, ok := a.known(p, false); !ok && storable(p.a, p.b) && !a.careful {
+			a.seen[p], a.presumed[p] = row{}, true
+		}
 	}
 	return about(a.fetch(ctx, places...), "read what is wanted")
 }

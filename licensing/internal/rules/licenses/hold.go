@@ -65,6 +65,9 @@ func followCustomer(ctx context.Context, tx *call.Tx, rec record.License, next *
 	if err != nil || rec.CustomerID == next.CustomerID && !was.ByCustomer && !is.ByCustomer {
 		return err
 	}
+	if err := tx.Want(ctx, store.Wanted{Absent: [][2]string{{HoldKind, call.Digest(next.CustomerID)}}}); err != nil {
+		return err
+	}
 	h, held, err := findHold(ctx, tx, next.CustomerID)
 	if err == nil && (is.ByCustomer != held || is.CustomerReason != h.Reason) {
 		is.ByCustomer, is.CustomerReason = held, h.Reason
