@@ -49,6 +49,8 @@ type StartTrialParams struct {
 type ListFulfillmentsParams struct {
 	LicenseID string  // the purchases of this license; empty: waiting purchases
 	Waiting   Waiting // without LicenseID: only purchases that wait for this
+	Limit     int     `query:"limit" validate:"min=0,max=200"` // 0: 50; without LicenseID
+	Cursor    string  `query:"cursor"`                         // NextCursor of the previous page
 }
 
 // ReopenParams are the parameters of Service.Reopen of package selling.

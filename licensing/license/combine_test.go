@@ -266,8 +266,9 @@ func TestStackedRenewal(t *testing.T) {
 	l := s.mustGet(t, id)
 	is.Equal([]any{*l.MaxActivations, l.Reference, *l.ExpiresAt}, []any{int64(5), "a", onDay(730)})
 	is.Equal([]any{l.Upcoming[0].At, l.Upcoming[0].MaxActivations.Value, l.Upcoming[0].Reference}, []any{onDay(365), int64(6), "b"})
-	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
+	list := page.Data
 	is.Equal([]any{list[0].Reference, list[0].Governs, list[0].Counts}, []any{"a", true, true})
 	is.Equal([]any{list[1].Governs, list[1].Counts, *list[1].StartsAt, *list[1].EndsAt}, []any{false, false, onDay(365), onDay(730)})
 	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
@@ -290,8 +291,9 @@ func TestUndoOfTakingOver(t *testing.T) {
 	s.check(t, l.ID)
 	got := s.mustGet(t, l.ID)
 	is.Equal([]any{*got.MaxActivations, *got.ExpiresAt, got.Reference}, []any{int64(5), onDay(465), "b"})
-	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: l.ID})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: l.ID})
 	is.NoErr(err)
+	list := page.Data
 	is.Equal(len(list), 1)
 	s.now = onDay(1)
 	s.tell(t, "b", event{At: onDay(1), State: "refunded"})
@@ -336,8 +338,9 @@ func TestProductOfALicense(t *testing.T) {
 	generation := s.mustGet(t, id).Generation
 	l := s.tell(t, "a", event{At: onDay(0.1), PlanID: "other"}).License
 	is.Equal([]any{l.ProductID, *l.MaxActivations, l.Generation}, []any{"prod_other", int64(1), generation + 1})
-	waiting, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingOtherProduct})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingOtherProduct})
 	is.NoErr(err)
+	waiting := page.Data
 	is.Equal([]any{len(waiting), waiting[0].Reference, waiting[0].Counts}, []any{1, "b", false})
 	n, list, err := inner.Of(s.Service).Purchases().WaitingPurchases(t.Context(), 9)
 	is.NoErr(err)

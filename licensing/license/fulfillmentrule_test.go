@@ -99,8 +99,9 @@ func TestFulfillWaits(t *testing.T) {
 	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.FulfillWaiting, api.WaitingCustomer, (*api.License)(nil)})
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, api.WaitingPlan)
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, api.WaitingUnknownPlan)
-	waiting, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
 	is.NoErr(err)
+	waiting := page.Data
 	is.Equal(len(waiting), 1)
 	is.Equal(waiting[0].Reference, "shop:1")
 
@@ -220,8 +221,9 @@ func TestEndedIsFinal(t *testing.T) {
 	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", api.LicenseActive})
 	f = s.tell(t, "shop:1", event{At: onDay(36), Quantity: ptr[int64](9)})
 	is.Equal([]any{f.Result, f.Governs}, []any{api.FulfillUnchanged, false})
-	list, err := selling.New(s.Service).ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
+	list := page.Data
 	is.Equal([]string{list[0].Reference, list[1].Reference}, []string{"shop:2", "shop:1"})
 	for _, search := range []string{"shop:1", "shop:2", "pro"} {
 		page, err := s.List(ctx, api.ListLicensesParams{Search: search})

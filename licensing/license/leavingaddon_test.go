@@ -42,8 +42,9 @@ func TestTransferOfALicenseWithAddOns(t *testing.T) {
 	s.check(t, id)
 	is.Equal([]any{l.Name, l.Metadata, l.Status, l.StatusReason}, []any{"Bob", map[string]string{"room": "7"}, api.LicenseSuspended, ""})
 	is.Equal([]any{l.Terms, l.ExpiresAt, l.Upcoming, l.Reference}, []any{before.Terms, before.ExpiresAt, before.Upcoming, before.Reference})
-	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
 	is.NoErr(err)
+	list := page.Data
 	is.Equal(len(list), 4)
 	for _, f := range list {
 		is.Equal(f.CustomerID, "cus_bob")

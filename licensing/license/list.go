@@ -1,9 +1,12 @@
 package license
 
 import (
+	"cmp"
 	"context"
+	"iter"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 )
 
 // List returns a page of licenses, oldest first.
@@ -69,6 +72,19 @@ func (s *Service) Products(ctx context.Context, p api.NamesParams) (api.Page[api
 // continue at the cursor. With NewestFirst it never returns ErrCursorGone.
 func (s *Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[api.Event], error) {
 	return s.find().Events(ctx, p)
+}
+
+// AllEvents iterates over the events that p selects, from p.After to the end of the feed,
+// and stops after the first error, which can be one of [Service.Events]. It ignores p.Limit.
+// Each page is a separate read. A consumer that continues later calls Events, which
+// returns the cursor.
+func (s *Service) AllEvents(ctx context.Context, p api.ListEventsParams) iter.Seq2[api.Event, error] {
+	p.Limit = call.MaxLimit
+	first := p.After
+	return call.All(func(cursor string) (api.Page[api.Event], error) {
+		p.After = cmp.Or(cursor, first)
+		return s.Events(ctx, p)
+	})
 }
 
 // Refusals returns why Validate and Activate refused a license in the last 90

@@ -24,8 +24,9 @@ func (s *seller) comparable(t *testing.T, id string) string {
 	t.Helper()
 	l := s.mustGet(t, id)
 	l.Revision, l.Generation, l.UpdatedAt = 0, 0, time.Time{}
-	list, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
 	is.New(t).NoErr(err)
+	list := page.Data
 	out := string(record.Encode(l))
 	for _, f := range list {
 		f.License, f.UpdatedAt = nil, time.Time{}

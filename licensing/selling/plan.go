@@ -2,6 +2,7 @@ package selling
 
 import (
 	"context"
+	"iter"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -25,6 +26,12 @@ func (s *Service) GetPlan(ctx context.Context, id string) (api.Plan, error) {
 // [*api.InvalidError].
 func (s *Service) ListPlans(ctx context.Context, p api.ListPlansParams) (api.Page[api.Plan], error) {
 	return inner.Of(s.rules).Plans().ListPlans(ctx, p)
+}
+
+// AllPlans iterates over the plans that p selects, in the order of their IDs, and stops
+// after the first error. It ignores p.Limit and p.Cursor. Each page is a separate read.
+func (s *Service) AllPlans(ctx context.Context, p api.ListPlansParams) iter.Seq2[api.Plan, error] {
+	return inner.Of(s.rules).Plans().AllPlans(ctx, p)
 }
 
 // DeletePlan removes a plan and appends a plan.deleted event. Licenses and

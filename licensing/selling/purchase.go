@@ -2,6 +2,7 @@ package selling
 
 import (
 	"context"
+	"iter"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -48,10 +49,18 @@ func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.F
 	return inner.Of(s.rules).Purchases().GetFulfillment(ctx, reference)
 }
 
-// ListFulfillments returns the purchases of a license, the governing one first, or
-// the purchases without a license that expire first; at most 1,000.
-func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
+// ListFulfillments returns all purchases of a license on one page, the governing one first.
+// Without a license, it returns a page of the purchases that wait: those with a license
+// first, then those that expire first. It returns an [*api.InvalidError].
+func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (api.Page[api.Fulfillment], error) {
 	return inner.Of(s.rules).Purchases().ListFulfillments(ctx, p)
+}
+
+// AllFulfillments iterates over the purchases that p selects, in the order of
+// [Service.ListFulfillments], and stops after the first error. It ignores p.Limit and
+// p.Cursor. Each page is a separate read.
+func (s *Service) AllFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
+	return inner.Of(s.rules).Purchases().AllFulfillments(ctx, p)
 }
 
 // Reopen continues a purchase that was ended by mistake: events that say ended or refunded with

@@ -81,13 +81,15 @@ func (v *visit) unfulfilled() (list []attentionItem, err error) {
 		return nil, err
 	}
 	if paid > 0 {
-		waiting, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range waiting {
-			if f.License == nil && rules.Paid(f) && len(list) < named {
+		for f, err := range selling.New(v.licenses).AllFulfillments(v.r.Context(), api.ListFulfillmentsParams{}) {
+			if err != nil {
+				return nil, err
+			}
+			if f.License == nil && rules.Paid(f) {
 				list = append(list, unfulfilledItem(f))
+			}
+			if len(list) == named {
+				break
 			}
 		}
 		if rest := paid - len(list); rest > 0 {

@@ -19,7 +19,7 @@ import (
 // purchasePath returns the page of a purchase, as a reference from dashboard/.
 func purchasePath(reference string) string { return "purchase/" + url.PathEscape(reference) }
 
-// purchasesListed is the maximum number of purchases that ListFulfillments returns.
+// purchasesListed is the maximum number of purchases on the page.
 const purchasesListed = 1000
 
 // waitingTexts say what purchases wait for.
@@ -88,15 +88,19 @@ func showPurchases(v *visit) error {
 		}
 		body.Problem = "No purchase has this reference."
 	}
-	list, err := selling.New(v.licenses).ListFulfillments(v.r.Context(), api.ListFulfillmentsParams{})
-	if err != nil {
-		return err
-	}
 	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license." + keptFor, None: "None."}
 	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active." + keptFor, None: "None."}
 	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license." + keptFor}
 	kept := waitingList{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license. They change nothing until that is corrected."}
-	for _, f := range list {
+	listed := 0
+	for f, err := range selling.New(v.licenses).AllFulfillments(v.r.Context(), api.ListFulfillmentsParams{}) {
+		if err != nil {
+			return err
+		}
+		if listed++; listed > purchasesListed {
+			body.Full = true
+			break
+		}
 		to := &unpaid
 		switch {
 		case f.License != nil && f.Waiting == "":
@@ -117,7 +121,6 @@ func showPurchases(v *visit) error {
 	if len(kept.Rows) > 0 {
 		body.Lists = append(body.Lists, kept)
 	}
-	body.Full = len(list) >= purchasesListed
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
 }
 

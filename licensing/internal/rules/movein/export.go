@@ -21,24 +21,12 @@ import (
 // All iterates over the licenses that p selects and stops after the first error; see
 // package license.
 func (s Service) All(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
-	return func(yield func(api.License, error) bool) {
-		p.Limit, p.Cursor = call.MaxLimit, ""
-		for {
-			page, err := s.Find.List(ctx, p)
-			if err != nil {
-				yield(api.License{}, err)
-				return
-			}
-			for _, l := range page.Data {
-				if !yield(l, nil) {
-					return
-				}
-			}
-			if p.Cursor = page.NextCursor; p.Cursor == "" {
-				return
-			}
-		}
-	}
+	p.Limit = call.MaxLimit
+	return call.All(func(cursor string) (api.Page[api.License], error) {
+		p.Cursor = cursor
+		list, err := s.Find.List(ctx, p)
+		return list.Page, err
+	})
 }
 
 // rowOf converts a license for export.

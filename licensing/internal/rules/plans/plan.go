@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
@@ -138,6 +139,15 @@ func (s Service) ListPlans(ctx context.Context, p api.ListPlansParams) (api.Page
 		page.Data = append(page.Data, plan)
 	}
 	return page, nil
+}
+
+// AllPlans iterates over the plans that p selects; see package selling.
+func (s Service) AllPlans(ctx context.Context, p api.ListPlansParams) iter.Seq2[api.Plan, error] {
+	p.Limit = call.MaxLimit
+	return call.All(func(cursor string) (api.Page[api.Plan], error) {
+		p.Cursor = cursor
+		return s.ListPlans(ctx, p)
+	})
 }
 
 // DeletePlan removes a plan and appends a plan.deleted event. Licenses and

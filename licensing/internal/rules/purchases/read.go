@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
@@ -35,40 +38,132 @@ func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fu
 	return f, nil
 }
 
-// ListFulfillments returns the purchases of a license, the governing one first, or
-// the purchases without a license that expire first; at most 1,000.
-func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (list []api.Fulfillment, err error) {
+// ListFulfillments returns all purchases of a license on one page, the governing one
+// first, or a page of the purchases that wait; see package selling.
+func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (page api.Page[api.Fulfillment], err error) {
+	if err := call.Check(p); err != nil {
+		return api.Page[api.Fulfillment]{}, err
+	}
+	limit := cmp.Or(p.Limit, valid.DefaultLimit)
+	scope := call.ScopeOf("fulfillments %q %q %t %q", p.LicenseID, p.Waiting, s.Caller.Products != nil, s.OnlyProducts())
+	at := call.Cursor{Scope: scope, Pinned: s.Now()}
+	if p.Cursor != "" {
+		var ok bool
+		if at, ok = call.ParseCursor(p.Cursor, scope, ""); !ok {
+			return api.Page[api.Fulfillment]{}, call.ErrCursor
+		}
+	}
 	err = s.Read(ctx, func(r store.Reader) error {
-		list = []api.Fulfillment{}
-		var all []Purchase
+		page = api.Page[api.Fulfillment]{Data: []api.Fulfillment{}}
+		var rows []placed
 		var err error
 		if p.LicenseID != "" {
-			all, err = purchasesOf(ctx, r, p.LicenseID)
-			all = slices.DeleteFunc(all, Purchase.IsOwn)
-			slices.SortFunc(all, func(a, b Purchase) int {
-				return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
-			})
+			rows, err = ofLicense(ctx, r, p.LicenseID)
+			limit = len(rows)
 		} else {
-			all, err = waitingPurchases(ctx, r, p.Waiting, s.Now())
-		}
-		for _, p := range all {
-			if err != nil {
-				return err
+			examined := limit + 1
+			if s.Caller.Products != nil {
+				examined = store.MaxLimit
 			}
-			if s.Caller.Products != nil && !s.Sees(p.ProductID()) {
-				continue
-			}
-			var f api.Fulfillment
-			f, err = s.ShowPurchase(ctx, r, p)
-			list = append(list, f)
+			rows, err = waitingAfter(ctx, r, p.Waiting, s.Now(), at.After, examined)
+			page.HasMore = len(rows) == examined
 		}
-		slices.SortStableFunc(list, func(a, b api.Fulfillment) int { return cmp.Compare(btoi(b.Governs), btoi(a.Governs)) })
-		return err
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if s.Caller.Products == nil || s.Sees(row.ProductID()) {
+				if page.HasMore = page.HasMore || len(page.Data) == limit; len(page.Data) == limit {
+					break
+				}
+				f, err := s.ShowPurchase(ctx, r, row.Purchase)
+				if err != nil {
+					return err
+				}
+				page.Data = append(page.Data, f)
+			}
+			at.After = row.at
+		}
+		if page.HasMore {
+			page.NextCursor = at.String()
+		}
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list fulfillments: %w", err)
+		return api.Page[api.Fulfillment]{}, fmt.Errorf("list fulfillments: %w", err)
 	}
-	return list, nil
+	if p.LicenseID != "" {
+		slices.SortStableFunc(page.Data, func(a, b api.Fulfillment) int { return cmp.Compare(btoi(b.Governs), btoi(a.Governs)) })
+	}
+	return page, nil
+}
+
+// placed is a purchase with its position in a list.
+type placed struct {
+	Purchase
+	at store.Position
+}
+
+// ofLicense returns the purchases of a license, the latest first.
+func ofLicense(ctx context.Context, r store.Reader, licenseID string) (rows []placed, err error) {
+	all, err := purchasesOf(ctx, r, licenseID)
+	for _, p := range all {
+		if !p.IsOwn() {
+			rows = append(rows, placed{Purchase: p})
+		}
+	}
+	slices.SortFunc(rows, func(a, b placed) int {
+		return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
+	})
+	return rows, err
+}
+
+// waitingAfter returns up to limit purchases that wait: those with a license in the order
+// of what they wait for, with a position without a time, then the others by their expiry.
+func waitingAfter(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time, after store.Position, limit int) (rows []placed, err error) {
+	if after.Time.IsZero() {
+		q := store.EntryQuery{Kind: WaitingWithLicenseKind, After: after, Limit: limit}
+		if waits != "" {
+			q.From = string(waits) + "/"
+			q.Before = store.PrefixEnd(q.From)
+		}
+		links, err := r.Entries(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(links) > 0 {
+			some, err := LinkedPurchases(ctx, r, links)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range some {
+				rows = append(rows, placed{p, store.Position{ID: string(p.Waits) + "/" + call.Digest(p.Reference)}})
+			}
+			slices.SortFunc(rows, func(a, b placed) int { return strings.Compare(a.at.ID, b.at.ID) })
+		}
+		after = store.Position{}
+	}
+	if len(rows) == limit {
+		return rows, nil
+	}
+	entries, err := r.Entries(ctx, waitingQuery(waits, now, after, limit-len(rows)))
+	if err != nil {
+		return nil, err
+	}
+	all, err := DecodePurchases(entries)
+	for i, p := range all {
+		rows = append(rows, placed{p, store.Position{Time: entries[i].ExpiresAt, ID: entries[i].Key}})
+	}
+	return rows, err
+}
+
+// AllFulfillments iterates over the purchases that p selects; see package selling.
+func (s Service) AllFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
+	p.Limit = call.MaxLimit
+	return call.All(func(cursor string) (api.Page[api.Fulfillment], error) {
+		p.Cursor = cursor
+		return s.ListFulfillments(ctx, p)
+	})
 }
 
 // A Part is a purchase of a license, and what it allows, or adds to the bases, while it
@@ -86,7 +181,7 @@ func (s Service) Parts(ctx context.Context, licenseID string) (parts []Part, err
 		return nil, err
 	}
 	all, err := purchasesOf(ctx, s.Reader(), licenseID)
-	for _, f := range list {
+	for _, f := range list.Data {
 		if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == f.Reference }); i >= 0 {
 			parts = append(parts, all[i].part(f))
 		}

@@ -129,7 +129,12 @@ func (p Purchase) Text() string {
 // WaitingEntries returns the entries of purchases that wait for something, in the order
 // in which they expire, after a position; an empty waits: for anything.
 func WaitingEntries(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time, after store.Position) ([]store.Entry, error) {
-	return r.Entries(ctx, store.EntryQuery{
-		Kind: PurchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}, After: after,
-	})
+	return r.Entries(ctx, waitingQuery(waits, now, after, 0))
+}
+
+// waitingQuery selects the entries of purchases without a license, by their expiry.
+func waitingQuery(waits api.Waiting, now time.Time, after store.Position, limit int) store.EntryQuery {
+	return store.EntryQuery{
+		Kind: PurchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}, After: after, Limit: limit,
+	}
 }
