@@ -47,20 +47,20 @@ type CreateClientParams struct {
 // its first secret, which cannot be read again. Without Scopes, the client may
 // read and write licenses. If a parameter is invalid, CreateClient returns an
 // [*api.InvalidError].
-func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
+func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (client Client, secret string, err error) {
 	if p.Scopes == nil {
 		p.Scopes = []string{ScopeLicenseRead, ScopeLicenseWrite}
 	}
 	now := a.now()
-	raw, secret := newSecret(now)
+	secret, stored := newSecret(now)
 	c := clientRecord{
 		ID: newCredential(clientPrefix), CreatedAt: now, UpdatedAt: now,
-		Secrets: []secretRecord{secret},
+		Secrets: []secretRecord{stored},
 	}
 	if err := c.setFields(p.Name, p.Scopes, p.Products); err != nil {
 		return Client{}, "", err
 	}
-	err := a.st.Update(ctx, func(tx store.Tx) error {
+	err = a.st.Update(ctx, func(tx store.Tx) error {
 		if err := c.put(ctx, tx); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, 
 	if err != nil {
 		return Client{}, "", fmt.Errorf("auth: create client: %w", err)
 	}
-	return c.view(now), raw, nil
+	return c.view(now), secret, nil
 }
 
 // GetClient returns the client with that ID, or [api.ErrNotFound].

@@ -38,14 +38,14 @@ type RotateSecretParams struct {
 // client and the new secret. The secret cannot be read again. RotateSecret
 // returns [api.ErrNotFound], an [*api.InvalidError], or [ErrTooManySecrets] if the client
 // would have three valid secrets.
-func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, string, error) {
+func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (client Client, secret string, err error) {
 	if err := check(p); err != nil {
 		return Client{}, "", err
 	}
 	now := a.now()
-	raw, secret := newSecret(now)
-	c, err := a.changeClient(ctx, "rotate secret", p.ClientID, func(c *clientRecord) (eventType string, err error) {
-		c.Secrets = append(rotation.Overlap(c.Secrets, now, p.Overlap), secret)
+	secret, stored := newSecret(now)
+	client, err = a.changeClient(ctx, "rotate secret", p.ClientID, func(c *clientRecord) (eventType string, err error) {
+		c.Secrets = append(rotation.Overlap(c.Secrets, now, p.Overlap), stored)
 		if len(c.Secrets) > rotation.Max {
 			return "", ErrTooManySecrets
 		}
@@ -54,7 +54,7 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 	if err != nil {
 		return Client{}, "", err
 	}
-	return c, raw, nil
+	return client, secret, nil
 }
 
 // RevokeSecret ends a secret and the tokens that were issued for it, and appends

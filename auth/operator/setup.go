@@ -29,9 +29,8 @@ const (
 // CreateSetupCode returns a new code with which the first admin can be created
 // on the dashboard's setup page within 30 minutes. Any earlier code ends. It
 // returns [ErrAlreadySetUp] if an operator exists.
-func (s *Service) CreateSetupCode(ctx context.Context) (string, error) {
-	code := ""
-	err := s.st.Update(ctx, func(tx store.Tx) error {
+func (s *Service) CreateSetupCode(ctx context.Context) (code string, err error) {
+	err = s.st.Update(ctx, func(tx store.Tx) error {
 		if err := noOperator(ctx, tx); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (s *Service) KeySet(ctx context.Context) (*licensefile.KeySet, error) {
 // Sign returns the license file with claims c, signed with the active key. It
 // does not look at the license that the claims name. It returns the errors of
 // [licensefile.Sign], or says why the private half of the key cannot be used.
-func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (string, error) {
+func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (file string, err error) {
 	all, err := s.recent(ctx)
 	if err != nil {
 		return "", err

@@ -25,7 +25,7 @@ import (
 // [*api.InvalidError] for "cursor". Across pages, every license that keeps its
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
-func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, err error) {
+func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
 	return s.find().List(ctx, p)
 }
 

@@ -34,7 +34,7 @@ type File struct {
 // an [ed25519.PublicKey] (EdDSA) or an [*ecdsa.PublicKey] on P-256 (ES256). It
 // returns [ErrMalformed] if a required claim is missing, [ErrTooLarge],
 // [ErrKeyType], or an error of the signer.
-func Sign(c Claims, signer crypto.Signer) (string, error) {
+func Sign(c Claims, signer crypto.Signer) (file string, err error) {
 	payload, err := c.payload()
 	if err != nil {
 		return "", err

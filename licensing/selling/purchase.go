@@ -45,7 +45,7 @@ func (s *Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfill
 
 // GetFulfillment returns what a purchase was last known to be. It returns
 // [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
-func (s *Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
+func (s *Service) GetFulfillment(ctx context.Context, reference string) (api.Fulfillment, error) {
 	return inner.Of(s.rules).Purchases().GetFulfillment(ctx, reference)
 }
 
