@@ -2,13 +2,69 @@ package selling_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
+	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
+
+// now is the clock of the examples.
+func now() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// newSales returns what a host has as Handler.Selling.
+func newSales() *selling.Service {
+	return licensing.NewHandler(memory.New(), licensing.Options{Now: now}).Selling()
+}
+
+// A plan has the terms that its purchases give to a license.
+func ExampleService_PutPlan() {
+	ctx := context.Background()
+	sales := newSales()
+	seats := int64(3)
+	_, err := sales.PutPlan(ctx, api.PutPlanParams{
+		ID: "team", ProductID: "atlas", Duration: api.Duration{Years: 1},
+		Terms: api.Terms{MaxActivations: &seats, Entitlements: map[string]any{"export": true}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	quantity := int64(2)
+	f, err := sales.Fulfill(ctx, api.FulfillParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", Quantity: &quantity, State: api.PurchaseActive})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(*f.License.MaxActivations, f.License.Entitlements, f.License.ExpiresAt.Format(time.DateOnly))
+	// Output: 6 map[export:true] 2028-03-01
+}
+
+// A customer has one trial of a product, and so has a device.
+func ExampleService_StartTrial() {
+	ctx := context.Background()
+	sales := newSales()
+	_, err := sales.PutPlan(ctx, api.PutPlanParams{ID: "trial", ProductID: "atlas", Duration: api.Duration{Days: 14}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	trial, err := sales.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "ada", Subjects: []string{"device:7"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(trial.License.ExpiresAt.Format(time.DateOnly))
+
+	again, err := sales.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "ada"})
+	fmt.Println(again.License.ID == trial.License.ID, err)
+	_, err = sales.StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "bob", Subjects: []string{"device:7"}})
+	fmt.Println(errors.Is(err, api.ErrTrialTaken))
+	// Output:
+	// 2027-03-15
+	// true <nil>
+	// true
+}
 
 // rollOut gives all purchases of a plan the terms that it has now.
 func rollOut(ctx context.Context, sales *selling.Service) error {
@@ -25,7 +81,7 @@ func rollOut(ctx context.Context, sales *selling.Service) error {
 }
 
 func ExampleService_RollOutPlan() {
-	ctx, sales := context.Background(), selling.New(license.New(memory.New(), license.Options{}))
+	ctx, sales := context.Background(), newSales()
 	five, seven := int64(5), int64(7)
 	plan := api.PutPlanParams{ID: "team", ProductID: "editor", Terms: api.Terms{MaxActivations: &five}}
 	_, err := sales.PutPlan(ctx, plan)
