@@ -55,8 +55,10 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 		switch path {
 		case "search":
 			return "search?q=" + url.QueryEscape(l.CustomerID)
-		case "customer", "customer/erase":
+		case "customer", "customer/erase", "customer/suspend", "customer/reinstate":
 			return path + "?id=" + url.QueryEscape(l.CustomerID)
+		case "licenses/{id}/activations/release":
+			return "licenses/" + licenseID + "/activations/release?id=" + seat
 		case "licenses/selected/{move}":
 			return "licenses/selected/suspend?id=" + licenseID
 		}

@@ -181,6 +181,6 @@ func TestFailingWebhookIsNamed(t *testing.T) {
 	receiver.answer(http.StatusInternalServerError, "out of memory")
 	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	s.run(t, s.attempted(w, 1))
-	require.Contains(t, v.get("").body, `<a href="./settings/webhooks/`+w.ID+`">shop.example</a> <span class="any">Answers 500 (out of memory)</span>`)
+	require.Contains(t, v.get("").body, `<a href="./settings/webhooks/`+w.ID+`">shop.example</a> · <span class="any">Answers 500 (out of memory)</span>`)
 	is.True(!v.get("").says("Nothing needs attention"))
 }
