@@ -17,6 +17,7 @@ func TestPicture(t *testing.T) {
 	h := newHost(t)
 	is.NoErr(example.Seed(t.Context(), h.store))
 	h.admin(t)
+	h.runUntil(t, `!document.body.textContent.includes("being counted")`)
 	b := newSignedIn(t, h, true)
 	b.do("set the size", chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
 	b.scheme("light")
@@ -28,8 +29,8 @@ func TestPicture(t *testing.T) {
 	b.open("licenses")
 	cut := eval[[]string](b, `[...document.querySelectorAll("tbody th a")].filter((a) => a.scrollWidth > a.clientWidth).map((a) => a.textContent)`)
 	is.Equal(len(cut), 0) // names that do not fit
-	b.open("refusals?days=30")
-	b.see("No seat free")
+	b.open("?period=month")
+	b.see("Needs attention")
 	if file := os.Getenv("E2E_PICTURE"); file != "" {
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		is.NoErr(err)

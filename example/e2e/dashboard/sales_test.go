@@ -136,13 +136,20 @@ func (h *host) counted(t *testing.T) {
 			is.NoErr(err)
 		}
 	}
+	h.runUntil(t, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("3/3")`)
+}
+
+// runUntil runs the service until an expression is true on the page of the month's sales.
+func (h *host) runUntil(t *testing.T, js string) {
+	t.Helper()
+	is := is.New(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- h.Run(ctx) }()
 	b := newSignedIn(t, h, false)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		b.open("sales?period=month")
-		if eval[bool](b, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("3/3")`) {
+		if eval[bool](b, js) {
 			break
 		}
 		is.True(time.Now().Before(deadline)) // counted

@@ -5,21 +5,16 @@ import (
 	"time"
 )
 
-// A chart shows counts over time as a bar chart and as a table. Positions and
+// A chart shows validations over time as a bar chart and as a table. Positions and
 // sizes are percentages of the plot, so that text keeps its size at any width.
 type chart struct {
-	ID       string // the id of its heading
-	Title    string
-	Column   string // the heading of the first column of the table
-	Counted  string // the heading of the second column
-	Summary  string
-	Link     string // the filtered list, as a reference from dashboard/; empty: none
-	LinkText string
-	Empty    bool   // every count is zero
-	Refused  string // the number of refused calls; empty: none
-	Bars     []bar  // with a row of the table for each
-	Grid     []tick // horizontal lines, from zero up
-	Ticks    []tick // vertical lines
+	Column  string // the heading of the first column of the table
+	Summary string
+	Empty   bool   // every count is zero
+	Refused string // the number of refused calls; empty: none
+	Bars    []bar  // with a row of the table for each
+	Grid    []tick // horizontal lines, from zero up
+	Ticks   []tick // vertical lines
 }
 
 // A bar is the count of one day or week. The slot is the area that a pointer hits.
@@ -35,7 +30,6 @@ type bar struct {
 type tick struct {
 	At    string
 	Label string
-	Minor bool // the label is hidden on narrow screens
 }
 
 // A figure is the count of one day or week in UTC.
@@ -44,10 +38,10 @@ type figure struct {
 	N    int64
 }
 
-// newChart returns a chart of the figures. Each figure is a count for a number of
-// days, 1 or 7, and may include refused calls.
-func newChart(id, title, counted string, days int, figures, refused []figure) chart {
-	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
+// newChart returns a chart of validations and refused calls. Each figure is a count for a
+// number of days, 1 or 7.
+func newChart(days int, figures, refused []figure) chart {
+	c := chart{Column: "Day"}
 	unit := "a day"
 	if days == 7 {
 		c.Column, unit = "Week of", "a week"
@@ -55,9 +49,7 @@ func newChart(id, title, counted string, days int, figures, refused []figure) ch
 	var total, most, denied, top int64
 	for i, f := range figures {
 		total, most = total+f.N, max(most, f.N)
-		if top = max(top, f.N); refused != nil {
-			denied, top = denied+refused[i].N, max(top, refused[i].N) // of activations, too
-		}
+		denied, top = denied+refused[i].N, max(top, f.N, refused[i].N) // of activations, too
 	}
 	if top == 0 {
 		c.Empty, c.Summary = true, "None."
@@ -85,45 +77,32 @@ func newChart(id, title, counted string, days int, figures, refused []figure) ch
 			X: percent(x + slot*.1), Width: percent(slot * .8), Y: percent(100 - h), Height: percent(h), Slot: percent(x), SlotWidth: percent(slot),
 			Date: f.From.Format("2 Jan 2006"), ISO: f.From.Format(time.DateOnly), Count: thousands(f.N),
 		}
-		if refused != nil && refused[i].N > 0 {
+		if refused[i].N > 0 {
 			h := height(refused[i].N)
 			b.RefusedY, b.RefusedH = percent(100-h), percent(h)
 			b.Count += ", " + thousands(refused[i].N) + " refused"
 		}
-		if f.N > 0 || b.RefusedH != "" {
-			b.Shown = true
-		}
+		b.Shown = f.N > 0 || b.RefusedH != ""
 		c.Bars = append(c.Bars, b)
 	}
-	c.Ticks = timeTicks(figures, slot)
+	c.Ticks = monthTicks(figures, slot)
 	return c
 }
 
-// timeTicks returns ticks at the months of the figures or, if they cover little
-// more than a month, at the weeks.
-func timeTicks(figures []figure, slot float64) (list []tick) {
-	months := figures[len(figures)-1].From.Sub(figures[0].From) > 40*24*time.Hour
+// monthTicks returns ticks at the first figures of the months.
+func monthTicks(figures []figure, slot float64) (list []tick) {
 	for i, f := range figures {
-		at := slot * float64(i)
-		label := ""
-		switch {
-		case months && (i == 0 && f.From.Day() == 1 || i > 0 && f.From.Month() != figures[i-1].From.Month()):
-			if label = f.From.Format("Jan"); f.From.Month() == time.January {
-				label = f.From.Format("2006")
-			}
-		case !months && f.From.Weekday() == time.Monday:
-			label = f.From.Format("2 Jan")
-		default:
+		if i == 0 && f.From.Day() != 1 || i > 0 && f.From.Month() == figures[i-1].From.Month() {
 			continue
 		}
-		if at > 94 {
-			label = "" // there is no room
+		t := tick{At: percent(slot * float64(i)), Label: f.From.Format("Jan")}
+		if f.From.Month() == time.January {
+			t.Label = f.From.Format("2006")
 		}
-		list = append(list, tick{At: percent(at), Label: label})
-	}
-	const most = 6 // labels on a narrow screen
-	for i := range list {
-		list[i].Minor = len(list) > most && i%2 == 1
+		if slot*float64(i) > 94 {
+			t.Label = "" // there is no room
+		}
+		list = append(list, t)
 	}
 	return list
 }

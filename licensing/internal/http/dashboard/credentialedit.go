@@ -57,19 +57,15 @@ func newCredentialForm(v *visit) (*formPage, error) {
 
 func credentialPath(id string) string { return "settings/credentials/" + url.PathEscape(id) }
 
-// credentialFormPage returns a page with a form about the credential of the path.
-func (v *visit) credentialFormPage(title, heading, action string) (*formPage, auth.Client, error) {
-	c, err := v.auth.GetClient(v.r.Context(), v.r.PathValue("id"))
+// credentialFormPage returns a page with a form about a credential.
+func credentialFormPage(c auth.Client, title, heading, action string) *formPage {
 	return &formPage{
 		Title: title + " " + c.Name, Section: "credentials", Heading: heading, Form: newForm(), Action: action, Back: credentialPath(c.ID), Subject: c.Name,
-	}, c, err
+	}
 }
 
-func editCredentialForm(v *visit) (*formPage, error) {
-	p, c, err := v.credentialFormPage("Edit", "Edit API credential", "Save changes")
-	if err != nil {
-		return nil, err
-	}
+func editCredentialForm(v *visit, c auth.Client) (*formPage, error) {
+	p := credentialFormPage(c, "Edit", "Edit API credential", "Save changes")
 	p.Text = []string{"Changes apply within one second, including to existing access tokens."}
 	p.Form, p.done = credentialFields(c), noticeSaved
 	p.Version = p.Form.digest()
@@ -81,11 +77,8 @@ func editCredentialForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func disableCredentialForm(v *visit) (*formPage, error) {
-	p, _, err := v.credentialFormPage("Disable", "Disable credential", "Disable credential")
-	if err != nil {
-		return nil, err
-	}
+func disableCredentialForm(_ *visit, c auth.Client) (*formPage, error) {
+	p := credentialFormPage(c, "Disable", "Disable credential", "Disable credential")
 	p.Text = []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."}
 	p.Danger, p.done = true, "The credential has been disabled and its access tokens revoked."
 	p.do = func(tx *visit) (string, error) { return "", tx.setDisabled(true) }
@@ -106,11 +99,8 @@ func (v *visit) setDisabled(disabled bool) error {
 	return err
 }
 
-func deleteCredentialForm(v *visit) (*formPage, error) {
-	p, c, err := v.credentialFormPage("Delete", "Delete credential", "Delete credential")
-	if err != nil {
-		return nil, err
-	}
+func deleteCredentialForm(v *visit, c auth.Client) (*formPage, error) {
+	p := credentialFormPage(c, "Delete", "Delete credential", "Delete credential")
 	p.Text = []string{
 		"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
 		"This cannot be undone. To stop it for a while, disable it instead.",

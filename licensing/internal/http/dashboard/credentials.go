@@ -64,7 +64,7 @@ func showCredentials(v *visit) error {
 }
 
 func showCredential(v *visit) error {
-	c, err := v.auth.GetClient(v.r.Context(), v.r.PathValue("id"))
+	c, err := v.credential()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type licenseHead struct {
 // of its path.
 func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) error {
 	return func(v *visit) error {
-		l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
+		l, err := v.license()
 		if err != nil {
 			return err
 		}

@@ -142,17 +142,6 @@ func moveForbidden(detail string) error {
 	return web.NewProblem(http.StatusConflict, "move_forbidden", detail)
 }
 
-// onLicense returns a form about the license of the path.
-func onLicense(build func(*visit, api.License) (*formPage, error)) func(*visit) (*formPage, error) {
-	return func(v *visit) (*formPage, error) {
-		l, err := v.licenses.Get(v.r.Context(), v.r.PathValue("id"))
-		if err != nil {
-			return nil, err
-		}
-		return build(v, l)
-	}
-}
-
 // licenseFormPage returns a page with a form about a license.
 func (v *visit) licenseFormPage(l api.License, label, heading string, text ...string) *formPage {
 	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: licensePath(l.ID), Subject: l.Name}

@@ -16,7 +16,8 @@ type overview struct {
 	Total      string
 	Licenses   int64
 	Statuses   []statusCount
-	Charts     []chart
+	Usage      chart
+	UsageTitle string
 	Rankings   []ranking
 	Attention  []attentionItem
 	Steps      []step // setup steps; empty if each is done
@@ -111,7 +112,7 @@ func showOverview(v *visit) error {
 		}
 		denied = append(denied, all)
 	}
-	body.Charts = []chart{usageChart(validated, denied)}
+	body.Usage, body.UsageTitle = usageChart(validated, denied), fmt.Sprintf("Validations in the last %d days", usageDays)
 	seats, err := v.rankSeats()
 	if err != nil {
 		return err
@@ -132,9 +133,7 @@ func usageChart(validated, refused []figure) chart {
 	if total < usageWeekly {
 		validated, refused, each = weekly(validated), weekly(refused), 7
 	}
-	c := newChart("validations", fmt.Sprintf("Validations in the last %d days", usageDays), "Validations", each, validated, refused)
-	c.Link, c.LinkText = "refusals", "View refusals"
-	return c
+	return newChart(each, validated, refused)
 }
 
 // rankRefusals ranks the reasons of refusals.

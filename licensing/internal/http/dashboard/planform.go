@@ -102,20 +102,16 @@ func newPlanForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-// planFormPage returns a page with a form about the plan of the path.
-func (v *visit) planFormPage(title, heading, action string) (*formPage, api.Plan, error) {
-	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), v.r.PathValue("id"))
+// planFormPage returns a page with a form about a plan.
+func planFormPage(t api.Plan, title, heading, action string) *formPage {
 	return &formPage{
 		Title: title + " " + t.Name, Section: "plans", Heading: heading, Form: newForm(), Action: action, Back: planPath(t.ID), Subject: t.Name,
 		Version: t.Version().String(),
-	}, t, err
+	}
 }
 
-func editPlanForm(v *visit) (*formPage, error) {
-	p, t, err := v.planFormPage("Edit", "Edit plan", "Save changes")
-	if err != nil {
-		return nil, err
-	}
+func editPlanForm(v *visit, t api.Plan) (*formPage, error) {
+	p := planFormPage(t, "Edit", "Edit plan", "Save changes")
 	p.Text = []string{"Licenses that have the plan keep their terms until you roll it out."}
 	p.Form, p.done = planFields(t), noticeSaved
 	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
@@ -133,11 +129,8 @@ func editPlanForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func deletePlanForm(v *visit) (*formPage, error) {
-	p, t, err := v.planFormPage("Delete", "Delete plan", "Delete plan")
-	if err != nil {
-		return nil, err
-	}
+func deletePlanForm(v *visit, t api.Plan) (*formPage, error) {
+	p := planFormPage(t, "Delete", "Delete plan", "Delete plan")
 	use, err := v.planUses()
 	if err != nil {
 		return nil, err

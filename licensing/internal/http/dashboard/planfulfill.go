@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // fulfillFor is how long a request fulfills waiting purchases. Then the operator
@@ -13,11 +14,8 @@ import (
 const fulfillFor = 2 * time.Second
 
 // fulfillPlanForm gives the purchases that wait for a plan their licenses.
-func fulfillPlanForm(v *visit) (*formPage, error) {
-	p, t, err := v.planFormPage("Create waiting licenses:", "Create waiting licenses", "Create licenses")
-	if err != nil {
-		return nil, err
-	}
+func fulfillPlanForm(v *visit, t api.Plan) (*formPage, error) {
+	p := planFormPage(t, "Create waiting licenses:", "Create waiting licenses", "Create licenses")
 	p.Version = ""
 	p.Text = []string{"Purchases that wait for this plan get their licenses, as if the plan had existed when they were reported."}
 	after := v.r.URL.Query().Get("after")

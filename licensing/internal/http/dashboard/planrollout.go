@@ -7,11 +7,8 @@ import (
 
 // rollOutPlanForm gives the purchases of a plan the terms that it has now. It shows their
 // number first.
-func rollOutPlanForm(v *visit) (*formPage, error) {
-	p, t, err := v.planFormPage("Roll out", "Roll out plan", "Roll out")
-	if err != nil {
-		return nil, err
-	}
+func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
+	p := planFormPage(t, "Roll out", "Roll out plan", "Roll out")
 	p.Version = ""
 	q := v.r.URL.Query()
 	reason := reasonField("Optional. Recorded in the history of each license.")

@@ -84,7 +84,7 @@ func showPlans(v *visit) error {
 }
 
 func showPlan(v *visit) error {
-	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), v.r.PathValue("id"))
+	t, err := v.plan()
 	if err != nil {
 		return err
 	}

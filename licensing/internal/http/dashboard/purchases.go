@@ -132,7 +132,7 @@ type storedField struct {
 }
 
 func showPurchase(v *visit) error {
-	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
+	f, err := v.purchase()
 	if err != nil {
 		return err
 	}
@@ -178,13 +178,9 @@ func storedFieldName(name string) string {
 
 // fulfillForm creates the license of a purchase that waited for something that is
 // there now, such as its plan.
-func fulfillForm(v *visit) (*formPage, error) {
-	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
-	if err != nil {
-		return nil, err
-	}
+func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	row := newPurchaseRow(f)
-	p := v.purchaseFormPage(f.Reference, "Create license", "Create license",
+	p := purchaseFormPage(f.Reference, "Create license", "Create license",
 		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
 	p.Form, p.done = newForm(), "The license has been created."
 	p.do = func(tx *visit) (string, error) {
@@ -205,12 +201,8 @@ func fulfillForm(v *visit) (*formPage, error) {
 }
 
 // reopenForm continues a purchase that was ended by mistake.
-func reopenForm(v *visit) (*formPage, error) {
-	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
-	if err != nil {
-		return nil, err
-	}
-	p := v.purchaseFormPage(f.Reference, "Reopen purchase", "Reopen purchase",
+func reopenForm(v *visit, f api.Fulfillment) (*formPage, error) {
+	p := purchaseFormPage(f.Reference, "Reopen purchase", "Reopen purchase",
 		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
 		"Check at the payment provider that the purchase is paid for.")
 	p.Form = newForm(
@@ -232,16 +224,12 @@ func reopenForm(v *visit) (*formPage, error) {
 }
 
 // allowTrialForm allows the customer and the devices of a trial another one.
-func allowTrialForm(v *visit) (*formPage, error) {
-	f, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
-	if err != nil {
-		return nil, err
-	}
+func allowTrialForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	id := inner.Of(v.licenses).Purchases().TrialOf(f.Reference)
 	if id == "" {
 		return nil, notFound("This purchase is not a trial.")
 	}
-	p := v.purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
+	p := purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
@@ -254,7 +242,7 @@ func allowTrialForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func (v *visit) purchaseFormPage(reference, title, action string, text ...string) *formPage {
+func purchaseFormPage(reference, title, action string, text ...string) *formPage {
 	return &formPage{Title: title + ": " + reference, Section: "purchases", Heading: title, Text: text, Back: purchasePath(reference), Subject: reference, Action: action}
 }
 

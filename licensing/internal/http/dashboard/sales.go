@@ -169,7 +169,7 @@ func planLabel(plans map[string]api.Plan, id string) string {
 	return cmp.Or(plans[id].Name, id, "No plan")
 }
 
-// dueNumber returns how many licenses of a plan are due, with the list of those that
+// dueNumber returns how many licenses of a plan are due, with the list of the licenses that
 // expire, or whose updates end, in the same time; no list has only those without a plan.
 func (v *visit) dueNumber(n int64, plan string, plans map[string]api.Plan) salesNumber {
 	f := filter{Plan: plan, Expires: expiringFilter}

@@ -61,11 +61,8 @@ func rotateFields(c auth.Client) *form {
 	return newForm(x)
 }
 
-func rotateCredentialForm(v *visit) (*formPage, error) {
-	p, c, err := v.credentialFormPage("Rotate the secret of", "Rotate secret", "Create new secret")
-	if err != nil {
-		return nil, err
-	}
+func rotateCredentialForm(v *visit, c auth.Client) (*formPage, error) {
+	p := credentialFormPage(c, "Rotate the secret of", "Rotate secret", "Create new secret")
 	p.Text = []string{"This creates a new client secret, which is shown once on the next page. The client ID does not change."}
 	if len(c.Secrets) == 0 {
 		p.Text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
@@ -90,11 +87,8 @@ func rotateCredentialForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func revokeSecretForm(v *visit) (*formPage, error) {
-	p, c, err := v.credentialFormPage("Revoke a secret of", "", "Revoke secret")
-	if err != nil {
-		return nil, err
-	}
+func revokeSecretForm(v *visit, c auth.Client) (*formPage, error) {
+	p := credentialFormPage(c, "Revoke a secret of", "", "Revoke secret")
 	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.r.PathValue("secret") })
 	if i < 0 {
 		return nil, notFound("This secret is no longer active.")

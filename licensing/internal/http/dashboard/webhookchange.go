@@ -8,24 +8,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-func (v *visit) webhook() (webhookRow, error) {
-	w, err := v.webhooks.Get(v.r.Context(), v.r.PathValue("id"))
-	return webhookRow{w}, err
-}
-
-// webhookFormPage returns a page with a form about the webhook of the path.
-func (v *visit) webhookFormPage(title, heading, action string) (*formPage, webhookRow, error) {
-	w, err := v.webhook()
+// webhookFormPage returns a page with a form about a webhook.
+func webhookFormPage(w webhookRow, title, heading, action string) *formPage {
 	return &formPage{
 		Title: title + " " + w.Host(), Section: "webhooks", Heading: heading, Form: newForm(), Action: action, Back: webhookPath(w.ID), Subject: w.Host(),
-	}, w, err
+	}
 }
 
-func editWebhookForm(v *visit) (*formPage, error) {
-	p, w, err := v.webhookFormPage("Edit webhook", "Edit webhook", "Save changes")
-	if err != nil {
-		return nil, err
-	}
+func editWebhookForm(v *visit, w webhookRow) (*formPage, error) {
+	p := webhookFormPage(w, "Edit webhook", "Edit webhook", "Save changes")
 	p.Form, p.done = webhookFields(w.Webhook), noticeSaved
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
@@ -127,11 +118,8 @@ var webhookOverlaps = []overlap{
 	{0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
 
-func rotateWebhookForm(v *visit) (*formPage, error) {
-	p, w, err := v.webhookFormPage("Rotate the secret of webhook", "Rotate secret", "Create new secret")
-	if err != nil {
-		return nil, err
-	}
+func rotateWebhookForm(v *visit, w webhookRow) (*formPage, error) {
+	p := webhookFormPage(w, "Rotate the secret of webhook", "Rotate secret", "Create new secret")
 	p.Text, p.Once = []string{"This creates a new secret, which is shown once on the next page."}, true
 	p.Form.add(overlapField(webhookOverlaps))
 	var after api.Webhook
@@ -148,11 +136,8 @@ func rotateWebhookForm(v *visit) (*formPage, error) {
 	return p, nil
 }
 
-func deleteWebhookForm(v *visit) (*formPage, error) {
-	p, w, err := v.webhookFormPage("Delete webhook", "Delete webhook", "Delete webhook")
-	if err != nil {
-		return nil, err
-	}
+func deleteWebhookForm(v *visit, w webhookRow) (*formPage, error) {
+	p := webhookFormPage(w, "Delete webhook", "Delete webhook", "Delete webhook")
 	p.Text = []string{
 		w.URL,
 		"Deliveries to this URL stop, and pending deliveries are dropped. This cannot be undone. To stop deliveries temporarily, pause the webhook instead.",

@@ -203,7 +203,7 @@ func newDeliveryRow(d api.Delivery) deliveryRow {
 
 func showWebhook(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	w, err := v.webhooks.Get(ctx, v.r.PathValue("id"))
+	w, err := v.webhook()
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	failing, err := v.failingWebhook(webhookRow{w})
+	failing, err := v.failingWebhook(w)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{listedWebhook: listedWebhook{webhookRow{w}, failing}, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
+	body := webhookBody{listedWebhook: listedWebhook{w, failing}, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
 	for _, s := range []api.DeliveryStatus{api.DeliveryPending, api.DeliverySucceeded, api.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
