@@ -55,6 +55,7 @@ func TestMonthTicks(t *testing.T) {
 	is := is.New(t)
 	list := monthTicks(days(time.Date(2025, 12, 20, 0, 0, 0, 0, time.UTC), make([]int64, 100)...), 1)
 	is.Equal(list, []tick{{At: "12.00%", Label: "2026"}, {At: "43.00%", Label: "Feb"}, {At: "71.00%", Label: "Mar"}})
+	is.Equal(monthTicks(days(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 0, 0), 50), []tick{{At: "0.00%", Label: "Mar"}})
 }
 
 func TestWeekly(t *testing.T) {
