@@ -43,6 +43,14 @@ func TestPicture(t *testing.T) {
 		{"sample-refusals-none", func(b *browser) { b.open("refusals?reason=scheduled") }},
 		{"sample-customers", func(b *browser) { b.open("customers") }},
 		{"sample-customer", func(b *browser) { b.open("customer?id=stone-bridge") }},
+		{"sample-devices", func(b *browser) { b.open("customer/devices?id=stone-bridge") }},
+		{"sample-merge", func(b *browser) {
+			b.open("customer/id?id=stone-bridge")
+			b.fill("New customer ID", "studio-meridian")
+			b.press("Change customer ID")
+			b.see("This merges the two customers")
+		}},
+		{"sample-search", func(b *browser) { b.open("search?q=bridge") }},
 		{"sample-licenses", func(b *browser) { b.open("licenses") }},
 		{"sample-results", func(b *browser) {
 			b.open("")

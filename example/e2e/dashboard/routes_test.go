@@ -25,7 +25,7 @@ func dashboardPages(t *testing.T) (paths []string) {
 			paths = append(paths, m[1])
 		}
 	}
-	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-5) // without three CSV files, a JSON file and the bulk moves
+	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-6) // without three CSV files, two JSON files and the bulk moves
 	require.Greater(t, len(paths), 50)
 	return paths
 }
@@ -55,7 +55,9 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 		switch path {
 		case "search":
 			return "search?q=" + url.QueryEscape(l.CustomerID)
-		case "customer", "customer/erase", "customer/suspend", "customer/reinstate":
+		case "customer/release":
+			return "customer/release?customer=" + url.QueryEscape(l.CustomerID) + "&id=" + licenseID + "%2F" + seat
+		case "customer", "customer/erase", "customer/id", "customer/devices", "customer/suspend", "customer/reinstate":
 			return path + "?id=" + url.QueryEscape(l.CustomerID)
 		case "licenses/{id}/activations/release":
 			return "licenses/" + licenseID + "/activations/release?id=" + seat

@@ -41,10 +41,14 @@ func TestClicksOfSupport(t *testing.T) {
 	c := &counted{browser: newSignedIn(t, h, true)}
 	find := func(name string) {
 		c.do("type", chromedp.Do(c.ctx, chromedp.SendKeys(chromedp.CSS("#find"), name)))
-		c.wait(`document.querySelector("#results a")?.textContent === ` + fmt.Sprintf("%q", name))
+		c.wait(`[...document.querySelectorAll("#results a")].some((a) => a.textContent === ` + fmt.Sprintf("%q", name) + `)`)
 		c.click(`//*[@id="results"]/a[.="` + name + `"]`)
 		c.wait(`document.title.startsWith("` + name + ` ")`)
 	}
+	create(api.CreateLicenseParams{Name: "Erased Elm"})
+	bought := create(api.CreateLicenseParams{Name: "Bought Birch"})
+	_, err := h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:charged", CustomerID: "customer who was charged", PlanID: "price_new", State: api.PurchaseActive, At: time.Now()})
+	is.NoErr(err)
 	active := func(l api.License) int {
 		page, err := h.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 		is.NoErr(err)
@@ -94,6 +98,33 @@ func TestClicksOfSupport(t *testing.T) {
 			c.press("Release 40 activations")
 			c.see("The activations have been released.")
 			is.Equal(active(school), 0)
+		}},
+		{"erase", 5, func() {
+			find("customer of Erased Elm")
+			c.more()
+			c.ask("Erase customer data")
+			c.fill("Customer ID", "customer of Erased Elm")
+			c.follow(`//dialog//button[.="Erase customer data"]`)
+			c.see("The customer's data has been erased.")
+		}},
+		{"bought company", 4, func() {
+			find("customer of Bought Birch")
+			c.more()
+			c.ask("Change customer ID")
+			c.fill("New customer ID", "the buyer")
+			c.follow(`//dialog//button[.="Change customer ID"]`)
+			c.see("The customer has the new ID.")
+			l, err := h.Service().Get(t.Context(), bought.ID)
+			is.NoErr(err)
+			is.Equal(l.CustomerID, "the buyer")
+		}},
+		{"charged without a key", 7, func() {
+			c.press("Create it")
+			c.fill("Name", "New")
+			c.fill("Product", "atlas")
+			c.fill("Duration", "1y")
+			c.press("Create plan")
+			c.see("1 waiting purchase has its license now.")
 		}},
 	} {
 		t.Run(task.name, func(t *testing.T) {
