@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/portal"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
@@ -30,6 +31,11 @@ type Portal struct {
 	// page says only that there is no license.
 	Buy func(productID string) (url string)
 
+	// Renew returns the URL at which the customer of a license can renew it or buy more
+	// seats; empty: none. The page of the license links it if the license has an end, and if
+	// no seat is free. Default: no license has one.
+	Renew func(l api.License) (url string)
+
 	// Texts replace texts of the pages, for customers who read another language.
 	Texts PortalTexts
 }
@@ -52,6 +58,7 @@ type PortalTexts struct {
 	Copy     string `text:"Copy"`
 	Copied   string `text:"Copied"`
 	Validity string `text:"Valid until"`
+	EndedOn  string `text:"Ended on"`
 	Never    string `text:"No end date"`
 	NotYet   string `text:"The period begins with the first activation"`
 	Updates  string `text:"Includes updates until"`
@@ -70,11 +77,13 @@ type PortalTexts struct {
 
 	ExpiredHelp   string `text:"Renew it where you bought it. The key stays the same."`
 	SuspendedHelp string `text:"Contact us to have it switched on again."`
+	Renew         string `text:"Renew"`
 	RevokedHelp   string `text:"Contact us if you think that this is a mistake."`
 
 	Devices      string `text:"Devices"`
 	DevicesUsed  string `text:"{used} of {limit} in use"`
 	MoreDevices  string `text:"{number} more until {date}"`
+	BuyDevices   string `text:"More devices"`
 	NoDevices    string `text:"No device uses this license now."`
 	LastSeen     string `text:"Last used on {date}"`
 	HeldUntil    string `text:"Works offline until {date}"`
@@ -86,17 +95,30 @@ type PortalTexts struct {
 	DevicesFull  string `text:"All devices of this license are in use. Remove one of them first."`
 	ReleaseLabel string `text:"Remove {name}"`
 
-	Offline       string `text:"Use without a network"`
-	OfflineHelp   string `text:"A license file lets the program run without a network for a while. Download it for a device and open it in the program there."`
-	Download      string `text:"Download license file"`
-	DownloadLabel string `text:"Download license file for {name}"`
-	Request       string `text:"Request of a device without a network"`
-	RequestHelp   string `text:"On such a device the program shows a request text or saves it as a file. Paste the text or choose the file; you get a license file to carry back."`
-	RequestFile   string `text:"Or choose the request file"`
-	Answer        string `text:"Get license file"`
-	BadRequest    string `text:"This is not the whole request text of a program with this license. Copy it again, from the first to the last character."`
-	NoOffline     string `text:"This license cannot be used without a network."`
-	NotValid      string `text:"The license is not valid now, so there is no license file."`
+	Offline     string `text:"Use without a network"`
+	OfflineHelp string `text:"A license file lets the program run without a network for a while. Download it for a device and open it in the program there."`
+	Download    string `text:"Download license file"`
+	Request     string `text:"Request of a device without a network"`
+	RequestHelp string `text:"On such a device the program shows a request text or saves it as a file. Paste the text or choose the file; you get a license file to carry back."`
+	RequestFile string `text:"Or choose the request file"`
+	Answer      string `text:"Get license file"`
+	BadRequest  string `text:"This is not the whole request text of a program with this license. Copy it again, from the first to the last character."`
+	NoOffline   string `text:"This license cannot be used without a network."`
+	NotValid    string `text:"The license is not valid now, so there is no license file."`
+
+	History       string `text:"Latest changes"`
+	Created       string `text:"License created"`
+	Renewed       string `text:"Renewed"`
+	Rekeyed       string `text:"New license key"`
+	Transferred   string `text:"License received"`
+	PausedThen    string `text:"Paused"`
+	Reinstated    string `text:"Active again"`
+	RevokedThen   string `text:"Made invalid"`
+	ExpiredThen   string `text:"Ended"`
+	DeviceAdded   string `text:"{name} added"`
+	DeviceRemoved string `text:"{name} removed"`
+	FileIssued    string `text:"License file issued"`
+	FileIssuedFor string `text:"License file issued for {name}"`
 
 	LinkTitle    string `text:"Activate a program"`
 	LinkWarning  string `text:"Continue only if you have just started this program yourself, on your own device. If another person sent you this page or the code, decline: that person would use your license."`
@@ -154,7 +176,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Page: p.Page, Buy: p.Buy, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

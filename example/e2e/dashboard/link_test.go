@@ -80,7 +80,7 @@ func TestProgramIsActivatedInTheBrowser(t *testing.T) {
 			cancel()
 			b.press("Activate")
 			b.showing("The program is activated.")
-			b.missing("Reception")
+			is.Equal(eval[bool](b.browser, `[...document.querySelectorAll(".cards h3")].some((e) => e.innerText === "Reception")`), false)
 			is.NoErr(wait(ended))
 			is.True(full.Status().Valid)
 

@@ -46,7 +46,7 @@ func TestPicture(t *testing.T) {
 		{"sample-devices", func(b *browser) { b.open("customer/devices?id=stone-bridge") }},
 		{"sample-merge", func(b *browser) {
 			b.open("customer/id?id=stone-bridge")
-			b.fill("New customer ID", "studio-meridian")
+			b.fill("New customer ID", "tall-ships")
 			b.press("Change customer ID")
 			b.see("This merges the two customers")
 		}},

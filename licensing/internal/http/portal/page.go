@@ -21,12 +21,14 @@ type licenseView struct {
 	Help  string // what the customer can do; empty: nothing is wrong
 	Good  bool   // the license works
 	Until string // the end of its validity, as a date
+	Over  bool   // that has passed
 	Built string // the end of its updates, as a date; empty: none
 }
 
 // view returns a license with its verdict in words.
 func (v *visit) view(l api.License, verdict api.Verdict) licenseView {
 	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
+	out.Over = l.ExpiresAt != nil && !l.ExpiresAt.After(inner.Of(v.h.opts.Licenses).Call().Now())
 	name := map[api.VerdictCode]string{
 		api.VerdictValid: "Active", api.VerdictInGrace: "Grace", api.VerdictExpired: "Expired",
 		api.VerdictScheduled: "Scheduled", api.VerdictSuspended: "Suspended", api.VerdictRevoked: "Revoked",
@@ -62,7 +64,8 @@ func (v *visit) date(t *time.Time) string {
 	return t.UTC().Format(v.h.opts.Texts["Date"])
 }
 
-// showLicenses shows all licenses of the customer.
+// showLicenses shows all licenses of the customer. If there is one, and nothing else to
+// show, it shows that one.
 func showLicenses(v *visit) error {
 	page, err := v.customer.List(v.r.Context(), 0, v.r.URL.Query().Get("cursor"))
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field == "cursor" {
@@ -82,6 +85,10 @@ func showLicenses(v *visit) error {
 	}
 	for _, f := range purchases {
 		body.Waiting = append(body.Waiting, v.text("Waiting", "date", v.date(f.FirstActiveAt)))
+	}
+	if len(page.Data) == 1 && len(body.Waiting) == 0 && !page.HasMore && page.PrevCursor == "" {
+		v.id, v.only = page.Data[0].ID, true
+		return showLicense(v)
 	}
 	for _, l := range page.Data {
 		body.Licenses = append(body.Licenses, v.view(l, v.verdict(l)))
@@ -103,12 +110,11 @@ func (v *visit) verdict(l api.License) api.Verdict {
 // A device is an activation as the pages show it.
 type device struct {
 	api.Activation
-	Label         string
-	Seen          string // when it was last seen, in words
-	Held          string // until when it works offline, in words; empty: not
-	Asks          string // what removing it means
-	ReleaseLabel  string // of the buttons, for screen readers
-	DownloadLabel string
+	Label        string
+	Seen         string // when it was last seen, in words
+	Held         string // until when it works offline, in words; empty: not
+	Asks         string // what removing it means
+	ReleaseLabel string // of the button, for screen readers
 }
 
 // device returns an activation as the pages show it.
@@ -116,7 +122,7 @@ func (v *visit) device(a api.Activation) device {
 	label := cmp.Or(a.Name, a.Fingerprint)
 	d := device{
 		Activation: a, Label: label, Asks: v.text("ReleaseAsk"), Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
-		ReleaseLabel: v.text("ReleaseLabel", "name", label), DownloadLabel: v.text("DownloadLabel", "name", label),
+		ReleaseLabel: v.text("ReleaseLabel", "name", label),
 	}
 	if a.HeldUntil != nil && a.HeldUntil.After(inner.Of(v.h.opts.Licenses).Call().Now()) {
 		d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
@@ -205,11 +211,15 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		More      string // how many of the devices it allows only until a day, in words; empty: none
 		Next      string
 		Meters    []meter
-		Offline   bool // license files can be had
-		AnyDevice bool // a file needs no activation
+		Renew     string   // where the license can be renewed; empty: nowhere
+		Full      string   // where the customer can buy more devices; empty: nowhere, or one is free
+		History   []change // the latest
+		Only      bool     // the customer has no other license
+		Offline   bool     // license files can be had
+		AnyDevice bool     // a file needs no activation
 	}{
 		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Next: list.NextCursor,
-		Meters: v.meters(verdict), Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
+		Meters: v.meters(verdict), Only: v.only, Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
 	switch {
 	case problem != "":
@@ -227,6 +237,18 @@ func (v *visit) showLicense(status int, problem, request string) error {
 	if i := slices.IndexFunc(l.Upcoming, func(c api.UpcomingChange) bool { return c.MaxActivations.Set }); i >= 0 && l.MaxActivations != nil {
 		if c := l.Upcoming[i]; !c.MaxActivations.Null && c.MaxActivations.Value < *l.MaxActivations {
 			body.More = v.text("MoreDevices", "number", strconv.FormatInt(*l.MaxActivations-c.MaxActivations.Value, 10), "date", v.date(&c.At))
+		}
+	}
+	if body.History, err = v.history(l); err != nil {
+		return err
+	}
+	if v.h.opts.Renew != nil && l.Status != api.LicenseRevoked {
+		url := v.h.opts.Renew(l)
+		if l.ExpiresAt != nil {
+			body.Renew = url
+		}
+		if body.Used != "" && int64(len(list.Data)) >= *l.MaxActivations {
+			body.Full = url
 		}
 	}
 	return v.render(status, "license", l.Name, body)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// Options configure a Handler. All but Page and Buy are required; see licensing.Portal.
+// Options configure a Handler. All but Page, Buy and Renew are required; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
@@ -22,6 +22,7 @@ type Options struct {
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 	Buy      func(productID string) (url string) // nil: nothing can be bought
+	Renew    func(l api.License) (url string)    // nil: no license can be renewed
 	Texts    map[string]string                   // by the names of the fields of licensing.PortalTexts
 }
 
@@ -57,6 +58,7 @@ type visit struct {
 	customer *license.Customer
 	id       string // of the license in the path
 	buyer    string // the customer's ID
+	only     bool   // the license is the only one, and is shown instead of the list
 }
 
 // maxForm is the maximum size of a form, in bytes. The request text of a program is
@@ -82,7 +84,7 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		}
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), r.PathValue("license"), id})
+		return serve(&visit{h: h, w: w, r: r, customer: h.opts.Licenses.As(caller).Customer(id), id: r.PathValue("license"), buyer: id})
 	}
 }
 
