@@ -33,6 +33,11 @@ type ActivateKeyParams struct {
 	// TakeOver names the activation to evict if no seat is free: empty for
 	// none, [TakeOverOldest], or the ID of an active activation.
 	TakeOver string `json:"take_over" wire:"filled"`
+	// PerProcess says that the fingerprint is of one process of a program, which releases
+	// the activation when it ends. License files of the activation expire with its lease, its
+	// release is never refused, and the meter [MeterActivations] does not count it. The
+	// license must have LeaseSeconds, and no OfflineSeconds.
+	PerProcess bool `json:"per_process"`
 	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
 	// put into the file, as in [IssueFileParams].
 	File    Duration   `json:"file"`

@@ -52,6 +52,10 @@ type VerdictCode = Code
 // more active activations than seats.
 const FileTooLarge VerdictCode = "file_too_large"
 
+// LeaseRequired is the code of the reason why an activation per process gets no file: its
+// license has no LeaseSeconds any more, or has OfflineSeconds.
+const LeaseRequired VerdictCode = "lease_required"
+
 // The codes of a verdict, in the order of the reasons. An activation that is
 // refused fails with the code of its verdict.
 const (

@@ -20,6 +20,7 @@ type Activation struct {
 	HeldUntil      time.Time // until when license files hold the seat; zero: none does
 	HeldGeneration int64     // the generation of the file that holds it
 	HeldTerms      string    // a digest of what that file says, apart from times
+	PerProcess     bool      // of one process of a program, whose files end with the lease
 
 	CreatedAt  time.Time
 	LastSeenAt time.Time
@@ -59,6 +60,7 @@ func (a *Activation) visit(c *codec) {
 	c.time("held", &a.HeldUntil)
 	c.integer("heldgen", &a.HeldGeneration, a.HeldGeneration != 0)
 	c.text("heldterms", &a.HeldTerms)
+	c.flag("process", &a.PerProcess)
 	c.time("created", &a.CreatedAt)
 	c.time("seen", &a.LastSeenAt)
 }

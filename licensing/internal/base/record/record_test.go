@@ -39,10 +39,10 @@ func TestLicenseRoundTrip(t *testing.T) {
 func TestActivationRoundTrip(t *testing.T) {
 	is := is.New(t)
 	for want, a := range map[string]record.Activation{
-		`{"name":"n","reason":"released","metadata":{"a":"b"},"lease":5,"held":6,"heldgen":7,"heldterms":"d","created":1,"seen":2}`: {
+		`{"name":"n","reason":"released","metadata":{"a":"b"},"lease":5,"held":6,"heldgen":7,"heldterms":"d","process":1,"created":1,"seen":2}`: {
 			Activation: store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", LeaseEndsAt: at(3), EndedAt: at(4)},
 			Name:       "n", EndReason: "released", Metadata: []byte(`{"a":"b"}`), CreatedAt: at(1), LastSeenAt: at(2),
-			Lease: at(5), HeldUntil: at(6), HeldGeneration: 7, HeldTerms: "d",
+			Lease: at(5), HeldUntil: at(6), HeldGeneration: 7, HeldTerms: "d", PerProcess: true,
 		},
 		`{}`: {},
 	} {

@@ -143,7 +143,10 @@ func (s Service) findValid(ctx context.Context, r store.Reader, p api.ActivateKe
 	if err != nil {
 		return facts{}, err
 	}
-	return f.ifValid(q)
+	if f, err = f.ifValid(q); err == nil && p.PerProcess && !allowsPerProcess(f.license) {
+		err = errPerProcess
+	}
+	return f, err
 }
 
 // ifValid returns f if the license is valid, otherwise a [*api.DeniedError].

@@ -50,6 +50,9 @@ func (s Service) admit(ctx context.Context, r store.Reader, d *decision, p api.A
 // keepSeat renews the active activation of the fingerprint.
 func (d *decision) keepSeat(p api.ActivateKeyParams) {
 	d.renews = d.renewSeat()
+	if p.PerProcess && !d.seat.PerProcess { // approved in a browser, which does not know
+		d.seat.PerProcess, d.renews = true, true
+	}
 	if p.Name != "" && p.Name != d.seat.Name {
 		d.seat.Name, d.renews = p.Name, true
 	}
@@ -66,8 +69,10 @@ func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKey
 		return err
 	}
 	d.recount = !counted && d.count > 0
-	if d.units, err = s.reserve(ctx, r, d.facts); err != nil {
-		return err
+	if !p.PerProcess {
+		if d.units, err = s.reserve(ctx, r, d.facts); err != nil {
+			return err
+		}
 	}
 	if err := s.freeSeats(ctx, r, d); err != nil {
 		return err
@@ -99,6 +104,7 @@ func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKey
 		CreatedAt:  d.at,
 		LastSeenAt: d.at,
 		Metadata:   call.EncodeMap(p.Metadata),
+		PerProcess: p.PerProcess,
 	}
 	licenses.SetLease(&d.seat, licenses.LeaseEnd(d.license, d.at), held)
 	d.count++

@@ -72,7 +72,12 @@ func (s Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.V
 	if err != nil {
 		return offer{}, err
 	}
-	if f.seated {
+	switch {
+	case f.seat.PerProcess && !allowsPerProcess(f.license):
+		return offer{refused: &perProcessReason}, nil
+	case f.seat.PerProcess:
+		exp, o.hold = f.holdProcess(exp)
+	case f.seated:
 		exp, o.hold = f.holdUntil(exp)
 	}
 	claims, refused, err := s.fileClaims(f, v, ask, exp)

@@ -27,6 +27,9 @@ func (s Service) Deactivate(ctx context.Context, p api.DeactivateKeyParams) (api
 		if err == nil && !f.seated {
 			err = fmt.Errorf("activation: %w", api.ErrNotFound)
 		}
+		if f.seat.PerProcess {
+			f.seat.HeldUntil = time.Time{} // the process, which had the file, ends
+		}
 		return f.license, f.seat, err
 	})
 }
