@@ -92,6 +92,13 @@ func openLicense(keys []byte) (*program.License, error) {
 	})
 }
 
+// openProcess takes a seat for this process; Close releases it.
+func openProcess(keys []byte, key string) (*program.License, error) {
+	return program.Open(program.Options{
+		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: key, PerProcess: true,
+	})
+}
+
 // activateInBrowser shows where the customer activates this installation, and waits.
 func activateInBrowser(ctx context.Context, lic *program.License, show func(url, code string)) error {
 	link, err := lic.Link(ctx)
@@ -181,6 +188,8 @@ func TestProgramGuideFunctions(t *testing.T) {
 	is.Equal(lic.Status().Message(), "No license key is set; enter one.")
 	err = activateInBrowser(t.Context(), lic, func(string, string) {})
 	is.True(err != nil) // nothing answers at acme.example
+	_, err = openProcess(nil, "")
+	is.True(err != nil) // program.Open requires keys
 }
 
 // TestGuideFunctions calls the functions of the guides.

@@ -58,6 +58,7 @@ type result struct {
 	file  *licensefile.File // verified, with the nonce of the request; nil: none was asked for, or the license allows none
 	text  string            // of the file
 	nonce string
+	took  time.Duration // from the request to the answer
 }
 
 // query asks the service about a key, and takes a seat if one is missing and
@@ -76,11 +77,12 @@ func (l *License) query(ctx context.Context, key string, how reach) (result, err
 		if p.File != "" {
 			p.Nonce = rand.Text()
 		}
+		sent := time.Now()
 		a, err := l.ask(ctx, path, p)
-		return result{answer: a, nonce: p.Nonce}, err
+		return result{answer: a, nonce: p.Nonce, took: time.Since(sent)}, err
 	}
 	activate := func() (result, error) {
-		p := params{Name: l.opts.Name, File: longestFile}
+		p := params{Name: l.opts.Name, File: longestFile, PerProcess: l.opts.PerProcess}
 		if how == takeOver {
 			p.TakeOver = api.TakeOverOldest
 		}
@@ -202,6 +204,9 @@ func (l *License) accept(r result) {
 			l.clock.follow(r.file.IssuedAt)
 		} else {
 			l.clock.prove(r.file.IssuedAt)
+		}
+		if l.opts.PerProcess { // the file must not outlive the lease
+			l.clock.at = l.clock.at.Add(time.Second + r.took) // IssuedAt is in whole seconds
 		}
 		l.floorSaved = time.Time{} // it may have been ahead
 		l.saveClock()

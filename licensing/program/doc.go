@@ -76,6 +76,15 @@ these keys, so the directory stays while keys are rotated, as long as a version 
 program has one key in common with a version before it. A program of another vendor with
 the same product ID has a directory of its own.
 
+# A seat for each process
+
+With [Options.PerProcess], each process takes a seat in Open and releases it in Close. A
+process that is killed has it until its lease ends. The license file of a process ends
+with its lease, and is kept in memory only, so never more processes are valid than the
+license has seats; of the directory, they share the key, the clock and what Count has
+counted. A seat that someone else takes over or releases, or a machine that sleeps, lets a
+process run beside the limit until its next check.
+
 # Without a network
 
 Without [Options.URL], the program makes no requests. [License.Request] returns a text

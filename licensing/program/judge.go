@@ -86,8 +86,11 @@ func (l *License) fileCode(f licensefile.File, why error) api.Code {
 		if end := f.LicenseExpiresAt; !end.IsZero() && !end.After(f.ExpiresAt) {
 			return api.VerdictExpired
 		}
-		if l.unknown {
+		switch {
+		case l.unknown:
 			return api.VerdictNotFound
+		case l.refused != nil:
+			return l.refused.Code
 		}
 		return CodeFileExpired
 	}

@@ -201,13 +201,18 @@ func (l *License) Release(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.forget()
+	if len(l.unsaved) > 0 {
+		return l.dirError
+	}
+	return nil
+}
+
+// forget makes this installation one without a seat. The caller holds l.mu.
+func (l *License) forget() {
 	l.denial = &denial{Code: api.VerdictNotActivated, Key: l.digest(), Since: l.latest()}
 	l.file, l.display, l.revoked, l.listAt, l.released = nil, display{}, nil, time.Time{}, true
 	l.unsaved[licenseName], l.unsaved[denialName], l.unsaved[listName], l.unsaved[dueName], l.unsaved[displayName] = "", "", "", "", ""
 	l.save()
 	l.judge()
-	if len(l.unsaved) > 0 {
-		return l.dirError
-	}
-	return nil
 }

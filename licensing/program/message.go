@@ -54,6 +54,7 @@ var messages = map[api.Code]string{
 	api.CodeNotConfigured:      "This program cannot be activated in a browser; enter a license key.",
 	api.CodeSeatHeld:           "Too many installations were released recently and may still run offline; try again later.",
 	api.FileTooLarge:           "The license is too large for this program; contact the vendor.",
+	api.LeaseRequired:          "The license does not allow a seat for each process; contact the vendor.",
 	CodeNoKey:                  "No license key is set; enter one.",
 	CodeNoFile:                 "No license file is installed; request one from the vendor.",
 	CodeUnreachable:            "The licensing service cannot be reached; check the network connection.",

@@ -38,15 +38,23 @@ type Options struct {
 	// Fingerprint identifies this installation: a machine, a container or a user,
 	// as the program chooses. A seat of the license is taken for it. Empty: a hash
 	// of ProductID and the ID of the machine or, without one, a random ID that is
-	// kept in Dir.
+	// kept in Dir. With PerProcess, a random part is added for each process.
 	Fingerprint string
+
+	// PerProcess makes each process take a seat of its own, from Open to Close. A process
+	// that is killed has it until its lease ends. The license needs lease_seconds, and no
+	// offline_seconds, otherwise the code of the status is lease_required. Without the
+	// service, the process is valid until its lease ends. No license file is kept in Dir.
+	// URL is required.
+	PerProcess bool
 
 	// BuiltAt is when this build of the program was made. A license whose updates
 	// ended before that is not valid for it; see api.License.UpdatesUntil. Zero: not
 	// checked.
 	BuiltAt time.Time
 
-	// Name describes the activation to operators. Empty: the host name.
+	// Name describes the activation to operators. Empty: the host name and, with
+	// PerProcess, the ID of the process.
 	Name string
 
 	// HTTPClient sends the requests. Nil: a client with the transport of
@@ -81,10 +89,19 @@ func (o *Options) complete() error {
 	if err != nil {
 		return fmt.Errorf("program: Options.URL %w", err)
 	}
+	if o.PerProcess && base == "" {
+		return errors.New("program: Options.URL must be set with PerProcess")
+	}
+	if o.PerProcess && utf8.RuneCountInString(o.Fingerprint) > maxText-len(processPart()) {
+		return fmt.Errorf("program: Options.Fingerprint must be at most %d characters with PerProcess", maxText-len(processPart()))
+	}
 	o.URL, o.Key = base, strings.TrimSpace(o.Key)
 	if o.Name == "" {
 		if host, err := os.Hostname(); err == nil && isText(host) {
 			o.Name = host
+		}
+		if o.PerProcess {
+			o.Name = strings.TrimSpace(fmt.Sprintf("%s process %d", o.Name, os.Getpid()))
 		}
 	}
 	return nil

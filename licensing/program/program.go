@@ -114,6 +114,9 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	if l.fingerprint == "" {
 		l.fingerprint, l.idError = m.fingerprint(opts.ProductID, l.disk)
 	}
+	if opts.PerProcess {
+		l.fingerprint += processPart()
+	}
 	l.mu.Lock()
 	l.clock.start(time.Time{})
 	l.load()
@@ -164,11 +167,14 @@ func (l *License) isFixed() bool { return l.cancel == nil }
 
 // Close ends the checks, waits until a request in progress has ended, and reports what
 // Count has counted, for at most 5 seconds. The
-// seat stays taken; see [License.Release]. After Close, the status no longer
+// seat stays taken, but with Options.PerProcess; see [License.Release]. After Close, the status no longer
 // follows the service. Another Close does nothing.
 func (l *License) Close() error {
 	if l.isFixed() || l.ctx.Err() != nil {
 		return nil
+	}
+	if l.opts.PerProcess {
+		l.leave()
 	}
 	l.cancel()
 	l.loop.Wait()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type params struct {
 	TakeOver    string `json:"take_over,omitempty"`
 	File        string `json:"file,omitempty"`
 	Nonce       string `json:"nonce,omitempty"`
+
+	PerProcess bool `json:"per_process,omitzero"`
 
 	BuiltAt time.Time `json:"built_at,omitzero"` // not of a deactivation
 }
@@ -73,6 +76,10 @@ func (l *License) ask(ctx context.Context, path string, p params) (answer, error
 		} else if problem.Code == api.CodeNotFound { // the answer to the activation of an unknown key
 			a.Verdict, err = api.Verdict{
 				Code: api.VerdictNotFound, Reasons: []api.Reason{{Code: api.VerdictNotFound, Detail: problem.Detail}}, RecheckAfter: unknownRecheck,
+			}, nil
+		} else if i := slices.IndexFunc(problem.Errors, func(e api.FieldError) bool { return e.Pointer == "#/per_process" }); i >= 0 {
+			a.Verdict, err = api.Verdict{
+				Code: api.LeaseRequired, Reasons: []api.Reason{{Code: api.LeaseRequired, Detail: problem.Errors[i].Detail}}, RecheckAfter: unknownRecheck,
 			}, nil
 		}
 	}

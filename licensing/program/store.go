@@ -35,6 +35,9 @@ type denial struct {
 func (l *License) load() {
 	l.dirError = l.idError
 	read := func(name string) string {
+		if !l.isShared(name) {
+			return ""
+		}
 		text, err := l.disk.read(name)
 		if err != nil {
 			l.dirError = err
@@ -175,9 +178,11 @@ func (l *License) latest() time.Time {
 func (l *License) save() {
 	for name, text := range l.unsaved {
 		var err error
-		if text == "" {
+		switch {
+		case !l.isShared(name):
+		case text == "":
 			err = l.disk.remove(name)
-		} else {
+		default:
 			err = l.disk.write(name, text)
 		}
 		if err != nil {
