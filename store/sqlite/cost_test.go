@@ -76,7 +76,9 @@ func (s *Store) count(t *testing.T, ran *int) {
 
 // TestCostOfRequests is not built with the race detector, which allocates.
 //
-// A get, a list and a validation take one statement each. The other bounds are
+// A get, a list and a validation take one statement each. A report of usage takes six: it
+// reads the license, the ID and the meter, and writes both together; a repeated one writes
+// nothing. The other bounds are
 // about one and a half times what the requests take today, so that they notice a
 // cost that grows in kind and not each change. Every update includes two
 // statements, BEGIN and COMMIT.
@@ -118,9 +120,14 @@ func TestCostOfRequests(t *testing.T) {
 	create := func() map[string]any {
 		return send(request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1"}`))
 	}
+	report := func(key, usage string) *http.Request {
+		return request("POST", "/license/usage", `{"key":"`+key+`","usage":[{"meter":"exports","id":"`+usage+`","total":1}]}`)
+	}
+	metered := send(request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1","meters":{"exports":{"limit":1000,"per":"month"}}}`))["key"].(string)
+	send(report(metered, "again"))
 	first := create()
 	id, key := first["id"].(string), first["key"].(string)
-	for range 19 {
+	for range 18 { // with the metered one, 20
 		create()
 	}
 	const runs = 30
@@ -157,6 +164,8 @@ func TestCostOfRequests(t *testing.T) {
 			return request("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n))
 		}},
 		{"delete", 12, 250, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
+		{"report of usage", 6, 420, func() *http.Request { return report(metered, fmt.Sprint("request ", n)) }},
+		{"repeated report of usage", 5, 370, func() *http.Request { return report(metered, "again") }},
 		{"token", 6, 180, tokenRequest},
 	} {
 		requests := make([]*http.Request, runs+1)

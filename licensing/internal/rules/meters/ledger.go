@@ -64,8 +64,9 @@ func Load(ctx context.Context, r store.Reader, now time.Time, all ...Reports) (*
 			if !ok {
 				continue
 			}
-			for _, at := range []time.Time{now, usedAt(report, now)} {
-				keys = append(keys, rowKey(one.License.ID, spanOf(m.Per, one.License, at).from, report.Meter))
+			keys = append(keys, rowKey(one.License.ID, spanOf(m.Per, one.License, now).from, report.Meter))
+			if report.At != nil {
+				keys = append(keys, rowKey(one.License.ID, spanOf(m.Per, one.License, *report.At).from, report.Meter))
 			}
 			if report.ID != "" {
 				ids = append(ids, countedKey(one.License.ID, report.Meter, report.ID))

@@ -15,13 +15,17 @@ import (
 const ActionUse = "use"
 
 // MayUse returns the verdict on a program that uses units of the meters of a license, for a
-// product unless that is empty. Nil: there is no license.
+// product unless that is empty. Nil: there is no license. A verdict that is valid has no
+// more than its code, so that a report decodes nothing of the license but the meters.
 func (s Service) MayUse(l *record.License, productID string, at time.Time) (api.Verdict, error) {
-	f := s.facts(at)
+	f, q := s.facts(at), question{productID: productID}
 	if f.found = l != nil; f.found {
 		f.license = *l
+		if v := verdictAt(q, f, at); v.Valid {
+			return v, nil
+		}
 	}
-	return evaluate(question{productID: productID}, f)
+	return evaluate(q, f)
 }
 
 // DeniedUsage returns the error for a license that is valid, of which a meter allows no
