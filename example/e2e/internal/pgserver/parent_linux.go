@@ -2,5 +2,5 @@ package pgserver
 
 import "syscall"
 
-// endWithParent makes a process end when this one ends for any reason.
-func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }
+// endWithParent makes a process get a signal when this one ends for any reason.
+func endWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

@@ -5,4 +5,4 @@ package pgserver
 import "syscall"
 
 // endWithParent does nothing: only Linux ends a process with another.
-func endWithParent(*syscall.SysProcAttr) {}
+func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}

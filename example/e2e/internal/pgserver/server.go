@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -38,9 +37,7 @@ type Server struct {
 	bin      string
 	owner    *syscall.Credential // nil: the current user
 	settings []string
-
-	cmd  *exec.Cmd
-	done chan struct{} // closed when cmd has ended
+	process  *Process // of the server; nil before the first start
 }
 
 // New creates the directory of a server that runs with the given settings, such
@@ -66,6 +63,9 @@ func NewStandby(settings ...string) (*Server, error) { return prepare(settings) 
 func prepare(settings []string) (*Server, error) {
 	s := &Server{settings: settings}
 	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err != nil { // the other programs may have no link
+			return nil, err
+		}
 		s.bin = filepath.Dir(path)
 	} else if found, _ := filepath.Glob(binaries); len(found) > 0 {
 		s.bin = found[len(found)-1]
@@ -123,7 +123,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd.Dir = s.Dir
 	cmd.Env = []string{"LC_ALL=C", "PATH=" + s.bin + ":/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
-	endWithParent(cmd.SysProcAttr)
+	endWithParent(cmd.SysProcAttr, syscall.SIGQUIT)
 	return cmd
 }
 
@@ -153,31 +153,14 @@ func (s *Server) Start() error {
 	}
 }
 
-// launch runs the server from a thread that exists as long as the server, because
-// endWithParent depends on the thread that started the process.
-func (s *Server) launch() error {
-	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
+// launch runs the server.
+func (s *Server) launch() (err error) {
 	args := []string{"-D", s.Data(), "-k", s.Dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "log_min_messages=log"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	s.cmd, s.done = s.command("postgres", args...), make(chan struct{})
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	started := make(chan error)
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		runtime.LockOSThread()
-		defer close(done)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			cmd.Wait()
-		}
-	}(s.cmd, s.done)
-	return <-started
+	s.process, err = start(s.command("postgres", args...), s.log())
+	return err
 }
 
 // await waits until the server responds or has ended.
@@ -194,7 +177,7 @@ func (s *Server) await(deadline time.Time) error {
 			return err
 		}
 		select {
-		case <-s.done:
+		case <-s.process.done:
 			return errors.Join(errors.New("the server has exited"), err)
 		case <-poll.C:
 		}
@@ -203,14 +186,11 @@ func (s *Server) await(deadline time.Time) error {
 
 // Stop stops the server with a signal and waits until it has ended. SIGKILL
 // simulates a crash.
-func (s *Server) Stop(signal syscall.Signal) {
-	s.cmd.Process.Signal(signal)
-	<-s.done
-}
+func (s *Server) Stop(signal syscall.Signal) { s.process.Stop(signal) }
 
 // Remove stops the server if it runs, and removes its directory with its data.
 func (s *Server) Remove() error {
-	if s.cmd != nil && s.cmd.Process != nil {
+	if s.process != nil {
 		s.Stop(syscall.SIGQUIT)
 	}
 	return os.RemoveAll(s.Dir)
