@@ -31,7 +31,11 @@ type IssueFileParams struct {
 	// activation is activated.
 	Fingerprint  string `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
 	ActivationID string `json:"activation_id" wire:"filled"`
-	Request      string `json:"request" wire:"filled"` // the text of a program without a network, which has a nonce
+	// Request is the text of a program without a network, which has a nonce, or of an
+	// office: that takes all the seats it asks for, at most 200, or none. With
+	// its file, which is followed by a space and the revocation list of the license, it
+	// lends them to programs.
+	Request string `json:"request" wire:"filled"`
 
 	ProductID string `json:"product_id" validate:"omitempty,text" wire:"filled"` // if set, the license must be for this product
 	// Nonce is put into the file, so that the program knows that the file

@@ -46,8 +46,10 @@ func (s *Service) KeySet(ctx context.Context) (*licensefile.KeySet, error) {
 }
 
 // Sign returns the license file with claims c, signed with the active key. It
-// does not look at the license that the claims name. It returns the errors of
-// [licensefile.Sign], or says why the private half of the key cannot be used.
+// does not look at the license that the claims name. A file for an office
+// is followed by a space and the revocation list of its license, which the office
+// passes on. It returns the errors of [licensefile.Sign] and of
+// [Service.LicenseRevocations], or says why the private half of the key cannot be used.
 func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (file string, err error) {
 	all, err := s.recent(ctx)
 	if err != nil {
@@ -58,5 +60,10 @@ func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (file string, 
 	if err != nil {
 		return "", fmt.Errorf("signing key %s: %w", active.ID, err)
 	}
-	return licensefile.Sign(c, signer)
+	text, err := licensefile.Sign(c, signer)
+	if err != nil || c.Office == nil {
+		return text, err
+	}
+	list, err := s.LicenseRevocations(ctx, c.ProductID, c.LicenseID)
+	return text + " " + list, err
 }

@@ -45,7 +45,7 @@ func (v *visit) fileFields(l api.License) (*form, error) {
 	asHolder := !v.admin()
 	bound.Options = append(bound.Options,
 		option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."},
-		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network."})
+		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network, or that an office shows."})
 	if l.MaxActivations == nil {
 		bound.Options = append(bound.Options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
 	}

@@ -88,26 +88,10 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk, o Occasion) (v VerdictWithFile, err error) {
 	refused := errMoreLeases
 	for refused == errMoreLeases && err == nil {
-		err = s.Write(ctx, func(tx *call.Tx) (err error) {
-			var d decision
-			if d.facts, err = find(tx, tx.Now); err != nil {
+		err = s.Write(ctx, func(tx *call.Tx) error {
+			d, err := s.admitFound(ctx, tx, find, *p, ask)
+			if err != nil {
 				return err
-			}
-			if err := s.admit(ctx, tx, &d, *p, ask); err != nil {
-				return err
-			}
-			if d.takes && d.refused == nil && d.license.Awaits {
-				// Decide again on the license whose time begins now. Nothing else is written yet.
-				if err := s.Started(ctx, tx, d.license); err != nil {
-					return err
-				}
-				d = decision{}
-				if d.facts, err = find(tx, tx.Now); err != nil {
-					return err
-				}
-				if err := s.admit(ctx, tx, &d, *p, ask); err != nil {
-					return err
-				}
 			}
 			if err := s.write(ctx, tx, &d); err != nil {
 				return err
@@ -123,6 +107,26 @@ func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time
 		})
 	}
 	return v, cmp.Or(err, refused)
+}
+
+// admitFound admits a fingerprint to the license that find returns. It writes nothing,
+// but for the time of a license that begins with its first activation.
+func (s Service) admitFound(ctx context.Context, tx *call.Tx, find func(store.Reader, time.Time) (facts, error), p api.ActivateKeyParams, ask *fileAsk) (d decision, err error) {
+	if d.facts, err = find(tx, tx.Now); err == nil {
+		err = s.admit(ctx, tx, &d, p, ask)
+	}
+	if err != nil || !d.takes || d.refused != nil || !d.license.Awaits {
+		return d, err
+	}
+	// Decide again on the license whose time begins now. Nothing else is written yet.
+	if err := s.Started(ctx, tx, d.license); err != nil {
+		return d, err
+	}
+	d = decision{}
+	if d.facts, err = find(tx, tx.Now); err == nil {
+		err = s.admit(ctx, tx, &d, p, ask)
+	}
+	return d, err
 }
 
 func CheckActivate(p api.ActivateKeyParams) []api.FieldError {

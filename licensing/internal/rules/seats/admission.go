@@ -129,7 +129,10 @@ func (s Service) evict(ctx context.Context, r store.Reader, takeOver string, d *
 		if len(oldest) == 0 { // the stored count is not that of the activations
 			return denied
 		}
-		if victim, err = record.ReadActivation(oldest[0]); err != nil {
+		if victim, err = record.ReadActivation(oldest[0]); err == nil && lentToOffice(victim, d.at) {
+			victim, err = oldestProgram(ctx, r, victim, d.at)
+		}
+		if err != nil {
 			return err
 		}
 	} else if victim, err = seat(ctx, r, d.license.ID, takeOver); errors.Is(err, api.ErrNotFound) {

@@ -41,7 +41,16 @@ func (s Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, er
 	}
 	a := api.ActivateKeyParams{Fingerprint: p.Fingerprint}
 	find := func(r store.Reader, now time.Time) (facts, error) { return as.findForFile(ctx, r, p, &a, ask, now) }
-	v, err := as.offerActive(ctx, find, &a, ask)
+	var v VerdictWithFile
+	var err error
+	if ask.office, err = readOfficeRequest(p); err != nil {
+		return File{}, fmt.Errorf("issue file: %w", err)
+	}
+	if ask.office != nil {
+		v, err = as.issueOffice(ctx, find, a, ask)
+	} else {
+		v, err = as.offerActive(ctx, find, &a, ask)
+	}
 	if err == nil && v.Claims == nil && v.FileReason == nil {
 		v, err = as.activate(ctx, find, &a, ask, Occasion{})
 	}
@@ -112,13 +121,18 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 		if !f.holdsSeat() {
 			return f.ifValid(question{fingerprint: row.Fingerprint})
 		}
+	case ask.office != nil:
+		if hash := ask.office.KeyHash; hash != "" && hash != licensefile.KeyHash(f.license.Key) {
+			return facts{}, errAnotherKey
+		}
+		return f, nil
 	case p.Request != "":
 		request, err := licensefile.ParseRequest(p.Request)
 		if err != nil {
 			return facts{}, api.Invalid("request", api.FieldInvalidFormat, "must be the whole request text of the program")
 		}
 		if request.KeyHash != "" && request.KeyHash != licensefile.KeyHash(f.license.Key) {
-			return facts{}, api.Invalid("request", api.FieldUnknown, "is of a program with another license key")
+			return facts{}, errAnotherKey
 		}
 		if wrong := call.CheckValue("request", request.Fingerprint, 1, maxFingerprint); wrong != nil {
 			wrong.Detail = "has a fingerprint that " + wrong.Detail
@@ -133,6 +147,9 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 }
 
 const maxFingerprint = 255
+
+// errAnotherKey is the error of a request that is not for the license.
+var errAnotherKey = api.Invalid("request", api.FieldUnknown, "is of a program with another license key")
 
 // errFileUnbound is the error of a file without a fingerprint for a license
 // that limits activations.

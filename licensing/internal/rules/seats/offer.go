@@ -20,8 +20,9 @@ import (
 type fileAsk struct {
 	lifetime api.Duration // zero: the longest for a license key holder
 	nonce    string
-	holder   bool // a license key holder asks
-	issue    bool // from IssueFile: nothing but the file is asked for
+	holder   bool                       // a license key holder asks
+	issue    bool                       // from IssueFile: nothing but the file is asked for
+	office   *licensefile.OfficeRequest // which the file answers; nil: it is for a program
 }
 
 // askFor returns what the members file and nonce of a request with a license
@@ -111,6 +112,9 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 		LicenseExpiresAt: claimTime(f.license.ExpiresAt), UpdatesUntil: claimTime(f.license.UpdatesUntil),
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}
+	if ask.office != nil {
+		c.Office = &ask.office.Office
+	}
 	if f.seated {
 		c.ActivationID = f.seat.ID
 		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
@@ -118,7 +122,7 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 	if !exp.After(c.IssuedAt) {
 		return nil, &api.Reason{Code: api.VerdictExpired, Detail: "The license ends now."}, nil
 	}
-	if len(f.license.Entitlements) < surelyFits {
+	if len(f.license.Entitlements) < surelyFits && c.Office == nil {
 		return c, nil, nil
 	}
 	err := c.Validate()

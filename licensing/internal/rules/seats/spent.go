@@ -49,14 +49,14 @@ const leastSpent = 3
 
 // needsForce reports whether an activation ends only by force. A license has at most as many spent
 // seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
-// [*api.SeatHeldError], unless it is forced. The seat that the fingerprint own spent
+// [*api.SeatHeldError], unless it is forced, and so is the seat of an office. The seat that the fingerprint own spent
 // does not count: it takes a seat again.
 func (s Service) needsForce(ctx context.Context, r store.Reader, now time.Time, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
 	if !a.HeldUntil.After(now) || l.MaxActivations < 0 {
 		return false, nil
 	}
 	var most int64
-	if !s.Opts.HoldOffline {
+	if !s.Opts.HoldOffline && !lentToOffice(a, now) {
 		most = max(l.MaxActivations, leastSpent)
 	}
 	n, err := spentSeats(ctx, r, l.ID, now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })

@@ -1,0 +1,140 @@
+package seats
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An office lends seats of a license on a network of its own. Each of its seats is an
+// activation, with the fingerprint licensefile.OfficeFingerprint, that the file of the
+// office holds and that ends with the hold: a renewal with fewer seats leaves the rest
+// to the earlier file, from which the office may lend until that expires.
+
+// maxOfficeSeats is how many seats an office may have: they are taken in one Update.
+const maxOfficeSeats = 200
+
+// readOfficeRequest returns the request in p of an office; nil: p has none.
+func readOfficeRequest(p api.IssueFileParams) (*licensefile.OfficeRequest, error) {
+	if !licensefile.IsOfficeRequest(p.Request) {
+		return nil, nil
+	}
+	r, err := licensefile.ParseOfficeRequest(p.Request)
+	if err != nil {
+		return nil, api.Invalid("request", api.FieldInvalidFormat, "must be the whole request text of the office")
+	}
+	if r.Seats > maxOfficeSeats {
+		return nil, api.Invalid("request", api.FieldOutOfRange, fmt.Sprintf("asks for more than %d seats", maxOfficeSeats))
+	}
+	return &r, nil
+}
+
+// issueOffice takes all seats that an office asks for, or none, and issues its file, in one
+// Update. Seats that the office has already are kept until the new file expires.
+func (s Service) issueOffice(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a api.ActivateKeyParams, ask *fileAsk) (v VerdictWithFile, err error) {
+	id, err := licensefile.KeyID(ask.office.Key)
+	if err != nil {
+		return v, err
+	}
+	err = s.Write(ctx, func(tx *call.Tx) error {
+		find := find // with n > 1, what the first seat found
+		for n := int64(1); n <= ask.office.Seats; n++ {
+			a.Fingerprint, a.Name = licensefile.OfficeFingerprint(id, n), fmt.Sprintf("Office, seat %d", n)
+			forSeat := ask
+			if n > 1 {
+				forSeat = nil
+			}
+			d, err := s.officeSeat(ctx, tx, find, a, forSeat)
+			if err != nil {
+				return err
+			}
+			until := d.offer.hold // zero: the seat is held long enough
+			if n > 1 {
+				if d.takes { // the lower its number, the older is a seat: see overLimit
+					d.seat.ID = store.NewID("act", d.at.Add(time.Duration(n)*time.Millisecond))
+				}
+				if until, err = s.holdWithFile(ctx, tx, &d, v.Claims); err != nil {
+					return err
+				}
+			}
+			if !until.IsZero() {
+				licenses.SetLease(&d.seat, until, d.seat.HeldUntil)
+			}
+			if n == 1 {
+				shown, err := ActivationAt(d.seat, d.at)
+				if err != nil {
+					return err
+				}
+				d.verdict.Activation, v = &shown, d.verdict
+				found := d.facts
+				found.seat, found.seated = record.Activation{}, false
+				find = func(store.Reader, time.Time) (facts, error) { return found, nil }
+			}
+			if err := s.write(ctx, tx, &d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return v, err
+}
+
+// officeSeat decides about one seat of an office.
+func (s Service) officeSeat(ctx context.Context, tx *call.Tx, find func(store.Reader, time.Time) (facts, error), a api.ActivateKeyParams, ask *fileAsk) (d decision, err error) {
+	for d.refused = errMoreLeases; d.refused == errMoreLeases; {
+		if d, err = s.admitFound(ctx, tx, find, a, ask); err != nil {
+			return d, err
+		}
+		if d.refused == errMoreLeases { // end these, and look again
+			if err := s.write(ctx, tx, &d); err != nil {
+				return d, err
+			}
+		}
+	}
+	return d, d.refused
+}
+
+// holdWithFile holds a seat of an office, after the first, for its file, and returns until
+// when; zero: it is held long enough.
+func (s Service) holdWithFile(ctx context.Context, r store.Reader, d *decision, c *licensefile.Claims) (time.Time, error) {
+	until := holdFor(c.ExpiresAt)
+	d.renews = false // by a program
+	if !d.seat.HeldUntil.Before(until) && d.seat.HeldGeneration == c.Generation {
+		return time.Time{}, nil
+	}
+	refused, err := overLimit(ctx, r, d.facts)
+	if err == nil && refused != nil {
+		err = &api.NoFileError{Reason: *refused}
+	}
+	until = call.LastOf(until, d.seat.HeldUntil)
+	hold(&d.seat, until, c.Generation)
+	d.renews = true
+	return until, err
+}
+
+// lentToOffice reports whether an activation is a seat that the file of an office holds:
+// the office may lend it, so only force frees it.
+func lentToOffice(a record.Activation, now time.Time) bool {
+	return strings.HasPrefix(a.Fingerprint, "office:") && a.HeldUntil.After(now)
+}
+
+// oldestProgram returns the oldest active activation that no office has after one that an
+// office has, or that one if there is none among the next maxOfficeSeats.
+func oldestProgram(ctx context.Context, r store.Reader, office record.Activation, at time.Time) (record.Activation, error) {
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: office.LicenseID, LiveAt: at, After: office.ID, Limit: maxOfficeSeats})
+	for _, row := range rows {
+		a, err := record.ReadActivation(row)
+		if err != nil || !lentToOffice(a, at) {
+			return a, err
+		}
+	}
+	return office, err
+}

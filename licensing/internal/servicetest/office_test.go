@@ -1,0 +1,189 @@
+package servicetest
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// officeKey returns the signing key of an office, the same in each run.
+func officeKey(seed byte) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune(seed)), ed25519.SeedSize)))
+}
+
+// officeRequest returns the request text of an office.
+func officeRequest(t testing.TB, key string, seats int64, office ed25519.PrivateKey) string {
+	t.Helper()
+	text, err := licensefile.SignOfficeRequest(key, seats, office)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestOfficeTakesSeats: the file of an office holds as many seats as it says, until it
+// expires, and no more are lent.
+func TestOfficeTakesSeats(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	keys, err := licensefile.ParseKeys(c.do("GET", "/file/keys", "").Body.Bytes())
+	is.NoErr(err)
+	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":5,"entitlements":{"export":true}}`)
+	id, key := l.json["id"].(string), l.json["key"].(string)
+	advance := func(d time.Duration) {
+		c.Clock.Advance(d)
+		c.token = c.Token()
+	}
+	activate := func(fingerprint, more string) answer {
+		return c.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"`+fingerprint+`"`+more+`}`, "Authorization", "")
+	}
+	issue := func(seats int64, office ed25519.PrivateKey, more string) answer {
+		t.Helper()
+		return c.do("POST", "/license/"+id+"/file", `{"request":"`+officeRequest(t, key, seats, office)+`"`+more+`}`)
+	}
+	type seat struct {
+		fingerprint string
+		held        time.Time
+	}
+	seats := func() (all []seat) {
+		t.Helper()
+		page, err := c.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: id})
+		is.NoErr(err)
+		for _, a := range page.Data {
+			s := seat{fingerprint: a.Fingerprint}
+			if a.HeldUntil != nil {
+				s.held = *a.HeldUntil
+			}
+			all = append(all, s)
+		}
+		slices.SortStableFunc(all, func(a, b seat) int { return strings.Compare(a.fingerprint, b.fingerprint) })
+		return all
+	}
+	office, other := officeKey('o'), officeKey('p')
+	officeID, err := licensefile.KeyID(office.Public())
+	is.NoErr(err)
+	is.Equal(activate("pc-1", "").Code, http.StatusOK)
+	begin := c.Clock.Now()
+
+	issued := issue(3, office, `,"lifetime":"P90D"`)
+	is.Equal(issued.Code, http.StatusOK)
+	is.Equal(issued.json["activation"].(map[string]any)["status"], "live")
+	texts := strings.Fields(issued.json["file"].(string))
+	is.Equal(len(texts), 2)
+	f, err := keys.Verify(texts[0])
+	is.NoErr(err)
+	is.Equal(f.Office.Key, office.Public())
+	is.Equal(f.Office.Seats, int64(3))
+	is.Equal(f.FingerprintHash, licensefile.FingerprintHash(id, licensefile.OfficeFingerprint(officeID, 1)))
+	list, err := keys.VerifyRevocations(texts[1])
+	is.NoErr(err)
+	is.True(list.Covers(id))
+	lender, err := licensefile.NewLender(issued.json["file"].(string), office)
+	is.NoErr(err)
+	is.Equal(lender.Claims, f.Claims)
+
+	end := begin.AddDate(0, 0, 90).Truncate(time.Second).Add(licensefile.Leeway)
+	var three []seat
+	for n := range int64(3) {
+		three = append(three, seat{licensefile.OfficeFingerprint(officeID, n+1), end})
+	}
+	three = append(three, seat{"pc-1", time.Time{}})
+	is.Equal(seats(), three)
+
+	// Another office gets all its seats, or none.
+	advance(time.Second)
+	full := issue(2, other, "")
+	is.Equal(full.json["code"], "activation_limit")
+	is.Equal(seats(), three)
+	is.Equal(activate("pc-2", "").Code, http.StatusOK)
+	is.Equal(activate("pc-3", "").json["code"], "activation_limit")
+
+	// Nothing but force frees a seat of an office.
+	is.Equal(activate("pc-3", `,"take_over":"oldest"`).Code, http.StatusOK) // that of pc-1
+	is.Equal(activate("pc-1", `,"take_over":"oldest"`).Code, http.StatusOK) // that of pc-2, which is younger than the office
+	is.Equal(c.do("POST", "/license/deactivate", `{"key":"`+key+`","fingerprint":"`+three[0].fingerprint+`"}`, "Authorization", "").json["code"], "seat_held")
+	is.Equal(len(seats()), 5)
+
+	// The same request, again, changes nothing but the dates.
+	events := len(c.do("GET", "/event?limit=200", "").json["data"].([]any))
+	advance(time.Hour)
+	is.Equal(issue(3, office, `,"lifetime":"P90D"`).Code, http.StatusOK)
+	is.Equal(seats()[:3], three[:3])
+	is.Equal(len(c.do("GET", "/event?limit=200", "").json["data"].([]any)), events)
+
+	// A renewal with fewer seats leaves the rest to the earlier file.
+	advance(80 * 24 * time.Hour)
+	renewed := issue(2, office, `,"lifetime":"P90D"`)
+	is.Equal(renewed.Code, http.StatusOK)
+	later := c.Clock.Now().AddDate(0, 0, 90).Truncate(time.Second).Add(licensefile.Leeway)
+	is.Equal(seats()[:3], []seat{{three[0].fingerprint, later}, {three[1].fingerprint, later}, three[2]})
+	is.Equal(activate("pc-4", "").json["code"], "activation_limit")
+	advance(end.Sub(c.Clock.Now()))
+	is.Equal(activate("pc-4", "").Code, http.StatusOK)
+	is.Equal(issue(3, office, "").json["code"], "activation_limit")
+
+	// A lowered limit gives the office no more than its oldest seats.
+	is.Equal(c.do("PATCH", "/license/"+id, `{"max_activations":1}`).Code, http.StatusOK)
+	advance(80 * 24 * time.Hour)
+	is.Equal(issue(2, office, "").json["code"], "activation_limit")
+	is.Equal(issue(1, office, "").Code, http.StatusOK)
+
+	// All are free when the files have expired.
+	is.Equal(c.do("PATCH", "/license/"+id, `{"max_activations":5}`).Code, http.StatusOK)
+	advance(15 * 24 * time.Hour) // longer than that of one seat
+	is.Equal(issue(2, other, "").Code, http.StatusOK)
+}
+
+// TestOfficeRequests says which requests of offices are refused, and that a customer can
+// answer one.
+func TestOfficeRequests(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	entitlements := `{"export":true`
+	for i := range 40 {
+		entitlements += fmt.Sprintf(`,"entitlement-%d":"%s"`, i, strings.Repeat("x", 40))
+	}
+	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":500,"entitlements":`+entitlements+`}}`)
+	id := l.json["id"].(string)
+	issue := func(request string) answer {
+		t.Helper()
+		return c.do("POST", "/license/"+id+"/file", `{"request":"`+request+`"}`)
+	}
+	field := func(a answer) string {
+		t.Helper()
+		is.Equal(a.Code, http.StatusUnprocessableEntity)
+		return a.Body.String()
+	}
+	office := officeKey('o')
+	text := officeRequest(t, l.json["key"].(string), 200, office)
+	require.Contains(t, field(issue(text)), "/entitlements")
+	is.Equal(c.do("PATCH", "/license/"+id, `{"entitlements":null}`).Code, http.StatusOK)
+	require.Contains(t, field(issue(text[:len(text)-1])), "the whole request text of the office")
+	require.Contains(t, field(issue(officeRequest(t, "", 201, office))), "more than 200 seats")
+	require.Contains(t, field(issue(officeRequest(t, "OTHER-KEY", 1, office))), "another license key")
+	is.Equal(len(c.do("GET", "/license/"+id+"/activation", "").json["data"].([]any)), 0)
+	began := time.Now()
+	is.Equal(issue(text).Code, http.StatusOK)
+	t.Logf("200 seats took %v", time.Since(began))
+	is.Equal(c.do("POST", "/license/"+id+"/suspend", "").Code, http.StatusOK)
+	is.Equal(issue(text).json["code"], "suspended")
+
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	own, _ := host.license("cus_ada", "Workshop")
+	w := host.visit("POST", own.ID+"/request", url.Values{"request": {officeRequest(t, own.Key, 1, office)}})
+	is.Equal(w.Code, http.StatusOK)
+	_, err := licensefile.NewLender(w.Body.String(), office)
+	is.NoErr(err)
+}
