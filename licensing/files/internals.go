@@ -27,6 +27,9 @@ func (internals) Of(s *Service) internals { return internals{s} }
 // Options.SigningKeys and says how to fix it.
 func (i internals) Validate(hostKeys []SigningKey) error {
 	_, err := signersOf(hostKeys)
+	if err == nil {
+		_, err = lenderOf(hostKeys)
+	}
 	return err
 }
 
@@ -40,7 +43,11 @@ func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx 
 	if err != nil {
 		panic("files: " + err.Error())
 	}
-	*i.s = Service{st: c.Store, opts: c, hostKeys: hostKeys, host: host, revoked: revoked, warned: new(sync.Once), cache: new(cache)}
+	lender, err := lenderOf(hostKeys)
+	if err != nil {
+		panic("files: " + err.Error())
+	}
+	*i.s = Service{st: c.Store, opts: c, hostKeys: hostKeys, host: host, lender: lender, revoked: revoked, warned: new(sync.Once), cache: new(cache)}
 }
 
 // In returns a Service whose calls are part of a running Update, through its

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -37,8 +38,11 @@ type signedList struct {
 //
 // It returns [licensefile.ErrTooLarge] if the list would have more than
 // [licensefile.MaxListed] licenses; see [Service.LicenseRevocations]. Other errors
-// are those of [Service.SignRevocations].
+// are those of [Service.SignRevocations]. In an office, the list is that of the vendor.
 func (s *Service) Revocations(ctx context.Context, productID string) (string, error) {
+	if s.lender != nil {
+		return s.passOn(productID)
+	}
 	list, changes := s.cache.list(productID)
 	select {
 	case list.turn <- struct{}{}:
@@ -63,6 +67,14 @@ func (s *Service) Revocations(ctx context.Context, productID string) (string, er
 		return "", list.err
 	}
 	return list.text, nil
+}
+
+// passOn returns the revocation list of the vendor that came with the file of the office.
+func (s *Service) passOn(productID string) (string, error) {
+	if productID != s.lender.Claims.ProductID || s.lender.Revocations == "" {
+		return "", fmt.Errorf("revocation list of the vendor: %w", api.ErrNotFound)
+	}
+	return s.lender.Revocations, nil
 }
 
 // renew reads what a list has to say, and signs it again if that has changed. It

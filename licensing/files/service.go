@@ -43,6 +43,14 @@ type SigningKey struct {
 	// Signer signs. Its public half is an [ed25519.PublicKey] or an
 	// [*ecdsa.PublicKey] on P-256. It must be safe for concurrent use.
 	Signer crypto.Signer
+	// Office is the answer of the vendor to the request of an office with this key: the
+	// text of its license file and a revocation list. The handler then lends the license
+	// of that file, which its store must have under the same ID and key, to programs
+	// that have the keys of the vendor: files are signed by this key within that file,
+	// and the revocation list is that of the vendor. Import the license with as many
+	// MaxActivations as the claim office has seats, and a lease. A renewal is a new
+	// Handler for the same store, with the new answer. Empty: the key is the vendor's.
+	Office string
 }
 
 // signersOf returns the keys of the host by their IDs, or an error that names the
@@ -67,6 +75,24 @@ func signersOf(keys []SigningKey) (map[string]crypto.Signer, error) {
 	return all, nil
 }
 
+// lenderOf returns what signs the files of an office; nil: the keys are the vendor's.
+func lenderOf(keys []SigningKey) (*licensefile.Lender, error) {
+	for i, k := range keys {
+		if k.Office == "" {
+			continue
+		}
+		if len(keys) > 1 {
+			return nil, fmt.Errorf("SigningKeys[%d] has an Office, so it must be the only key", i)
+		}
+		lender, err := licensefile.NewLender(k.Office, k.Signer)
+		if err != nil {
+			return nil, fmt.Errorf("SigningKeys[%d].Office must be the vendor's answer to the request of an office with this key: %w", i, err)
+		}
+		return lender, nil
+	}
+	return nil, nil
+}
+
 // A Service has the signing keys of license files. It is safe for concurrent
 // use. Handler.Files of package licensing returns one.
 type Service struct {
@@ -76,6 +102,7 @@ type Service struct {
 	opts     inner.Config
 	hostKeys []SigningKey             // Options.SigningKeys
 	host     map[string]crypto.Signer // their signers by ID
+	lender   *licensefile.Lender      // of an office; nil: the service is the vendor's
 	revoked  func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error)
 	caller   auth.Caller
 	warned   *sync.Once
