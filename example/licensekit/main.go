@@ -47,8 +47,11 @@ func run(ctx context.Context, args []string) error {
 	switch args[0] {
 	case "serve":
 		return serve(ctx, args[1:])
+	case "office":
+		return office(ctx, args[1:], os.Stdout)
 	case "help", "-h", "-help", "--help":
 		fmt.Printf("Usage: %s COMMAND FLAGS ARGUMENTS\n\n  %-31s %s\n", name, "serve", "run the service")
+		fmt.Printf("  %-31s %s\n", "office", "lend the seats of a license on a network without internet")
 		admin.Usage(os.Stdout)
 		fmt.Printf("\nThe flags of a command: %s COMMAND -help\n", name)
 		return nil

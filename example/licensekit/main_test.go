@@ -286,6 +286,6 @@ func TestBadConfiguration(t *testing.T) {
 func TestHelp(t *testing.T) {
 	help := output(t, nil)
 	commands := regexp.MustCompile(`(?m)^  ([a-z-]+) `).FindAllStringSubmatch(help, -1)
-	is.New(t).Equal(len(commands), 17)
+	is.New(t).Equal(len(commands), 18)
 	require.Contains(t, output(t, nil, "serve", "-help"), "LICENSEKIT_TRUSTED_PROXIES", "LICENSEKIT_STORE")
 }
