@@ -602,3 +602,9 @@ func TestRandomPurchasesCombine(t *testing.T) {
 		newMeterShop(t, st).combineRandomly(t, 3, 10)
 	})
 }
+
+// TestRandomPurchasesConverge reports them to two services, concurrently.
+func TestRandomPurchasesConverge(t *testing.T) {
+	st := memory.New()
+	purchasetest.Converge(t, 1, 200, memory.New(), st, st)
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/purchasetest"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
@@ -85,4 +86,13 @@ func TestPurchasesConverge(t *testing.T) {
 // TestOrdinaryHistories: licenses with several purchases end the same in every order.
 func TestOrdinaryHistories(t *testing.T) {
 	purchasetest.Run(t, storetest.Twice(newStore(t, open(t, "pgx", sharedDSN(t)), newSchema(t, open(t, "pgx", sharedDSN(t))))), nil)
+}
+
+// TestRandomPurchasesOfTwoServices reports random histories of several purchases to two
+// processes, concurrently. Each license is then what the memory store has after the events in
+// order, which package license compares with a model.
+func TestRandomPurchasesOfTwoServices(t *testing.T) {
+	one, other := open(t, "pgx", sharedDSN(t)), open(t, "postgres", sharedDSN(t))
+	schema := newSchema(t, one)
+	purchasetest.Converge(t, 1, 40, memory.New(), newStore(t, one, schema), newStore(t, other, schema))
 }
