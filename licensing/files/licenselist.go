@@ -24,7 +24,7 @@ type listedLicense struct{ productID, licenseID string }
 // It returns an error for which [api.ErrNotFound] of package license is true if there is no
 // license of the product, and the errors of [Service.SignRevocations]. In an office, the
 // list is that of the vendor.
-func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (string, error) {
+func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (signed string, err error) {
 	if s.lender != nil {
 		return s.passOn(productID)
 	}

@@ -39,7 +39,7 @@ type signedList struct {
 // It returns [licensefile.ErrTooLarge] if the list would have more than
 // [licensefile.MaxListed] licenses; see [Service.LicenseRevocations]. Other errors
 // are those of [Service.SignRevocations]. In an office, the list is that of the vendor.
-func (s *Service) Revocations(ctx context.Context, productID string) (string, error) {
+func (s *Service) Revocations(ctx context.Context, productID string) (signed string, err error) {
 	if s.lender != nil {
 		return s.passOn(productID)
 	}

@@ -51,7 +51,7 @@ type SignRevocationsParams struct {
 //
 // It returns the errors of [licensefile.SignRevocations], or says why the
 // private half of the key cannot be used.
-func (s *Service) SignRevocations(ctx context.Context, p SignRevocationsParams) (string, error) {
+func (s *Service) SignRevocations(ctx context.Context, p SignRevocationsParams) (signed string, err error) {
 	if p.ProductID == "" {
 		return "", fmt.Errorf("%w: a revocation list needs a product", licensefile.ErrMalformed)
 	}

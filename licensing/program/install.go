@@ -13,7 +13,7 @@ import (
 // for a fingerprint of up to 128 bytes. The file that answers it carries its nonce,
 // and Install refuses a file that answers another request. The nonce stays the same
 // until a file is installed.
-func (l *License) Request() (string, error) {
+func (l *License) Request() (text string, err error) {
 	if l.isFixed() {
 		return "", errors.New("program: a fixed license has no requests")
 	}
@@ -26,7 +26,7 @@ func (l *License) Request() (string, error) {
 	if nonce := l.pending(); nonce != "" {
 		r.Nonce = nonce
 	}
-	text, err := r.Text()
+	text, err = r.Text()
 	if err != nil {
 		return "", fmt.Errorf("program: request: %w", err)
 	}
