@@ -1,7 +1,7 @@
 package licensefile
 
 import (
-	"crypto/ed25519"
+	"crypto"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,7 +14,7 @@ import (
 )
 
 // officeClaims are those of a file that the vendor issued for the office with a key.
-func officeClaims(office ed25519.PrivateKey) Claims {
+func officeClaims(office crypto.Signer) Claims {
 	c := fullClaims()
 	c.ID, c.Nonce, c.NotBefore, c.ExpiresAt = "office-1", "", issued, issued.Add(90*24*time.Hour)
 	c.FingerprintHash = FingerprintHash(c.LicenseID, OfficeFingerprint(must(KeyID(office.Public())), 1))
@@ -76,22 +76,26 @@ func TestLentFilesVerify(t *testing.T) {
 	is.Equal(file.NotBefore, issued)
 }
 
-// TestForgedLentFiles: whoever has the key of an office can sign anything with it.
-func TestForgedLentFiles(t *testing.T) {
-	vendor, condemned, office, other := edKey('a'), edKey('c'), edKey('o'), edKey('p')
-	keys := set(t, condemned, vendor).Condemn(must(KeyID(condemned.Public())))
+// lend returns a file that a key signed with the file of an office in its header, whatever
+// NewLender and Lender.Sign would say.
+func lend(file string, by crypto.Signer, change func(*Claims)) string {
+	c := lentClaims()
+	change(&c)
+	return must(sign(Type, must(c.payload()), by, file))
+}
+
+func same(*Claims) {}
+
+// A forgery is a file that the holder of the key of an office has made.
+type forgery struct {
+	name, text string
+	want       error
+}
+
+// forgeries returns files of an office of a vendor, and of others, that no program accepts.
+func forgeries(t *testing.T, vendor, office, other crypto.Signer) []forgery {
+	t.Helper()
 	file := must(Sign(officeClaims(office), vendor))
-	claimed := func(change func(*Claims)) string { // a file of the vendor
-		c := officeClaims(office)
-		change(&c)
-		return must(Sign(c, vendor))
-	}
-	lend := func(lender string, by ed25519.PrivateKey, change func(*Claims)) string {
-		c := lentClaims()
-		change(&c)
-		return must(sign(Type, must(c.payload()), by, lender))
-	}
-	same := func(*Claims) {}
 	part := func(text string, i int) string { return strings.Split(text, ".")[i] }
 	payload := string(must(decode(part(file, 1))))
 	altered := func(old, new string) string {
@@ -100,40 +104,49 @@ func TestForgedLentFiles(t *testing.T) {
 		}
 		return part(file, 0) + "." + base64url.EncodeToString([]byte(strings.Replace(payload, old, new, 1))) + "." + part(file, 2)
 	}
-	jwk := func(k ed25519.PrivateKey) string { return must(newKey(k.Public())).jwk.X }
+	jwk := func(k crypto.Signer) string { return must(newKey(k.Public())).jwk.X }
+	longer := func(c *Claims) { c.ExpiresAt = issued.Add(90*24*time.Hour + time.Second) }
 	nested := lend(file, office, func(c *Claims) { c.Office = &Office{other.Public(), 3} })
-	if _, err := keys.Verify(lend(file, office, same)); err != nil {
+	replaced := officeClaims(office)
+	replaced.Office = &Office{other.Public(), 3}
+	good, more := lend(file, office, same), lend(file, office, longer)
+	return []forgery{
+		{"more seats", lend(altered(`"seats":3`, `"seats":9`), office, same), ErrSignature},
+		{"a swapped jwk", lend(altered(jwk(office), jwk(other)), other, same), ErrSignature},
+		{"a swapped jwk with its kid", lend(must(Sign(officeClaims(other), other)), other, same), ErrUnknownKey},
+		{"an altered end of the office", lend(altered(fmt.Sprint(issued.Add(90*24*time.Hour).Unix()), "9999999999"), office, same), ErrSignature},
+		{"an altered entitlement", lend(altered(`"users":25`, `"users":99`), office, same), ErrSignature},
+		{"an altered file", part(good, 0) + "." + part(more, 1) + "." + part(good, 2), ErrSignature},
+		{"a longer end", more, ErrLent},
+		{"another product", lend(file, office, func(c *Claims) { c.ProductID = "other" }), ErrLent},
+		{"another license", lend(file, office, func(c *Claims) { c.LicenseID = "lic_2" }), ErrLent},
+		{"any machine", lend(file, office, func(c *Claims) { c.FingerprintHash = "" }), ErrLent},
+		{"no activation", lend(file, office, func(c *Claims) { c.ActivationID = "" }), ErrLent},
+		{"an office of the office", nested, ErrLent},
+		{"lent by an office of the office", lend(nested, other, same), ErrUnknownKey},
+		{"by another key", lend(file, other, same), ErrUnknownKey},
+		{"by the key of the office under another kid", raw(t, fmt.Sprintf(`{"alg":"EdDSA","kid":"x","typ":%q,"office":%q}`, Type, file),
+			string(must(lentClaims().payload())), office), ErrUnknownKey},
+		{"with the file of a program", lend(must(Sign(fullClaims(), vendor)), office, same), ErrLent},
+		{"with a file of another vendor", lend(must(Sign(officeClaims(office), other)), office, same), ErrUnknownKey},
+		{"with no file", lend("", office, same), ErrUnknownKey},
+		{"with something else", lend("x", office, same), ErrTruncated},
+		{"by an office that was replaced", lend(must(Sign(replaced, vendor)), office, same), ErrUnknownKey},
+	}
+}
+
+// TestForgedLentFiles: whoever has the key of an office can sign anything with it.
+func TestForgedLentFiles(t *testing.T) {
+	vendor, condemned, office := edKey('a'), edKey('c'), edKey('o')
+	keys := set(t, condemned, vendor).Condemn(must(KeyID(condemned.Public())))
+	if _, err := keys.Verify(lend(must(Sign(officeClaims(office), vendor)), office, same)); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct {
-		text string
-		want error
-	}{
-		"more seats":                      {lend(altered(`"seats":3`, `"seats":9`), office, same), ErrSignature},
-		"a swapped jwk":                   {lend(altered(jwk(office), jwk(other)), other, same), ErrSignature},
-		"a swapped jwk with its kid":      {lend(must(Sign(officeClaims(other), other)), other, same), ErrUnknownKey},
-		"an altered end of the office":    {lend(altered(fmt.Sprint(issued.Add(90*24*time.Hour).Unix()), "9999999999"), office, same), ErrSignature},
-		"an altered entitlement":          {lend(altered(`"users":25`, `"users":99`), office, same), ErrSignature},
-		"a longer end":                    {lend(file, office, func(c *Claims) { c.ExpiresAt = issued.Add(90*24*time.Hour + time.Second) }), ErrLent},
-		"another product":                 {lend(file, office, func(c *Claims) { c.ProductID = "other" }), ErrLent},
-		"another license":                 {lend(file, office, func(c *Claims) { c.LicenseID = "lic_2" }), ErrLent},
-		"any machine":                     {lend(file, office, func(c *Claims) { c.FingerprintHash = "" }), ErrLent},
-		"no activation":                   {lend(file, office, func(c *Claims) { c.ActivationID = "" }), ErrLent},
-		"an office of the office":         {nested, ErrLent},
-		"lent by an office of the office": {lend(nested, other, same), ErrUnknownKey},
-		"by another key":                  {lend(file, other, same), ErrUnknownKey},
-		"with the file of a program":      {lend(must(Sign(fullClaims(), vendor)), office, same), ErrLent},
-		"with a file of another vendor":   {lend(must(Sign(officeClaims(office), other)), office, same), ErrUnknownKey},
-		"with a condemned key":            {lend(must(Sign(officeClaims(office), condemned)), office, same), ErrCondemnedKey},
-		"with no file":                    {lend("", office, same), ErrUnknownKey},
-		"with something else":             {lend("x", office, same), ErrTruncated},
-		"by an office that was replaced":  {lend(claimed(func(c *Claims) { c.Office.Key = other.Public() }), office, same), ErrUnknownKey},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := keys.Verify(c.text)
-			if !errors.Is(err, c.want) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
+	for _, f := range append(forgeries(t, vendor, office, edKey('p')),
+		forgery{"with a condemned key", lend(must(Sign(officeClaims(office), condemned)), office, same), ErrCondemnedKey}) {
+		t.Run(f.name, func(t *testing.T) {
+			_, err := keys.Verify(f.text)
+			require.ErrorIs(t, err, f.want)
 		})
 	}
 	for name, c := range map[string]struct {
@@ -150,7 +163,9 @@ func TestForgedLentFiles(t *testing.T) {
 		"for newer builds":     {func(c *Claims) { c.UpdatesUntil = issued }, Expect{BuiltAt: issued.Add(time.Hour)}, ErrUpdatesEnded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := keys.Verify(lend(claimed(c.change), office, func(l *Claims) {
+			of := officeClaims(office)
+			c.change(&of)
+			f, err := keys.Verify(lend(must(Sign(of, vendor)), office, func(l *Claims) {
 				l.Generation, l.IssuedAt, l.NotBefore = 9, issued.AddDate(-1, 0, 0), issued.AddDate(-1, 0, 0)
 			}))
 			if err != nil {
@@ -192,7 +207,7 @@ func TestNewLenderRefuses(t *testing.T) {
 	file := must(Sign(officeClaims(office), vendor))
 	for name, c := range map[string]struct {
 		answer string
-		key    ed25519.PrivateKey
+		key    crypto.Signer
 		want   error
 	}{
 		"nothing":         {"", office, ErrMalformed},

@@ -36,6 +36,9 @@ type vector struct {
 	Now         int64  `json:"now"`         // its clock, in seconds since 1970
 	Valid       bool   `json:"valid"`
 	Text        string `json:"text"`
+	// Claims are what a program takes from a valid file that an office signed; nil:
+	// the vendor signed it.
+	Claims json.RawMessage `json:"claims,omitempty"`
 }
 
 // repeatable signs with ES256 so that the same text has the same signature.
@@ -133,7 +136,61 @@ func makeVectors(t *testing.T) vectors {
 	add(false, "a revocation list", must(SignRevocations(Revocations{
 		ProductID: "atlas", Sequence: issued.UnixMilli(), IssuedAt: issued, ExpiresAt: issued.Add(time.Hour),
 	}, first)), issued)
-	return out
+	add(true, "office in the header of a file of the vendor", must(sign(Type, full, first, "x")), issued)
+	office := officeClaims(edKey('o'))
+	office.FingerprintHash = FingerprintHash("lic_1", "machine")
+	add(false, "the file of an office", must(Sign(office, first)), issued)
+	return out.withLent(t, first, ec)
+}
+
+// withLent adds files that an office signs, with an Ed25519 key and with an ECDSA key.
+func (v vectors) withLent(t *testing.T, vendor, ecVendor crypto.Signer) vectors {
+	office := edKey('o')
+	ec := repeatable{must(ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte("o"), 32)))}
+	lent := func(vendor, office crypto.Signer, of, change func(*Claims)) string {
+		c := officeClaims(office)
+		of(&c)
+		return lend(must(Sign(c, vendor)), office, change)
+	}
+	add := func(name, text string, now time.Time, claims []byte) {
+		v.Files = append(v.Files, vector{"lent: " + name, "machine", now.Unix(), claims != nil, text, claims})
+	}
+	valid := func(name string, vendor, office crypto.Signer, change func(*Claims), now time.Time) {
+		c, want := lentClaims(), officeClaims(office)
+		change(&c)
+		want.ID, want.ActivationID, want.FingerprintHash, want.Office = c.ID, c.ActivationID, c.FingerprintHash, nil
+		want.ExpiresAt, want.RecheckAfter, want.Nonce = c.ExpiresAt, c.RecheckAfter, c.Nonce
+		if want.IssuedAt.Before(c.IssuedAt) {
+			want.IssuedAt, want.NotBefore = c.IssuedAt, c.NotBefore
+		}
+		add(name, lent(vendor, office, same, change), now, must(want.MarshalJSON()))
+	}
+	early := func(c *Claims) {
+		c.IssuedAt, c.NotBefore = issued.AddDate(-9, 0, 0), issued.AddDate(-9, 0, 0)
+	}
+	at, exp, end := lentClaims().IssuedAt, lentClaims().ExpiresAt, officeClaims(office).ExpiresAt
+	valid("EdDSA", vendor, office, same, at)
+	valid("ES256", ecVendor, ec, same, at)
+	valid("ES256 by an office of an EdDSA vendor", vendor, ec, same, at)
+	valid("the last second", vendor, office, same, exp.Add(-time.Second))
+	valid("as long as the office has the license", vendor, office, func(c *Claims) { c.ExpiresAt = end }, end.Add(-time.Second))
+	valid("the clock of the office is years behind", vendor, office, early, issued.Add(-Leeway))
+	valid("without recheck and nonce", vendor, office, func(c *Claims) { c.RecheckAfter, c.Nonce = 0, "" }, at)
+	valid("with terms of the office", vendor, office, func(c *Claims) {
+		c.Entitlements, c.Name, c.Generation, c.LicenseExpiresAt = map[string]any{"users": 99.0}, "Other", 9, end
+	}, at)
+
+	for _, f := range forgeries(t, vendor, office, edKey('p')) {
+		add(f.name, f.text, at, nil)
+	}
+	good := lent(vendor, office, same, same)
+	add("expired", good, exp, nil)
+	add("the clock is 301 seconds behind", good, at.Add(-Leeway-time.Second), nil)
+	add("before the file of the office", lent(vendor, office, same, early), issued.Add(-Leeway-time.Second), nil)
+	add("before the office has the license", lent(vendor, office, func(c *Claims) { c.NotBefore = at.Add(time.Hour) }, same), at, nil)
+	add("to another machine", lent(vendor, office, same, func(c *Claims) { c.FingerprintHash = FingerprintHash("lic_1", "other") }), at, nil)
+	add("of another product", lent(vendor, office, func(c *Claims) { c.ProductID = "other" }, func(c *Claims) { c.ProductID = "other" }), at, nil)
+	return v
 }
 
 // TestVectors checks the published files, from which other verifiers are written. After
@@ -170,6 +227,11 @@ func TestVectors(t *testing.T) {
 		}
 		if (err == nil) != f.Valid {
 			t.Error(fmt.Errorf("%s: valid should be %v: %w", f.Name, f.Valid, err))
+		}
+		if f.Claims != nil {
+			var want Claims
+			is.NoErr(want.UnmarshalJSON(f.Claims))
+			is.Equal(file.Claims, want)
 		}
 	}
 }

@@ -66,6 +66,7 @@ func (f fixture) docsCases(t *testing.T) []docsCase {
 		{"early", sign(func(c *licensefile.Claims) { c.NotBefore = now.Add(time.Hour) }), "machine", false},
 		{"another product", sign(func(c *licensefile.Claims) { c.ProductID = "other" }), "machine", false},
 		{"a revocation list", list, "machine", false},
+		{"the file of an office", sign(func(c *licensefile.Claims) { c.Office = &licensefile.Office{Key: f.signer.Public(), Seats: 1} }), "machine", false},
 	}
 }
 

@@ -10,6 +10,7 @@ export async function checkFile(jwks, text, machine) {
     requiredClaims: ["exp", "nbf", "sub"],
     clockTolerance: 300,
   });
+  if ("office" in payload) throw new Error("the file is for an office");
   if (payload.fingerprint_hash) {
     const hash = createHash("sha256").update(`licensekit-fp\0${payload.sub}\0${machine}`).digest("base64url");
     if (hash !== payload.fingerprint_hash) throw new Error("the file is for another machine");

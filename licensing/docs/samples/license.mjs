@@ -12,13 +12,13 @@ const leeway = 300; // seconds that the clock of this machine may be behind
 
 const decode = (part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
 
-// checkFile returns the claims of a license file that is valid on this machine at
-// now (seconds), and throws otherwise. jwks is the answer of GET /file/keys, embedded.
-export function checkFile(jwks, text, machine, now = Date.now() / 1000) {
-  const parts = text.trim().split(".");
+// verified returns the claims of a license file that one of the keys has signed, and
+// throws otherwise.
+function verified(keys, text) {
+  const parts = text.split(".");
   if (parts.length !== 3) throw new Error("not a license file");
   const head = decode(parts[0]);
-  const jwk = jwks.keys.find((k) => k.kid === head.kid);
+  const jwk = keys.find((k) => k.kid === head.kid);
   if (!jwk) throw new Error("signed with an unknown key");
   if (head.typ !== "license-file+jwt" || head.alg !== jwk.alg) throw new Error("not a license file of this key");
   if ("crit" in head || "zip" in head || "b64" in head) throw new Error("an unknown extension");
@@ -26,7 +26,33 @@ export function checkFile(jwks, text, machine, now = Date.now() / 1000) {
   const signed = Buffer.from(`${parts[0]}.${parts[1]}`);
   if (!verify(jwk.alg === "ES256" ? "sha256" : null, signed, key, Buffer.from(parts[2], "base64url")))
     throw new Error("the signature is wrong");
-  const claims = decode(parts[1]);
+  return decode(parts[1]);
+}
+
+// lent returns the claims of a license file that an office signed, whose own file is in
+// the header. That one has the terms; the file says for which machine and how long.
+function lent(keys, officeFile, text) {
+  const { office, ...terms } = verified(keys, officeFile);
+  if (!office) throw new Error("the file in the header is not that of an office");
+  const file = verified([office.jwk], text);
+  if (file.sub !== terms.sub || file.aud !== terms.aud || !(file.exp <= terms.exp) ||
+    !file.activation_id || !file.fingerprint_hash || "office" in file) throw new Error("not what the office may lend");
+  for (const name of ["jti", "exp", "activation_id", "fingerprint_hash", "recheck", "nonce"]) {
+    delete terms[name];
+    if (name in file) terms[name] = file[name];
+  }
+  for (const name of ["iat", "nbf"]) terms[name] = Math.max(file[name], terms[name]);
+  return terms;
+}
+
+// checkFile returns the claims of a license file that is valid on this machine at
+// now (seconds), and throws otherwise. jwks is the answer of GET /file/keys, embedded.
+export function checkFile(jwks, text, machine, now = Date.now() / 1000) {
+  text = text.trim();
+  const head = decode(text.split(".")[0]);
+  const byOffice = "office" in head && !jwks.keys.some((k) => k.kid === head.kid);
+  const claims = byOffice ? lent(jwks.keys, head.office, text) : verified(jwks.keys, text);
+  if ("office" in claims) throw new Error("for an office, which lends the license to programs");
   if (claims.aud !== product || !claims.sub) throw new Error("for another product");
   if (![claims.iat, claims.nbf, claims.exp].every(Number.isSafeInteger)) throw new Error("without times");
   if (now + leeway < Math.max(claims.iat, claims.nbf)) throw new Error("not valid yet; is the clock right?");

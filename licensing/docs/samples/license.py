@@ -20,21 +20,55 @@ PRODUCT = "atlas"
 LEEWAY = 300  # seconds that the clock of this machine may be behind
 
 
-def check_file(jwks, text, machine, now=None):
-    """Returns the claims of a license file that is valid on this machine at now, and
-    raises an exception otherwise. jwks is the answer of GET /file/keys, embedded."""
-    now = time.time() if now is None else now
-    text = text.strip()
+def verify(keys, text):
+    """Returns the claims of a license file that one of the keys has signed, and raises an
+    exception otherwise."""
     head = jwt.get_unverified_header(text)
-    key = next((k for k in jwks["keys"] if k["kid"] == head.get("kid")), None)
+    key = next((k for k in keys if k["kid"] == head.get("kid")), None)
     if key is None:
         raise ValueError("signed with an unknown key")
     if head.get("typ") != "license-file+jwt" or {"crit", "zip", "b64"} & head.keys():
         raise ValueError("not a license file")
-    # The times are checked below, by the same clock: PyJWT allows leeway for exp too.
+    # The times are checked later, by one clock: PyJWT allows leeway for exp too.
     options = {"require": ["exp", "nbf", "iat", "sub"], "verify_exp": False, "verify_nbf": False, "verify_iat": False}
     public = jwt.PyJWK(key, algorithm=key["alg"]).key
-    claims = jwt.decode(text, public, algorithms=[key["alg"]], audience=PRODUCT, options=options)
+    return jwt.decode(text, public, algorithms=[key["alg"]], audience=PRODUCT, options=options)
+
+
+def verify_lent(keys, office_file, text):
+    """Returns the claims of a license file that an office signed, whose own file is in the
+    header. That one has the terms; the file says for which machine and how long."""
+    office = verify(keys, office_file)
+    if "office" not in office:
+        raise ValueError("the file in the header is not that of an office")
+    lent = verify([office["office"]["jwk"]], text)
+    if (
+        (lent["sub"], lent["aud"]) != (office["sub"], office["aud"])
+        or lent["exp"] > office["exp"]
+        or not lent.get("activation_id")
+        or not lent.get("fingerprint_hash")
+        or "office" in lent
+    ):
+        raise ValueError("not what the office may lend")
+    own = {"jti", "exp", "activation_id", "fingerprint_hash", "recheck", "nonce"}
+    claims = {name: value for name, value in office.items() if name not in own | {"office"}}
+    claims.update({name: value for name, value in lent.items() if name in own})
+    claims.update({name: max(lent[name], office[name]) for name in ("iat", "nbf")})
+    return claims
+
+
+def check_file(jwks, text, machine, now=None):
+    """Returns the claims of a license file that is valid on this machine at now, and
+    raises an exception otherwise. jwks is the answer of GET /file/keys, embedded."""
+    now = time.time() if now is None else now
+    text, keys = text.strip(), jwks["keys"]
+    head = jwt.get_unverified_header(text)
+    if "office" in head and head.get("kid") not in [k["kid"] for k in keys]:
+        claims = verify_lent(keys, head["office"], text)
+    else:
+        claims = verify(keys, text)
+    if "office" in claims:
+        raise ValueError("for an office, which lends the license to programs")
     if now + LEEWAY < max(claims["iat"], claims["nbf"]):
         raise ValueError("not valid yet; is the clock right?")
     if now >= claims["exp"]:

@@ -22,6 +22,8 @@ def check_file(jwks, text, machine):
         leeway=300,
         options={"require": ["exp", "nbf", "sub"]},
     )
+    if "office" in claims:
+        raise ValueError("the file is for an office")
     if "fingerprint_hash" in claims:
         data = f"licensekit-fp\0{claims['sub']}\0{machine}".encode()
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -1,13 +1,13 @@
-// Prints the names of the vectors of standard input that the sample accepts.
-import { readFileSync } from "node:fs";
+// Prints the vectors of standard input that the sample accepts, and their claims.
+import { stdin } from "node:process";
+import { json } from "node:stream/consumers";
 import { checkFile } from "./license.mjs";
 
-const vectors = JSON.parse(readFileSync(0, "utf8"));
-const accepted = [];
+const vectors = await json(stdin);
+const accepted = {};
 for (const f of vectors.files) {
   try {
-    checkFile(vectors.keys, f.text, f.fingerprint, f.now);
-    accepted.push(f.name);
+    accepted[f.name] = checkFile(vectors.keys, f.text, f.fingerprint, f.now);
   } catch {}
 }
 console.log(JSON.stringify(accepted));
