@@ -92,6 +92,7 @@ const (
 	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
 	HealthListAhead         HealthCode = "list_ahead"          // a revocation list was signed with a clock more than a day ahead
 	HealthListLarge         HealthCode = "list_large"          // a revocation list is half full, or has become too large
+	HealthOfficeEnding      HealthCode = "office_ending"       // the file of this office ends within 30 days, or has ended
 )
 
 // A SubscriberLag is how far a subscriber is behind the event feed.
@@ -269,6 +270,11 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 			add(HealthListLarge, l.ProductID, nil, "More than %d licenses belong on the revocation list of the product, which is therefore not signed. Programs ask for the list of their license instead; those of versions before it keep the last list that they got.", licensefile.MaxListed)
 		case l.Named > 0:
 			add(HealthListLarge, l.ProductID, nil, "The revocation list of the product has %d licenses. It can have %d; licenses leave it when their files have expired.", l.Named, licensefile.MaxListed)
+		}
+	}
+	if office := inner.Of(h.files).Office(); office != nil {
+		if notice, since := officeEnding(office, h.opts.Now()); notice != "" {
+			add(HealthOfficeEnding, office.ProductID, &since, "The license file of the office %s, at %s. Take a request of the office to the vendor, and start with the answer.", notice, office.ExpiresAt.Format(time.RFC3339))
 		}
 	}
 	return out, nil

@@ -58,5 +58,13 @@ func (i internals) In(st store.Store) *Service {
 	return &in
 }
 
+// Office returns the claims of the file of the office; nil: the service is the vendor's.
+func (i internals) Office() *licensefile.Claims {
+	if i.s.lender == nil {
+		return nil
+	}
+	return &i.s.lender.Claims
+}
+
 // Flush makes the next signature read the keys from the store.
 func (i internals) Flush() { i.s.cache.flush() }

@@ -256,6 +256,12 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		}
 		return h
 	},
+	"office_ending": func(o *outage) *licensing.Handler {
+		key, answer := officeAnswer(o.t, time.Now(), 60*24*time.Hour)
+		o.opts.SigningKeys = []files.SigningKey{{Signer: key, Office: answer}}
+		time.Sleep(30 * 24 * time.Hour)
+		return o.handler()
+	},
 
 	"status 5xx": func(o *outage) *licensing.Handler {
 		h := o.handler()

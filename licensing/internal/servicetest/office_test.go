@@ -3,6 +3,7 @@ package servicetest
 import (
 	"crypto/ed25519"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,7 +16,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // officeKey returns the signing key of an office, the same in each run.
@@ -186,4 +189,59 @@ func TestOfficeRequests(t *testing.T) {
 	is.Equal(w.Code, http.StatusOK)
 	_, err := licensefile.NewLender(w.Body.String(), office)
 	is.NoErr(err)
+}
+
+// officeAnswer returns the key of an office and its license file, which begins at a time.
+func officeAnswer(t testing.TB, at time.Time, lifetime time.Duration) (key ed25519.PrivateKey, answer string) {
+	t.Helper()
+	key = officeKey('o')
+	answer, err := licensefile.Sign(licensefile.Claims{
+		ID: "file-1", LicenseID: "lic_1", ProductID: "atlas", Generation: 1, IssuedAt: at, NotBefore: at, ExpiresAt: at.Add(lifetime),
+		Office: &licensefile.Office{Key: key.Public(), Seats: 3},
+	}, officeKey('v'))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, answer
+}
+
+// TestOfficeHealth: Health says 30, 7 and 1 days before that the file of an office ends.
+func TestOfficeHealth(t *testing.T) {
+	const day = 24 * time.Hour
+	begin := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		lifetime, left time.Duration
+		want           string // in the detail; empty: no problem
+		first          time.Duration
+	}{
+		{90 * day, 30*day + 1, "", 0},
+		{90 * day, 30 * day, "ends within 30 days", 30 * day},
+		{90 * day, 7*day + 1, "ends within 30 days", 30 * day},
+		{90 * day, 7 * day, "ends within 7 days", 30 * day},
+		{90 * day, day, "ends within a day", 30 * day},
+		{90 * day, 1, "ends within a day", 30 * day},
+		{90 * day, 0, "has ended", 30 * day},
+		{14 * day, 7*day + 1, "", 0},
+		{14 * day, 7 * day, "ends within 7 days", 7 * day},
+		{day, 1, "", 0},
+		{day, -time.Hour, "has ended", 0},
+	} {
+		t.Run(fmt.Sprint(c.lifetime, c.left), func(t *testing.T) {
+			is := is.New(t)
+			key, answer := officeAnswer(t, begin, c.lifetime)
+			end := begin.Add(c.lifetime)
+			h := licensing.NewHandler(memory.New(), licensing.Options{
+				Logger: slog.New(slog.DiscardHandler), SigningKeys: []files.SigningKey{{Signer: key, Office: answer}}, Now: func() time.Time { return end.Add(-c.left) },
+			})
+			found := slices.DeleteFunc(h.Health(t.Context()).Problems, func(p licensing.HealthProblem) bool { return p.Code != licensing.HealthOfficeEnding })
+			if c.want == "" {
+				is.Equal(len(found), 0)
+				return
+			}
+			is.Equal(len(found), 1)
+			is.Equal(found[0].Subject, "atlas")
+			require.Contains(t, found[0].Detail, " "+c.want+", at "+end.Format(time.RFC3339)+".")
+			is.Equal(*found[0].Since, end.Add(-c.first))
+		})
+	}
 }
