@@ -109,7 +109,7 @@ func TestErasedLicenseWithAddOns(t *testing.T) {
 	s.tell(t, "f", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "seats", State: "active"}) // it waits
 	_, err := s.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
-	if lines := mentions(t, s.store, "ada", `"kind":"license_change"`, `"kind":"purchase_license"`, `"kind":"purchase_plan"`); len(lines) > 0 {
+	if lines := mentions(t, s.store, "countess", "lovelace", "cus_ada", "ada@", "met ada", "the card of", "a fraud", `"kind":"license_change"`, `"kind":"purchase_license"`, `"kind":"purchase_plan"`); len(lines) > 0 {
 		t.Error(lines)
 	}
 	n := s.licenses(t)
