@@ -68,6 +68,9 @@ type hooks struct {
 	Erasing func(ctx context.Context, st store.Store, events []store.Event) error
 }
 
+// ClockActor is the actor of events caused by the passage of time.
+const ClockActor = "clock"
+
 // A Caller is one of package license, which describes it.
 type Caller struct {
 	Actor, RequestID, Address string

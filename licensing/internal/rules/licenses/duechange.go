@@ -16,9 +16,6 @@ import (
 // license ID, and ExpiresAt the instant of the first change that is stored with it.
 const DueKind = "license_change"
 
-// clockActor is the actor of events caused by the passage of time.
-const clockActor = "clock"
-
 // dueBatch is how many licenses one Update of the clock changes.
 const dueBatch = 50
 
@@ -78,7 +75,7 @@ func (s Service) appendPassed(ctx context.Context, tx *call.Tx, rec record.Licen
 	if err != nil {
 		return err
 	}
-	c := s.As(call.Caller{Actor: clockActor})
+	c := s.As(call.Caller{Actor: call.ClockActor})
 	return c.Append(ctx, tx, api.EventLicenseUpdated, l, api.EventData{Changes: diff(before, l), Ended: rec.Ended})
 }
 

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	clockActor = "clock" // of events caused by the passage of time
-	tellCheck  = time.Minute
-	tellBatch  = 50
+	tellCheck = time.Minute
+	tellBatch = 50
 )
 
 // TellTask returns the task of Run that appends usage.counted events.
@@ -37,7 +36,7 @@ func (s Service) TellTask(r *feed.Run) feed.Task {
 // reports whether there may be more to do. Event and row are written in one Update, so a
 // process that is killed tells nothing twice and loses nothing.
 func (s Service) TellUsage(ctx context.Context) (more bool, err error) {
-	as := s.As(call.Caller{Actor: clockActor})
+	as := s.As(call.Caller{Actor: call.ClockActor})
 	s = Of(&as)
 	due, err := s.Store.Entries(ctx, entries.Expired(MeterKind, s.Now(), 1))
 	if err != nil || len(due) == 0 {

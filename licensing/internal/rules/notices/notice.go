@@ -15,9 +15,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// clockActor is the actor of events caused by the passage of time.
-const clockActor = "clock"
-
 const (
 	watermarkKind = "watermark" // kind of entries
 	// noticeBatch is how many notices of one offset one Update appends.
@@ -49,7 +46,7 @@ type watermark struct {
 // EventOptions.ExpiryNotices before a license's ExpiresAt, license.expired at ExpiresAt,
 // and license.lapsed at the end of its grace period. It reports whether more may be due.
 func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
-	byClock := s.As(call.Caller{Actor: clockActor})
+	byClock := s.As(call.Caller{Actor: call.ClockActor})
 	clock := Of(&byClock)
 	if more, err = clock.giveExpiryNotices(ctx); err == nil && !more { // license.lapsed comes after license.expired
 		more, err = clock.giveDue(ctx)

@@ -132,7 +132,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		add(ByHand, is.Plan, nil)
 	}
 	first := e.Granted != "" && was.Kind != paying
-	if moved, later := e.later(); later && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != clockActor {
+	if moved, later := e.later(); later && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != call.ClockActor {
 		add(Renewed, is.Plan, moved)
 	}
 	switch {
@@ -162,9 +162,6 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 	}
 	return list, nil
 }
-
-// clockActor is the actor of events caused by the passage of time.
-const clockActor = "clock"
 
 // later reports whether the end of a license, or of the updates of one that does not end,
 // became later, and the end
