@@ -7,9 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/metering"
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
-
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -18,6 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/metering"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -79,7 +78,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.operators = new(operator.Service)
 	inner.Of(h.operators).Init(config, inner.Of(h.auth).Options().Tokens.MaxFailures, opts.ClientIP)
 	h.files = new(files.Service)
-	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Licenses().RevokedFiles)
+	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Revocations().List)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.site = web.Config{

@@ -269,20 +269,20 @@ func TestRevokedFiles(t *testing.T) {
 	l, other := f.create(t), f.create(t)
 	refused := func(productID string) []licensefile.RevokedLicense {
 		t.Helper()
-		all, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), productID, "")
+		all, _, err := inner.Of(f.Service).Revocations().List(t.Context(), productID, "")
 		is.NoErr(err)
 		for _, one := range all { // one at a time says the same
 			is.Equal(one.Hash, licensefile.LicenseHash(l.ID))
-			alone, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), productID, l.ID)
+			alone, _, err := inner.Of(f.Service).Revocations().List(t.Context(), productID, l.ID)
 			is.NoErr(err)
 			is.Equal(alone, all)
 		}
 		return all
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
-	_, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), "unknown", "")
+	_, _, err := inner.Of(f.Service).Revocations().List(t.Context(), "unknown", "")
 	require.ErrorIs(t, err, api.ErrNotFound)
-	_, _, err = inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), "unknown", l.ID)
+	_, _, err = inner.Of(f.Service).Revocations().List(t.Context(), "unknown", l.ID)
 	require.ErrorIs(t, err, api.ErrNotFound)
 
 	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: other.ID}) // it has no files
@@ -317,7 +317,7 @@ func TestRevokedFiles(t *testing.T) {
 	// Entries last as long as the longest file.
 	f.now = all[0].Until
 	is.Equal(len(refused(l.ProductID)), 0)
-	alone, _, err := inner.Of(f.Service).Licenses().RevokedFiles(t.Context(), other.ProductID, l.ID)
+	alone, _, err := inner.Of(f.Service).Revocations().List(t.Context(), other.ProductID, l.ID)
 	is.NoErr(err)
 	is.Equal(len(alone), 0)
 }

@@ -193,7 +193,7 @@ func (c *fileChecker) issue() licensefile.Claims {
 // good reports whether a program that has the list of its product accepts a file.
 func (c *fileChecker) good(claims licensefile.Claims) bool {
 	c.t.Helper()
-	all, _, err := inner.Of(c.Service).Licenses().RevokedFiles(c.t.Context(), claims.ProductID, "")
+	all, _, err := inner.Of(c.Service).Revocations().List(c.t.Context(), claims.ProductID, "")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/link"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
@@ -27,6 +29,7 @@ import (
 // The rooms of the rules, for the calls of a Service.
 
 func (s *Service) licenses() licenses.Service   { return licenses.Of(&s.c) }
+func (s *Service) holds() holds.Service         { return holds.Of(&s.c) }
 func (s *Service) seats() seats.Service         { return seats.Of(&s.c) }
 func (s *Service) plans() plans.Service         { return plans.Of(&s.c) }
 func (s *Service) purchases() purchases.Service { return purchases.Of(&s.c) }
@@ -53,19 +56,21 @@ type internals struct{ *Service }
 // Of returns the methods for s.
 func (internals) Of(s *Service) internals { return internals{s} }
 
-func (s internals) Call() *call.Call             { return &s.c }
-func (s internals) Licenses() licenses.Service   { return s.licenses() }
-func (s internals) Seats() seats.Service         { return s.seats() }
-func (s internals) Plans() plans.Service         { return s.plans() }
-func (s internals) Purchases() purchases.Service { return s.purchases() }
-func (s internals) Meters() meters.Service       { return s.meters() }
-func (s internals) Links() link.Service          { return s.links() }
-func (s internals) Reports() reports.Service     { return reports.Of(&s.c) }
-func (s internals) Find() find.Service           { return s.find() }
-func (s internals) Refused() refusals.Service    { return s.refusals() }
-func (s internals) Sales() sales.Service         { return sales.Of(&s.c) }
-func (s internals) MoveIn() movein.Service       { return s.movein() }
-func (s internals) Leave() leave.Service         { return s.leave() }
+func (s internals) Call() *call.Call                 { return &s.c }
+func (s internals) Licenses() licenses.Service       { return s.licenses() }
+func (s internals) Holds() holds.Service             { return s.holds() }
+func (s internals) Seats() seats.Service             { return s.seats() }
+func (s internals) Revocations() revocations.Service { return revocations.Of(&s.c) }
+func (s internals) Plans() plans.Service             { return s.plans() }
+func (s internals) Purchases() purchases.Service     { return s.purchases() }
+func (s internals) Meters() meters.Service           { return s.meters() }
+func (s internals) Links() link.Service              { return s.links() }
+func (s internals) Reports() reports.Service         { return reports.Of(&s.c) }
+func (s internals) Find() find.Service               { return s.find() }
+func (s internals) Refused() refusals.Service        { return s.refusals() }
+func (s internals) Sales() sales.Service             { return sales.Of(&s.c) }
+func (s internals) MoveIn() movein.Service           { return s.movein() }
+func (s internals) Leave() leave.Service             { return s.leave() }
 
 // ForRequest returns the Service for one request of a browser: its searches take a
 // limited time together, and each makes at least one call of the store.
@@ -94,7 +99,7 @@ func (s internals) TransferInParts(ctx context.Context, p api.TransferLicensePar
 // MoveCustomerInParts returns the parts of SuspendCustomer or ReinstateCustomer for
 // [internals.OncePrepared].
 func (s internals) MoveCustomerInParts(ctx context.Context, p api.MoveCustomerParams, suspend bool) (prepare func() error, change func(*Service) (api.CustomerSuspension, error)) {
-	return in(s.licenses().MoveCustomerInParts(ctx, p, suspend))
+	return in(s.holds().MoveInParts(ctx, p, suspend))
 }
 
 // StartTrialInParts returns the parts of StartTrial for [internals.OncePrepared].

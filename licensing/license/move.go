@@ -91,13 +91,13 @@ func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (ap
 // left. It returns [api.ErrProductForbidden] if the caller is limited to products, or an
 // [*api.InvalidError]. Inside Atomically or Once it is part of their one Update.
 func (s *Service) SuspendCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
-	return s.licenses().SuspendCustomer(ctx, p)
+	return s.holds().Suspend(ctx, p)
 }
 
 // ReinstateCustomer ends the suspension of a customer. Its Updates, events and errors are
 // like those of [Service.SuspendCustomer]. It is no error if the customer is not suspended.
 func (s *Service) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
-	return s.licenses().ReinstateCustomer(ctx, p)
+	return s.holds().Reinstate(ctx, p)
 }
 
 // ChangeCustomerID gives a customer another ID, as when a company was bought: all

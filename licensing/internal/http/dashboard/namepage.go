@@ -94,7 +94,7 @@ func showCustomer(v *visit) error {
 		body.Purchases = append(body.Purchases, newPurchaseRow(f))
 	}
 	body.Bought = more
-	held, reason, err := inner.Of(v.licenses).Licenses().CustomerSuspended(ctx, id)
+	held, reason, err := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,7 +29,7 @@ func (s Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
 	var left bool
 	err := s.Write(ctx, func(tx *call.Tx) error {
 		if err := tx.Want(ctx, store.Wanted{
-			LicenseID: p.ID, Activations: true, Entries: [][2]string{{refusals.RefusalKind, p.ID}, {licenses.FilesKind, p.ID}},
+			LicenseID: p.ID, Activations: true, Entries: [][2]string{{refusals.RefusalKind, p.ID}, {revocations.FilesKind, p.ID}},
 		}); err != nil {
 			return err
 		}

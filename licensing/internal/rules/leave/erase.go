@@ -7,6 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -120,7 +121,7 @@ func (e *erasure) deleteLicenses(ctx context.Context, tx *call.Tx) error {
 
 // removeHold removes what says that the customer is suspended.
 func (e *erasure) removeHold(ctx context.Context, tx *call.Tx) (err error) {
-	e.more, err = licenses.RemoveHold(ctx, tx, e.customerID)
+	e.more, err = holds.Remove(ctx, tx, e.customerID)
 	return err
 }
 

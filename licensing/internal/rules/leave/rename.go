@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -47,9 +48,9 @@ func (s Service) ChangeCustomerID(ctx context.Context, p api.ChangeCustomerIDPar
 		done.Purchases += r.step.Purchases
 	}
 	// The customer may have been suspended since some of the licenses have the new ID.
-	held, reason, err := licenses.Of(s.Call).CustomerSuspended(ctx, p.To)
+	held, reason, err := holds.Of(s.Call).IsSuspended(ctx, p.To)
 	if err == nil && held {
-		_, err = licenses.Of(s.Call).SuspendCustomer(ctx, api.MoveCustomerParams{CustomerID: p.To, Reason: reason})
+		_, err = holds.Of(s.Call).Suspend(ctx, api.MoveCustomerParams{CustomerID: p.To, Reason: reason})
 	}
 	if err != nil {
 		return done, fmt.Errorf("change customer ID: %w", err)
@@ -60,11 +61,11 @@ func (s Service) ChangeCustomerID(ctx context.Context, p api.ChangeCustomerIDPar
 // checkMerge returns an error if the customer is suspended, and would be merged with
 // another one who is not: the licenses of one of them would become valid or invalid without a request.
 func (s Service) checkMerge(ctx context.Context, p api.ChangeCustomerIDParams) error {
-	held, _, err := licenses.Of(s.Call).CustomerSuspended(ctx, p.CustomerID)
+	held, _, err := holds.Of(s.Call).IsSuspended(ctx, p.CustomerID)
 	if err != nil || !held {
 		return err
 	}
-	if held, _, err = licenses.Of(s.Call).CustomerSuspended(ctx, p.To); err != nil || held {
+	if held, _, err = holds.Of(s.Call).IsSuspended(ctx, p.To); err != nil || held {
 		return err
 	}
 	merges, err := s.Merges(ctx, p)
@@ -92,7 +93,7 @@ func (r *renaming) run(ctx context.Context, tx *call.Tx) error {
 // moveLicenses corrects the ID of the customer in a batch of licenses. They stay suspended
 // if the customer is.
 func (r *renaming) moveLicenses(ctx context.Context, tx *call.Tx) error {
-	if err := licenses.Of(r.Call).CarryHold(ctx, tx, r.CustomerID, r.To); err != nil {
+	if err := holds.Of(r.Call).Carry(ctx, tx, r.CustomerID, r.To); err != nil {
 		return err
 	}
 	rows, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: r.CustomerID, Limit: eraseBatch})
@@ -166,7 +167,7 @@ func (r *renaming) movePurchases(ctx context.Context, tx *call.Tx) error {
 
 // removeHold removes what says that the customer of the ID before is suspended.
 func (r *renaming) removeHold(ctx context.Context, tx *call.Tx) (err error) {
-	r.more, err = licenses.RemoveHold(ctx, tx, r.CustomerID)
+	r.more, err = holds.Remove(ctx, tx, r.CustomerID)
 	return err
 }
 

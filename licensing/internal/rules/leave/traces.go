@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
@@ -59,7 +60,7 @@ func traces() []trace {
 		// Those of a deleted license expire.
 		{name: "spent seats", kinds: []string{seats.SpentKind}, transferred: removeSpentSeats},
 		// A transfer raises the generation, so replace revokes the files.
-		{name: "license files", kinds: []string{licenses.FilesKind, licenses.RevokedKind}, deleted: revokeDeleted},
+		{name: "license files", kinds: []string{revocations.FilesKind, revocations.Kind}, deleted: revokeDeleted},
 		// Those of a deleted license stay, because their references are used.
 		{
 			name: "purchases", kinds: []string{purchases.PurchaseKind, purchases.PurchaseOfLicenseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, purchases.WaitingWithLicenseKind},
@@ -184,7 +185,7 @@ func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {
 }
 
 func revokeDeleted(ctx context.Context, tx *call.Tx, d departure) error {
-	return licenses.RevokeDeletedFiles(ctx, tx, d.from)
+	return revocations.Delete(ctx, tx, d.from)
 }
 
 // Traced returns the kinds of entries and the types of events that say something of a

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -182,7 +183,7 @@ func (s Service) moveTo(ctx context.Context, tx *call.Tx, rec record.License, be
 		fields.Key = call.NewKey()
 	}
 	licenses.WriteFields(fields, &next)
-	next.StateReason, next.Generation = "", licenses.Generation(rec)+1
+	next.StateReason, next.Generation = "", revocations.Generation(rec)+1
 	next.CustomerSince = next.Generation
 	if err := licenses.LeaveTexts(&next, tx.Now); err != nil {
 		return api.License{}, err

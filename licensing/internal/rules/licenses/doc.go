@@ -2,9 +2,8 @@
 // between states, renewed and given another key. One way leads to every change of a
 // license: edit and Replace, which write one revision and one event.
 //
-// Leases belong to the license, because its terms decide how long they are; so do its
-// generation, the files it may still have, and the revocation list. Here lives nothing that
-// knows whether a program may run, or who has paid.
+// Leases belong to the license, because its terms decide how long they are. Here lives
+// nothing that knows whether a program may run, or who has paid.
 package licenses
 
 import (

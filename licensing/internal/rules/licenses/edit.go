@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -121,7 +122,7 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 		return api.License{}, false, err
 	}
 	if outdated {
-		next.Generation = Generation(rec) + 1
+		next.Generation = revocations.Generation(rec) + 1
 		after.Generation = next.Generation
 	}
 	if err := s.appendPassed(ctx, tx, rec, before); err != nil {
@@ -142,7 +143,7 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 	if err := s.putDue(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}
-	if err := revokeFiles(ctx, tx, rec, next); err != nil {
+	if err := revocations.Follow(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}
 	if shortens(rec.LeaseSeconds, next.LeaseSeconds) {

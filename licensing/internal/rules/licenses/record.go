@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -57,7 +58,7 @@ func FromParts(rec record.License, entitlements map[string]any, metadata map[str
 			Entitlements:   entitlements,
 			Meters:         meters,
 		},
-		Generation:   Generation(rec),
+		Generation:   revocations.Generation(rec),
 		Metadata:     metadata,
 		PlanID:       rec.PlanID,
 		Reference:    rec.Reference,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 )
 
 // GetEncoded is Get with the license as JSON, and its version.
@@ -48,7 +49,7 @@ func (s Service) AppendWire(b []byte, rec record.License, at time.Time) ([]byte,
 		w.object(`,"meters":`, rec.Meters)
 	}
 	w.object(`,"metadata":`, rec.Metadata)
-	w.integer(`,"generation":`, Generation(rec))
+	w.integer(`,"generation":`, revocations.Generation(rec))
 	w.integer(`,"revision":`, rec.Revision)
 	w.time(`,"created_at":`, rec.CreatedAt)
 	w.time(`,"updated_at":`, rec.UpdatedAt)

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -67,7 +67,7 @@ func (s Service) importIDs(ctx context.Context, tx *call.Tx, ids []string) error
 	if s.Caller.Products != nil {
 		return store.ErrExists
 	}
-	for _, kind := range []string{leave.DeletedKind, licenses.FilesKind} {
+	for _, kind := range []string{leave.DeletedKind, revocations.FilesKind} {
 		if found, err := tx.Entries(ctx, store.EntryQuery{Kind: kind, Keys: ids}); err != nil {
 			return err
 		} else if len(found) > 0 {

@@ -11,9 +11,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -127,7 +129,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		began = time.Now()
 		results = prepared
 		err := s.importIDs(ctx, tx, ids)
-		if held, failed := licenses.AnyHeld(ctx, tx, customers); failed != nil {
+		if held, failed := holds.Any(ctx, tx, customers); failed != nil {
 			return failed
 		} else if held {
 			err = store.ErrExists
@@ -224,7 +226,7 @@ func (s Service) importRow(ctx context.Context, tx *call.Tx, row api.LicenseRow)
 		err = importDeleted(ctx, tx, row.ID)
 	}
 	if err == nil {
-		err = licenses.OutdateDeleted(ctx, tx, &rec)
+		err = revocations.Readmit(ctx, tx, &rec)
 	}
 	if err == nil && row.Starts != "" && !rec.Awaits {
 		var plan api.Plan

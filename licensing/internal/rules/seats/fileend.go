@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -56,7 +57,7 @@ func (s Service) fileEnd(f facts, ask fileAsk) (time.Time, error) {
 // grows. A hold of an earlier generation does not count: the license may have been
 // limited since.
 func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
-	if f.seat.HeldGeneration == licenses.Generation(f.license) {
+	if f.seat.HeldGeneration == revocations.Generation(f.license) {
 		held := f.seat.HeldUntil.Add(-licensefile.Leeway).Truncate(time.Second)
 		if !held.Before(end) {
 			return end, time.Time{}

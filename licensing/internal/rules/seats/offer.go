@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -57,11 +58,11 @@ const surelyFits = 16 << 10
 
 // An offer is a file that may be signed once what it needs has been written.
 type offer struct {
-	claims  *licensefile.Claims   // nil: no file
-	refused *api.Reason           // why not
-	hold    time.Time             // until when to hold the seat; zero: it is held already
-	until   time.Time             // until when the license has files; zero: that is known already
-	files   licenses.LicenseFiles // what is stored about them, if until is set
+	claims  *licensefile.Claims // nil: no file
+	refused *api.Reason         // why not
+	hold    time.Time           // until when to hold the seat; zero: it is held already
+	until   time.Time           // until when the license has files; zero: that is known already
+	files   revocations.Files   // what is stored about them, if until is set
 }
 
 // writes reports whether the offer needs something that is not stored.
@@ -91,7 +92,7 @@ func (s Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.V
 		}
 	}
 	if !o.hold.IsZero() || !f.seated {
-		known, until, err := licenses.FilesOf(ctx, r, f.license.ID)
+		known, until, err := revocations.FilesOf(ctx, r, f.license.ID)
 		if err != nil {
 			return offer{}, err
 		}
@@ -107,7 +108,7 @@ func (s Service) offerFile(ctx context.Context, r store.Reader, f facts, v api.V
 // verdict v on f, or the reason why the license allows no file.
 func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *api.Reason, error) {
 	c := &licensefile.Claims{
-		ID: rand.Text(), Issuer: s.Opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: licenses.Generation(f.license),
+		ID: rand.Text(), Issuer: s.Opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: revocations.Generation(f.license),
 		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp,
 		LicenseExpiresAt: claimTime(f.license.ExpiresAt), UpdatesUntil: claimTime(f.license.UpdatesUntil),
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
@@ -219,7 +220,7 @@ func (s Service) commit(ctx context.Context, tx *call.Tx, d *decision) error {
 		d.verdict.Activation.HeldUntil = &until
 	}
 	if !o.until.IsZero() {
-		if err := licenses.PutFiles(ctx, tx, d.license.ID, o.files, o.until); err != nil {
+		if err := revocations.PutFiles(ctx, tx, d.license.ID, o.files, o.until); err != nil {
 			return err
 		}
 	}
