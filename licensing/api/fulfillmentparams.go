@@ -47,10 +47,10 @@ type StartTrialParams struct {
 
 // ListFulfillmentsParams are the parameters of Service.ListFulfillments of package selling.
 type ListFulfillmentsParams struct {
-	LicenseID string  // the purchases of this license; empty: waiting purchases
-	Waiting   Waiting // without LicenseID: only purchases that wait for this
-	Limit     int     `query:"limit" validate:"min=0,max=200"` // 0: 50; without LicenseID
-	Cursor    string  `query:"cursor"`                         // NextCursor of the previous page
+	LicenseID string  `query:"license_id"`                                                                                                       // the purchases of this license; empty: waiting purchases
+	Waiting   Waiting `query:"waiting" validate:"omitempty,oneof=customer_id plan_id active unknown_plan other_product license_id license_full"` // without LicenseID: only purchases that wait for this
+	Limit     int     `query:"limit" validate:"min=0,max=200"`                                                                                   // 0: 50; without LicenseID
+	Cursor    string  `query:"cursor"`                                                                                                           // NextCursor of the previous page
 }
 
 // ReopenParams are the parameters of Service.Reopen of package selling.

@@ -360,7 +360,7 @@ var noResult = []string{
 	"PlanPut", "PlanApply", "PlanRolloutStep", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	"UsageRequest", "UsageBatchRequest", "LicenseUsage", "UsageReport", "UsageCorrection",
 	// Pages, which iterators hide.
-	"LicenseList", "PlanList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults", "UsagePeriodList",
+	"LicenseList", "PlanList", "FulfillmentList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults", "UsagePeriodList",
 	// Confirmations in which everything is known.
 	"Deleted", "PlanDeleted", "WebhookDeleted",
 	// For monitoring.

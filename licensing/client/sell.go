@@ -73,6 +73,13 @@ func (c *Client) GetFulfillment(ctx context.Context, reference string) (api.Fulf
 	return call[api.Fulfillment](ctx, c, "GET /fulfillment/{reference}", 0, purchaseReference{reference})
 }
 
+// ListFulfillments returns the purchases of a license, the governing one first, or those that
+// wait, in an order that does not change. It reads page by page as the loop proceeds. An
+// error ends the loop.
+func (c *Client) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
+	return list[api.Fulfillment](ctx, c, "GET /fulfillment", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+}
+
 type purchaseReference struct {
 	Reference string `json:"-" path:"reference"`
 }

@@ -106,6 +106,9 @@ func (g *golden) selling() {
 	g.call("POST", "/plan/price_1/rollout", `{"cursor":"x"}`)
 	g.call("POST", "/plan/price_2/rollout", "")
 	g.call("DELETE", "/plan/price_1", "")
+	g.call("GET", "/fulfillment?license_id="+bought.json["license_id"].(string), "")
+	g.call("GET", "/fulfillment?waiting=unknown_plan", "")
+	g.call("GET", "/fulfillment?waiting=money", "")
 }
 
 // usage counts usage of meters.
