@@ -164,8 +164,8 @@ func TestCostOfRequests(t *testing.T) {
 			return request("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n))
 		}},
 		{"delete", 12, 250, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
-		{"report of usage", 6, 420, func() *http.Request { return report(metered, fmt.Sprint("request ", n)) }},
-		{"repeated report of usage", 5, 370, func() *http.Request { return report(metered, "again") }},
+		{"report of usage", 6, 380, func() *http.Request { return report(metered, fmt.Sprint("request ", n)) }},
+		{"repeated report of usage", 5, 330, func() *http.Request { return report(metered, "again") }},
 		{"token", 6, 180, tokenRequest},
 	} {
 		requests := make([]*http.Request, runs+1)

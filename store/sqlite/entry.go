@@ -8,11 +8,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const entryColumns = `kind, key, owner, data, expires_at, created_at, move`
+const (
+	entryColumns = `kind, key, ` + entryValues
+	entryValues  = `owner, data, expires_at, created_at, move`
+)
 
 var (
 	selectEntries = `SELECT ` + results(``, entryColumns) + ` FROM entries`
-	entryByKey    = selectEntries + ` WHERE kind = ? AND key = ?`
+	entryByKey    = `SELECT ` + results(``, entryValues) + ` FROM entries WHERE kind = ? AND key = ?`
 )
 
 // In this table alone the zero time is a number like any other, the lowest
@@ -22,15 +25,17 @@ var never = time.Time{}.UnixMilli()
 // expires is the condition of the indexes by expiry.
 const expires = `expires_at > -62135596800000`
 
-func scanEntry(r *row) store.Entry {
+func scanEntry(r *row) store.Entry { return scanValues(r, r.text(), r.text()) }
+
+func scanValues(r *row, kind, key string) store.Entry {
 	return store.Entry{
-		Kind: r.text(), Key: r.text(), Owner: r.text(), Data: r.bytes(), ExpiresAt: r.time(), CreatedAt: r.time(), Move: store.Move(r.integer()),
+		Kind: kind, Key: key, Owner: r.text(), Data: r.bytes(), ExpiresAt: r.time(), CreatedAt: r.time(), Move: store.Move(r.integer()),
 	}
 }
 
 // Entry looks in the table itself.
 func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	e, err := one(ctx, r, scanEntry, entryByKey, kind, key)
+	e, err := one(ctx, r, func(r *row) store.Entry { return scanValues(r, kind, key) }, entryByKey, kind, key)
 	return e, wrap(err, "%s entry", kind) // a key may be a credential
 }
 
@@ -72,11 +77,22 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	return found, wrap(err, "%s entries", q.Kind)
 }
 
-var putEntries = forRows(places(7), func(rows string) string {
+// putEntries skips the rows that exist with another owner or expiry, which putIndexed
+// replaces. A statement that sets a column of an index writes the index again, whether or
+// not the value changes.
+var (
+	putEntries = forRows(places(7), func(rows string) string {
+		return putRows(rows) + ` WHERE owner = excluded.owner AND expires_at = excluded.expires_at`
+	})
+	putIndexed = forRows(places(7), func(rows string) string {
+		return putRows(rows) + `, owner = excluded.owner, expires_at = excluded.expires_at`
+	})
+)
+
+func putRows(rows string) string {
 	return `INSERT INTO entries (` + entryColumns + `) VALUES ` + rows + `
-		ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
-			expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`
-})
+		ON CONFLICT (kind, key) DO UPDATE SET data = excluded.data, created_at = excluded.created_at, move = excluded.move`
+}
 
 // PutEntries adds rows or replaces them. The engine writes them in order, so
 // that the last of those with one key stays.
@@ -92,7 +108,10 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 		for _, e := range chunk {
 			args = append(args, e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt, int64(e.Move))
 		}
-		_, err := t.exec(ctx, putEntries[len(chunk)], args...)
+		n, err := t.count(ctx, putEntries[len(chunk)], args...)
+		if err == nil && n < int64(len(chunk)) {
+			_, err = t.exec(ctx, putIndexed[len(chunk)], args...)
+		}
 		return wrap(err, "put %s entry", chunk[0].Kind)
 	}, nil)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -81,4 +82,48 @@ func TestEntriesAreWrittenTogether(t *testing.T) {
 			t.Errorf("%d statements are kept; want at most 50", len(c.stmts))
 		}
 	})
+}
+
+// TestPutEntriesLeavesIndexesAlone: an entry that is replaced with the same owner and expiry
+// takes one statement, which removes nothing from an index.
+func TestPutEntriesLeavesIndexesAlone(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	st := openAt(t, t.TempDir()+"/licenses.db")
+	removals := func(text string) (n int) {
+		inTurn(t, st.writer, func(c *conn) {
+			args := []any{"x", "x", "x", []byte("x"), 1, 1, 1}
+			is.NoErr(c.query(ctx, "EXPLAIN "+text, args, func(r *row) {
+				if r.next = 1; r.text() == "IdxDelete" {
+					n++
+				}
+			}))
+		})
+		return n
+	}
+	is.Equal(removals(putEntries[1]), 0)
+	is.True(removals(putIndexed[1]) > 0) // it shows in the program
+	runs := 0
+	inTurn(t, st.writer, func(c *conn) {
+		for _, s := range c.stmts {
+			is.NoErr(s.Close())
+		}
+		clear(c.stmts)
+		c.raw = countingConn{c.raw, &runs}
+	})
+	at := time.UnixMilli(1)
+	first := store.Entry{Kind: "kind", Key: "key", Owner: "owner", ExpiresAt: at, Data: []byte("1")}
+	later, other := first, first
+	later.ExpiresAt, other.Owner = at.Add(time.Millisecond), "other"
+	for _, put := range []struct {
+		entry store.Entry
+		runs  int
+	}{{first, 1}, {first, 1}, {other, 2}, {other, 1}, {later, 2}} {
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			runs = 0
+			err := tx.PutEntries(ctx, put.entry)
+			is.Equal(runs, put.runs)
+			return err
+		}))
+	}
 }
