@@ -3,6 +3,7 @@ package entries
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -38,10 +39,19 @@ func All(ctx context.Context, r store.Reader, q store.EntryQuery) iter.Seq2[stor
 // takes as many keys as a query does.
 func Of[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {
 	found := make(map[string]T, len(keys))
-	if len(keys) == 0 {
-		return found, nil
+	var all []store.Entry
+	var err error
+	switch len(keys) {
+	case 0:
+	case 1: // which costs less
+		var e store.Entry
+		if e, err = r.Entry(ctx, kind, keys[0]); errors.Is(err, store.ErrNotFound) {
+			return found, nil
+		}
+		all = []store.Entry{e}
+	default:
+		all, err = r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys, Limit: len(keys)})
 	}
-	all, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys, Limit: len(keys)})
 	for _, e := range all {
 		if err == nil {
 			found[e.Key], err = read(e)

@@ -37,10 +37,10 @@ func ParseKey(s string) (key string, ok bool) {
 	}
 	digits := make([]byte, 0, keyDigits)
 	for _, r := range s {
-		if isKeySeparator(r) {
+		d := keyDigit(r)
+		if d < 0 && isKeySeparator(r) {
 			continue
 		}
-		d := keyDigit(r)
 		if d < 0 || len(digits) == keyDigits {
 			return "", false
 		}

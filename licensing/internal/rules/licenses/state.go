@@ -35,7 +35,7 @@ func Passed(rec record.License, at time.Time) (record.License, error) {
 	state, passed := state.Pass(at)
 	next := rec
 	if next.Stored == nil {
-		next.Stored = &rec
+		next.Stored = new(rec)
 	}
 	PutState(state, &next)
 	for _, c := range passed {

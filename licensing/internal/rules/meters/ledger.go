@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -16,7 +17,7 @@ import (
 
 // Reports are reports about one license.
 type Reports struct {
-	License record.License
+	License *record.License // nil: there is none
 	Usage   []api.UsageReport
 }
 
@@ -35,13 +36,27 @@ const maxThresholds = 1000
 // writes nothing: see [Service.Put].
 type Ledger struct {
 	now     time.Time
-	meters  map[string]map[string]api.Meter // by license ID
-	totals  map[string]int64                // by countedKey
-	rows    map[string]row                  // by rowKey
-	before  map[string]row                  // the rows to write, as stored
-	counted map[string]bool                 // the totals to write
+	all     []loaded
+	totals  map[string]*change[int64] // by countedKey
+	rows    map[string]*change[row]   // by rowKey
 	reached []reached
 }
+
+// loaded is what is known of the reports about one license.
+type loaded struct {
+	Reports
+	meters map[string]api.Meter
+	places []place // of the reports
+}
+
+// A place is where a report counts.
+type place struct {
+	span
+	row, id string // the keys of the entries; id is empty if the report has none
+}
+
+// A change is a value as it is stored and as it is to be stored.
+type change[T any] struct{ stored, next T }
 
 // reached is a threshold that was reached.
 type reached struct {
@@ -51,36 +66,53 @@ type reached struct {
 
 // Load reads what reports need, in two reads.
 func Load(ctx context.Context, r store.Reader, now time.Time, all ...Reports) (*Ledger, error) {
-	l := &Ledger{now: now, meters: map[string]map[string]api.Meter{}, before: map[string]row{}, counted: map[string]bool{}}
+	l := &Ledger{now: now, all: make([]loaded, len(all))}
 	var ids, keys []string
-	for _, one := range all {
-		meters, err := metersOf(one.License)
+	for i, one := range all {
+		if one.License == nil {
+			continue
+		}
+		meters, err := metersOf(*one.License)
 		if err != nil {
 			return nil, err
 		}
-		l.meters[one.License.ID] = meters
-		for _, report := range one.Usage {
+		places := make([]place, len(one.Usage))
+		for j, report := range one.Usage {
 			m, ok := meters[report.Meter]
 			if !ok {
 				continue
 			}
-			keys = append(keys, rowKey(one.License.ID, spanOf(m.Per, one.License, now).from, report.Meter))
+			p := &places[j]
+			p.span = spanOf(m.Per, *one.License, now)
+			p.row = rowKey(one.License.ID, p.from, report.Meter)
+			keys = append(keys, p.row)
 			if report.At != nil {
-				keys = append(keys, rowKey(one.License.ID, spanOf(m.Per, one.License, *report.At).from, report.Meter))
+				p.span = spanOf(m.Per, *one.License, *report.At)
+				p.row = rowKey(one.License.ID, p.from, report.Meter)
+				keys = append(keys, p.row)
 			}
 			if report.ID != "" {
-				ids = append(ids, countedKey(one.License.ID, report.Meter, report.ID))
+				p.id = countedKey(one.License.ID, report.Meter, report.ID)
+				ids = append(ids, p.id)
 			}
 		}
+		l.all[i] = loaded{one, meters, places}
 	}
 	var err error
-	if l.totals, err = readAll(ctx, r, CountedKind, ids, readCounted(now)); err != nil {
+	if l.totals, err = readAll(ctx, r, CountedKind, ids, unchanged(readCounted(now))); err != nil {
 		return nil, err
 	}
-	if l.rows, err = readAll(ctx, r, MeterKind, keys, readRow); err != nil {
+	if l.rows, err = readAll(ctx, r, MeterKind, keys, unchanged(readRow)); err != nil {
 		return nil, err
 	}
 	return l, nil
+}
+
+func unchanged[T any](read func(store.Entry) (T, error)) func(store.Entry) (*change[T], error) {
+	return func(e store.Entry) (*change[T], error) {
+		v, err := read(e)
+		return &change[T]{v, v}, err
+	}
 }
 
 func metersOf(l record.License) (meters map[string]api.Meter, err error) {
@@ -90,67 +122,54 @@ func metersOf(l record.License) (meters map[string]api.Meter, err error) {
 	return meters, err
 }
 
-func usedAt(r api.UsageReport, now time.Time) time.Time {
-	if r.At != nil {
-		return *r.At
-	}
-	return now
-}
-
-// Count counts all reports about a license or, if it refuses one, none. Of a report
-// without an ID, all units count. It returns how much each counted.
-func (l *Ledger) Count(one Reports) (counted []int64, uses []api.MeterUse, refused *Refusal) {
-	meters := l.meters[one.License.ID]
-	d := draft{Ledger: l, totals: map[string]int64{}, rows: map[string]row{}}
+// Count counts all reports about the license at an index of those that were loaded or, if
+// it refuses one, none. Of a report without an ID, all units count. It returns how much
+// each counted.
+func (l *Ledger) Count(index int) (counted []int64, uses []api.MeterUse, refused *Refusal) {
+	one, before := l.all[index], len(l.reached)
 	counted = make([]int64, len(one.Usage))
 	for i, report := range one.Usage {
-		m, ok := meters[report.Meter]
-		if !ok {
-			return nil, nil, &Refusal{Reason: api.Reason{Code: api.VerdictMeterMissing, Detail: fmt.Sprintf("The license has no meter %q.", report.Meter)}, Meter: report.Meter}
+		if m, ok := one.meters[report.Meter]; !ok {
+			refused = &Refusal{Reason: api.Reason{Code: api.VerdictMeterMissing, Detail: fmt.Sprintf("The license has no meter %q.", report.Meter)}, Meter: report.Meter}
+		} else {
+			counted[i], refused = l.add(*one.License, report, m, one.places[i])
 		}
-		if counted[i], refused = d.add(one.License, report, m); refused != nil {
-			return nil, nil, refused
+		if refused == nil {
+			continue
 		}
-	}
-	for id, total := range d.totals {
-		l.totals[id], l.counted[id] = total, true
-	}
-	for key, r := range d.rows {
-		if _, changed := l.before[key]; !changed {
-			l.before[key] = l.rows[key]
+		for _, p := range one.places[:i] {
+			total, r := l.find(p)
+			total.next, r.next = total.stored, r.stored
 		}
-		l.rows[key] = r
+		l.reached = l.reached[:before]
+		return nil, nil, refused
 	}
-	l.reached = append(l.reached, d.reached...)
-	return counted, l.uses(one, meters), nil
+	return counted, l.uses(one), nil
 }
 
-// A draft is what reports about one license change, before it is certain that none of them
-// is refused.
-type draft struct {
-	*Ledger
-	totals  map[string]int64
-	rows    map[string]row
-	reached []reached
+// find returns what a report changes.
+func (l *Ledger) find(p place) (total *change[int64], r *change[row]) {
+	if r = l.rows[p.row]; r == nil {
+		r = &change[row]{}
+		l.rows[p.row] = r
+	}
+	if total = l.totals[p.id]; total == nil {
+		total = &change[int64]{}
+		if p.id != "" {
+			l.totals[p.id] = total
+		}
+	}
+	return total, r
 }
 
 // add counts a report in its period, or refuses it. It returns how much it counted.
-func (d *draft) add(rec record.License, report api.UsageReport, m api.Meter) (more int64, refused *Refusal) {
-	id := countedKey(rec.ID, report.Meter, report.ID)
-	known, ok := d.totals[id]
-	if !ok {
-		known = d.Ledger.totals[id]
-	}
-	if more = report.Total - known; more <= 0 {
+func (l *Ledger) add(rec record.License, report api.UsageReport, m api.Meter, p place) (more int64, refused *Refusal) {
+	total, counter := l.find(p)
+	if more = report.Total - total.next; more <= 0 {
 		return 0, nil
 	}
-	in := spanOf(m.Per, rec, usedAt(report, d.now))
-	key := rowKey(rec.ID, in.from, report.Meter)
-	r, ok := d.rows[key]
-	if !ok {
-		r = d.Ledger.rows[key]
-	}
-	use := useOf(report.Meter, m, in, r.Used)
+	r := &counter.next
+	use := useOf(report.Meter, m, p.span, r.Used)
 	switch {
 	case more > maxUsed-r.Used:
 		use.Limit = new(int64(maxUsed))
@@ -158,20 +177,16 @@ func (d *draft) add(rec record.License, report api.UsageReport, m api.Meter) (mo
 	case report.At == nil && m.Limit != nil && !m.Soft && more > *m.Limit-r.Used:
 		return 0, &Refusal{Reason: limitReason(use, more), Meter: report.Meter, Uses: []api.MeterUse{use}}
 	}
-	r.Used, r.To = r.Used+more, in.to
-	if percent := threshold(m.Limit, r.Used); percent > 0 && percent > r.Warned[*m.Limit] && len(d.Ledger.reached)+len(d.reached) < maxThresholds {
+	total.next, r.Used, r.To = report.Total, r.Used+more, p.to
+	if percent := threshold(m.Limit, r.Used); percent > 0 && percent > r.Warned[*m.Limit] && len(l.reached) < maxThresholds {
 		warned := map[int64]int64{*m.Limit: percent}
 		for limit, percent := range r.Warned {
 			warned[limit] = max(warned[limit], percent)
 		}
 		r.Warned = warned
-		count := countOf(report.Meter, in.from, r, m.Limit)
+		count := countOf(report.Meter, p.from, *r, m.Limit)
 		count.Percent = percent
-		d.reached = append(d.reached, reached{rec.License, count})
-	}
-	d.rows[key] = r
-	if report.ID != "" {
-		d.totals[id] = report.Total
+		l.reached = append(l.reached, reached{rec.License, count})
 	}
 	return more, nil
 }
@@ -182,12 +197,15 @@ func countOf(meter string, from time.Time, r row, limit *int64) api.UsageCount {
 }
 
 // uses returns what was used of the meters of reports in their present periods, by name.
-func (l *Ledger) uses(one Reports, meters map[string]api.Meter) []api.MeterUse {
+func (l *Ledger) uses(one loaded) []api.MeterUse {
 	uses := []api.MeterUse{}
-	for _, name := range call.Names(meters) {
+	for _, name := range call.Names(one.meters) {
 		if slices.ContainsFunc(one.Usage, func(r api.UsageReport) bool { return r.Meter == name }) {
-			in := spanOf(meters[name].Per, one.License, l.now)
-			uses = append(uses, useOf(name, meters[name], in, l.rows[rowKey(one.License.ID, in.from, name)].Used))
+			in, used := spanOf(one.meters[name].Per, *one.License, l.now), int64(0)
+			if r := l.rows[rowKey(one.License.ID, in.from, name)]; r != nil {
+				used = r.next.Used
+			}
+			uses = append(uses, useOf(name, one.meters[name], in, used))
 		}
 	}
 	return uses
@@ -200,12 +218,17 @@ func (s Service) Put(ctx context.Context, tx *call.Tx, l *Ledger) error {
 		return nil
 	}
 	var put []store.Entry
-	for _, key := range call.Names(l.before) {
-		put = append(put, l.rows[key].entry(key, l.before[key], l.now))
+	for key, r := range l.rows {
+		if r.next.Used != r.stored.Used {
+			put = append(put, r.next.entry(key, r.stored, l.now))
+		}
 	}
-	for _, key := range call.Names(l.counted) {
-		put = append(put, store.Entry{Kind: CountedKind, Key: key, Data: strconv.AppendInt(nil, l.totals[key], 10), ExpiresAt: l.now.Add(knownFor), CreatedAt: l.now})
+	for key, total := range l.totals {
+		if total.next != total.stored {
+			put = append(put, store.Entry{Kind: CountedKind, Key: key, Data: strconv.AppendInt(nil, total.next, 10), ExpiresAt: l.now.Add(knownFor), CreatedAt: l.now})
+		}
 	}
+	slices.SortFunc(put, func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
 	if err := tx.PutEntries(ctx, put...); err != nil {
 		return err
 	}
@@ -223,11 +246,10 @@ func Reserve(ctx context.Context, r store.Reader, rec record.License, now time.T
 	if !bytes.Contains(rec.Meters, []byte(`"`+meter+`"`)) {
 		return nil, nil, nil
 	}
-	one := Reports{rec, []api.UsageReport{{Meter: meter, Total: 1}}}
-	l, err := Load(ctx, r, now, one)
+	l, err := Load(ctx, r, now, Reports{new(rec), []api.UsageReport{{Meter: meter, Total: 1}}})
 	if err != nil {
 		return nil, nil, err
 	}
-	_, _, refused := l.Count(one)
+	_, _, refused := l.Count(0)
 	return l, refused, nil
 }

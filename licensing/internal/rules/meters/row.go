@@ -60,6 +60,11 @@ func readRow(e store.Entry) (r row, err error) {
 	return r, err
 }
 
+func readUsed(e store.Entry) (int64, error) {
+	r, err := readRow(e)
+	return r.Used, err
+}
+
 // entry returns the entry of a row that was changed at an instant. If there was nothing to
 // say before, the next event is due in an hour.
 func (r row) entry(key string, before row, now time.Time) store.Entry {

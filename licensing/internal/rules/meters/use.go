@@ -35,14 +35,14 @@ func UsesOf(ctx context.Context, r store.Reader, recs []record.License, at time.
 			keys = append(keys, rowKey(rec.ID, in.from, name))
 		}
 	}
-	rows, err := readAll(ctx, r, MeterKind, keys, readRow)
+	used, err := readAll(ctx, r, MeterKind, keys, readUsed)
 	if err != nil {
 		return nil, err
 	}
 	for id, uses := range all {
 		for i, u := range uses {
 			from := call.TimeOrZero(u.From)
-			uses[i] = useOf(u.Name, u.Meter, span{from, call.TimeOrZero(u.ResetsAt)}, rows[rowKey(id, from, u.Name)].Used)
+			uses[i] = useOf(u.Name, u.Meter, span{from, call.TimeOrZero(u.ResetsAt)}, used[rowKey(id, from, u.Name)])
 		}
 	}
 	return all, nil

@@ -29,8 +29,7 @@ func (s Service) CountUsage(ctx context.Context, p api.CountUsageParams) (u api.
 		if err != nil {
 			return err
 		}
-		all := []question{{license: found(rec, ok), productID: p.ProductID, usage: p.Usage}}
-		answers, err := s.count(ctx, tx, all)
+		answers, err := s.count(ctx, tx, p.ProductID, meters.Reports{License: found(rec, ok), Usage: p.Usage})
 		if err != nil {
 			return err
 		}
@@ -65,9 +64,9 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 		if err != nil {
 			return err
 		}
-		all := make([]question, len(ids))
+		all := make([]meters.Reports, len(ids))
 		for i, id := range ids {
-			all[i].usage = p.Licenses[i].Usage
+			all[i].Usage = p.Licenses[i].Usage
 			at := slices.IndexFunc(rows, func(row store.License) bool { return row.ID == id && s.Sees(row.ProductID) && s.Owned(row.CustomerID) })
 			if at < 0 {
 				continue
@@ -76,9 +75,9 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 			if err != nil {
 				return err
 			}
-			all[i].license = &rec
+			all[i].License = &rec
 		}
-		answers, err = s.count(ctx, tx, all)
+		answers, err = s.count(ctx, tx, "", all...)
 		return err
 	})
 	if err != nil {
@@ -102,13 +101,6 @@ func found(rec record.License, ok bool) *record.License {
 	return &rec
 }
 
-// A question is what a call reports about one license.
-type question struct {
-	license   *record.License // nil: there is none
-	productID string
-	usage     []api.UsageReport
-}
-
 // An answer is what a call is told about one license.
 type answer struct {
 	api.Usage
@@ -116,46 +108,42 @@ type answer struct {
 	meter  string           // that was refused
 }
 
-// count counts the reports that are not refused. It reads and decides before it writes.
-func (s Service) count(ctx context.Context, tx *call.Tx, all []question) ([]answer, error) {
-	load := make([]meters.Reports, 0, len(all))
-	for _, q := range all {
-		if q.license != nil {
-			load = append(load, meters.Reports{License: *q.license, Usage: q.usage})
-		}
-	}
-	ledger, err := meters.Load(ctx, tx, tx.Now, load...)
+// count counts the reports that are not refused, for a product unless that is empty. It
+// reads and decides before it writes.
+func (s Service) count(ctx context.Context, tx *call.Tx, productID string, all ...meters.Reports) ([]answer, error) {
+	ledger, err := meters.Load(ctx, tx, tx.Now, all...)
 	if err != nil {
 		return nil, err
 	}
 	answers := make([]answer, len(all))
-	for i, q := range all {
-		if answers[i], err = s.countOne(ledger, q, tx.Now); err != nil {
+	for i, one := range all {
+		v, err := seats.Of(s.Call).MayUse(one.License, productID, tx.Now)
+		if err == nil {
+			answers[i], err = s.countOne(ledger, i, one, v, tx.Now)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return answers, meters.Of(s.Call).Put(ctx, tx, ledger)
 }
 
-// countOne counts the reports about one license in a ledger.
-func (s Service) countOne(ledger *meters.Ledger, q question, now time.Time) (a answer, err error) {
-	a.Usage = api.Usage{Object: "usage", Counted: make([]int64, len(q.usage)), Meters: []api.MeterUse{}}
-	v, err := seats.Of(s.Call).MayUse(q.license, q.productID, now)
-	if err != nil {
-		return a, err
-	}
-	if !v.Valid && !happened(q, v) {
+// countOne counts the reports about one license, at an index of a ledger, if a verdict allows
+// it or all has happened.
+func (s Service) countOne(ledger *meters.Ledger, index int, one meters.Reports, v api.Verdict, now time.Time) (a answer, err error) {
+	a.Usage = api.Usage{Object: "usage", Counted: make([]int64, len(one.Usage)), Meters: []api.MeterUse{}}
+	if !v.Valid && !happened(one, v) {
 		a.denied = &api.DeniedError{Verdict: v}
 		a.Refused = &v.Reasons[0]
 		return a, nil
 	}
-	counted, uses, refused := ledger.Count(meters.Reports{License: *q.license, Usage: q.usage})
-	a.LicenseID = q.license.ID
+	counted, uses, refused := ledger.Count(index)
+	a.LicenseID = one.License.ID
 	if refused != nil {
 		if a.Refused, a.meter = &refused.Reason, refused.Meter; refused.Uses != nil {
 			a.Meters = refused.Uses
 		}
-		a.denied, err = seats.Of(s.Call).DeniedUsage(*q.license, *refused, now)
+		a.denied, err = seats.Of(s.Call).DeniedUsage(*one.License, *refused, now)
 		return a, err
 	}
 	a.Counted, a.Meters = counted, uses
@@ -164,8 +152,8 @@ func (s Service) countOne(ledger *meters.Ledger, q question, now time.Time) (a a
 
 // happened reports whether all that is reported has been used already, so that the state of
 // the license does not matter.
-func happened(q question, v api.Verdict) bool {
+func happened(one meters.Reports, v api.Verdict) bool {
 	other := func(r api.Reason) bool { return r.Code == api.VerdictProductMismatch }
 	asks := func(r api.UsageReport) bool { return r.At == nil }
-	return q.license != nil && !slices.ContainsFunc(v.Reasons, other) && !slices.ContainsFunc(q.usage, asks)
+	return one.License != nil && !slices.ContainsFunc(v.Reasons, other) && !slices.ContainsFunc(one.Usage, asks)
 }
