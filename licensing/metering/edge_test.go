@@ -8,7 +8,10 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
@@ -128,4 +131,44 @@ func TestRecordedUsageIsRefused(t *testing.T) {
 	refusals, err := f.rules.Refusals(t.Context(), api.ListRefusalsParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(refusals.Data[0].Recent[0], api.RefusedCall{At: f.now, Action: "use", Asked: "exports"})
+}
+
+// TestLastPeriodOfTime: a period that would end after the last instant that JSON and stores
+// represent ends with it, and so does the time for which it is kept.
+func TestLastPeriodOfTime(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(memory.New())
+	starts, last := time.Date(9999, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+	l, err := f.rules.Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", StartsAt: &starts, Terms: api.Terms{
+		Meters: map[string]api.Meter{"own": {Per: api.PerLicenseYear}},
+	}})
+	is.NoErr(err)
+	f.record(t, l, at(use("own", "a", 2), start))
+	v, err := f.rules.Explain(t.Context(), api.ExplainLicenseParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal([]any{v.Meters[0].Used, *v.Meters[0].From, *v.Meters[0].ResetsAt}, []any{int64(2), starts, last})
+	f.countedAddsUp(t, l)
+	is.Equal(*f.events(t, l.ID, api.EventUsageCounted)[0].To, last)
+	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "meter"})
+	is.NoErr(err)
+	is.Equal(entries[0].ExpiresAt, last)
+}
+
+// TestRecordedUsageOfNoLicense: a service that reports about a license that does not exist
+// for it is no program that was refused.
+func TestRecordedUsageOfNoLicense(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(memory.New())
+	l := f.create(t, exports(1))
+	refused := func() map[api.VerdictCode]int64 {
+		days, err := inner.Of(f.rules).Refused().Usage(t.Context())
+		is.NoErr(err)
+		return days[len(days)-1].Refused
+	}
+	_, code := newFixtureAs(f, license.Caller{Products: []string{"other"}}).record(t, l, use("exports", "a", 1))
+	is.Equal(code, api.VerdictNotFound)
+	is.Equal(len(refused()), 0)
+	_, code = f.record(t, l, use("exports", "a", 2))
+	is.Equal(code, api.VerdictUsageLimit)
+	is.Equal(refused(), map[api.VerdictCode]int64{api.VerdictUsageLimit: 1})
 }

@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -112,4 +115,45 @@ func TestTheLargestReport(t *testing.T) {
 	text, err = json.Marshal(p)
 	is.NoErr(err)
 	is.Equal(c.do("POST", "/usage", string(text)).Code, http.StatusUnprocessableEntity)
+}
+
+// TestUsageIsToldByRun: Run asks once a minute for usage that is due, and works through all
+// that is without a wait.
+func TestUsageIsToldByRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		h := o.handler()
+		const licenses = 120 // more than two batches
+		for range licenses {
+			l, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c", Terms: api.Terms{Meters: map[string]api.Meter{"exports": {}}}})
+			is.NoErr(err)
+			_, err = h.Metering().CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: "a", Total: 1}}})
+			is.NoErr(err)
+		}
+		steps := func() (n int) {
+			for _, seen := range o.of(licensing.ObservationJob) {
+				if seen.Name == "usage_events" {
+					n++
+				}
+			}
+			return n
+		}
+		told := func() int {
+			page, err := h.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventUsageCounted, Limit: 200})
+			is.NoErr(err)
+			return len(page.Data)
+		}
+		stop := begin(t, h)
+		defer stop()
+		time.Sleep(59 * time.Minute)
+		is.Equal(told(), 0)
+		require.AtLeast(t, steps(), 50)
+		require.Less(t, steps(), 70)
+		for told() == 0 {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		is.Equal(told(), licenses)
+	})
 }

@@ -15,7 +15,7 @@ import (
 type UsageDay struct {
 	From        time.Time // start of the day
 	Validations int64     // calls of Validate, whatever the verdict
-	// Refused counts refusals of Validate and Activate by code. Calls with
+	// Refused counts refusals of Validate, Activate and usage by code. Calls with
 	// unknown keys are counted as [api.VerdictNotFound].
 	Refused map[api.VerdictCode]int64
 }
