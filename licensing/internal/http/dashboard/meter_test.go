@@ -29,7 +29,7 @@ func TestMetersOnPages(t *testing.T) {
 	}
 	is.NoErr(count("a", 900))
 	page := v.get(path).body
-	require.Contains(t, page, ">exports</span>: 900 of 1,000 used", "starts again", "Usage near the limit", "Meter exports: none → 1000 per month")
+	require.Contains(t, page, ">exports</span>: 900 of 1,000 used", "Starts again", "Usage near the limit", "Meter exports: none → 1000 per month")
 	require.NotContains(t, page, "No exports left")
 	is.True(count("b", 200) != nil)
 	is.NoErr(count("c", 100))

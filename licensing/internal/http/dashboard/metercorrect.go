@@ -23,8 +23,12 @@ func correctMeterForm(v *visit, l api.License) (*formPage, error) {
 	u := now.Meters[i]
 	p := v.licenseFormPage(l, "Correct usage", "Correct usage",
 		u.Name+": "+v.meterBar(u).Text+". Usage that is reported while this form is open counts in addition.")
+	since := ""
+	if u.From != nil {
+		since = "Since " + v.moment(*u.From).Full + "."
+	}
 	p.Form, p.Action, p.done = newForm(
-		&field{Name: "used", Label: "Units used", Hint: "In the present period of the meter.", Type: "text", Value: strconv.FormatInt(u.Used, 10), Required: true},
+		&field{Name: "used", Label: "Units used", Hint: since, Type: "text", Value: strconv.FormatInt(u.Used, 10), Required: true},
 		reasonField("Optional. Recorded in the history."),
 	), "Correct usage", "The usage has been corrected."
 	p.Once, p.Version = true, "never"
