@@ -20,7 +20,8 @@ type UsageReport struct {
 	At *time.Time `json:"at,omitempty" validate:"omitempty,instant" wire:"nullable"`
 }
 
-// CountUsageParams are reports about the license with a key. Key and Usage are required.
+// CountUsageParams are 1 to 100 reports about the license with a key. Key and Usage are
+// required.
 type CountUsageParams struct {
 	Key       string        `json:"key" validate:"required" wire:"credential"`          // as typed
 	ProductID string        `json:"product_id" validate:"omitempty,text" wire:"filled"` // if set, the license must be for this product

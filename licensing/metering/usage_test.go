@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -167,6 +169,14 @@ func TestUsageIsChecked(t *testing.T) {
 	is.Equal(wrong(err), "licenses/1/license_id repeated")
 	_, err = f.RecordUsage(t.Context(), api.RecordUsageParams{})
 	is.Equal(wrong(err), "licenses required")
+	many := make([]api.UsageReport, 101)
+	for i := range many {
+		many[i] = use("exports", fmt.Sprint(i), 1)
+	}
+	_, err = f.CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: many})
+	is.Equal(wrong(err), "usage out_of_range")
+	_, err = f.RecordUsage(t.Context(), api.RecordUsageParams{Licenses: make([]api.LicenseUsage, 101)})
+	is.Equal(wrong(err), "licenses out_of_range")
 	big := api.LicenseUsage{LicenseID: l.ID}
 	for i := range 1500 {
 		big.Usage = append(big.Usage, use("exports", fmt.Sprint(i), 1))
@@ -242,6 +252,60 @@ func TestUsageIsToldOnceAnHour(t *testing.T) {
 	f.now = f.now.Add(time.Millisecond)
 	f.tell(t)
 	is.Equal(rows(), 0)
+}
+
+// TestUsageOfAPack: what was used of a meter without period is kept for good. A repeated
+// report counts nothing in a later period, and a late one counts in the period of At.
+func TestUsageOfAPack(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(memory.New())
+	l := f.create(t, map[string]api.Meter{"pack": {Limit: limit(10)}, "daily": {Limit: limit(5), Per: api.PerDay}})
+	f.count(t, l, use("pack", "a", 9), use("daily", "a", 4))
+	midnight := start.Truncate(day)
+	want := map[string]int64{fmt.Sprint("pack ", time.Time{}.UnixMilli()): 9, fmt.Sprint("daily ", midnight.UnixMilli()): 4}
+	f.now = start.Add(day)
+	counted, _ := f.count(t, l, use("daily", "a", 4), at(use("daily", "a", 4), start))
+	is.Equal(counted, []int64{0, 0})
+	is.Equal(f.periods(t, l, 9), want)
+	f.count(t, l, at(use("daily", "late", 3), midnight), at(use("daily", "next", 1), midnight.Add(day)))
+	want[fmt.Sprint("daily ", midnight.UnixMilli())] = 7
+	want[fmt.Sprint("daily ", midnight.Add(day).UnixMilli())] = 1
+	is.Equal(f.periods(t, l, 9), want)
+	f.countedAddsUp(t, l)
+	f.now = start.AddDate(30, 0, 0)
+	f.tell(t)
+	is.Equal(f.periods(t, l, 9), map[string]int64{fmt.Sprint("pack ", time.Time{}.UnixMilli()): 9})
+	_, code := f.count(t, l, use("pack", "b", 2))
+	is.Equal(code, api.VerdictUsageLimit)
+}
+
+// TestUsageIsToldByTwoRuns: processes that tell usage at the same time tell it once.
+func TestUsageIsToldByTwoRuns(t *testing.T) {
+	backends(t, func(t *testing.T, st store.Store) {
+		f := newFixture(st)
+		var all []api.License
+		for i := range 80 {
+			l := f.create(t, map[string]api.Meter{"calls": {}})
+			f.count(t, l, use("calls", "a", int64(i+1)))
+			all = append(all, l)
+		}
+		f.now = f.now.Add(time.Hour)
+		var runs sync.WaitGroup
+		for range 4 {
+			runs.Go(func() {
+				for more := true; more; {
+					var err error
+					if more, err = inner.Of(f.rules).Meters().TellUsage(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		runs.Wait()
+		for i, l := range all {
+			is.New(t).Equal(f.told(t, l.ID)[fmt.Sprint("calls ", time.Time{}.UnixMilli())], int64(i+1))
+		}
+	})
 }
 
 // A haltingStore fails all Updates after some.
