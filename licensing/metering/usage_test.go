@@ -207,6 +207,13 @@ func TestThresholds(t *testing.T) {
 	is.Equal(reached(1), "80% of 10 at 8; ")
 	is.Equal(reached(1), "80% of 10 at 8; ")
 	is.Equal(reached(5), "80% of 10 at 8; 100% of 10 at 14; ")
+	_, code := f.record(t, f.create(t, exports(10)), use("exports", "x", 9), use("none", "x", 1))
+	is.Equal(code, api.VerdictMeterMissing)
+	_, code = f.record(t, f.create(t, exports(10)), use("exports", "x", 9), use("exports", "y", 2))
+	is.Equal(code, api.VerdictUsageLimit)
+	page, err := f.rules.Events(t.Context(), api.ListEventsParams{Type: api.EventUsageThreshold})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 2) // a refused request reaches nothing
 	raise := func(to int64) {
 		_, err := f.rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Meters: api.To(map[string]*api.MeterChange{"exports": {Limit: api.To(to)}})})
 		is.NoErr(err)
