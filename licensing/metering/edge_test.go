@@ -172,3 +172,12 @@ func TestRecordedUsageOfNoLicense(t *testing.T) {
 	is.Equal(code, api.VerdictUsageLimit)
 	is.Equal(refused(), map[api.VerdictCode]int64{api.VerdictUsageLimit: 1})
 }
+
+// TestIDsOfTwoMeters: an ID of one meter is not that of another, whose name begins the same.
+func TestIDsOfTwoMeters(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(memory.New())
+	l := f.create(t, map[string]api.Meter{"call": {}, "calls": {}})
+	counted, _ := f.count(t, l, use("call", "s1", 5), use("calls", "1", 5), use("calls", "s1", 5))
+	is.Equal(counted, []int64{5, 5, 5})
+}

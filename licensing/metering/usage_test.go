@@ -274,7 +274,9 @@ func TestUsageOfAPack(t *testing.T) {
 	counted, _ := f.count(t, l, use("daily", "a", 4), at(use("daily", "a", 4), start))
 	is.Equal(counted, []int64{0, 0})
 	is.Equal(f.periods(t, l, 9), want)
-	f.count(t, l, at(use("daily", "late", 3), midnight), at(use("daily", "next", 1), midnight.Add(day)))
+	u, err := f.CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{at(use("daily", "late", 3), midnight), at(use("daily", "next", 1), midnight.Add(day))}})
+	is.NoErr(err)
+	is.Equal([]any{len(u.Meters), u.Meters[0].Used, *u.Meters[0].From}, []any{1, int64(1), midnight.Add(day)}) // the present period
 	want[fmt.Sprint("daily ", midnight.UnixMilli())] = 7
 	want[fmt.Sprint("daily ", midnight.Add(day).UnixMilli())] = 1
 	is.Equal(f.periods(t, l, 9), want)

@@ -67,7 +67,7 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 		all := make([]meters.Reports, len(ids))
 		for i, id := range ids {
 			all[i].Usage = p.Licenses[i].Usage
-			at := slices.IndexFunc(rows, func(row store.License) bool { return row.ID == id && s.Sees(row.ProductID) && s.Owned(row.CustomerID) })
+			at := slices.IndexFunc(rows, func(row store.License) bool { return row.ID == id && s.Sees(row.ProductID) })
 			if at < 0 {
 				continue
 			}
