@@ -37,11 +37,10 @@ type attempt struct {
 	presumed   map[place]bool
 	tx         *locked // not nil: it holds the lock
 
-	own     map[place]write
-	order   []place         // of own
-	holders map[place]place // of unique keys that it takes or, with none, gives up
-	events  []store.Event
-	log     []func() // undo what the current call has written
+	own    map[place]write
+	order  []place // of own
+	events []store.Event
+	log    []func() // undo what the current call has written
 
 	facts map[place]row // what the function knows: these are checked
 	seen  map[place]row // what else was read
@@ -67,12 +66,12 @@ func (s *Store) attempt(entered []place, careful bool) *attempt {
 
 // forget begins with nothing read or written.
 func (a *attempt) forget() {
-	a.own, a.order, a.holders, a.events, a.log = map[place]write{}, nil, map[place]place{}, nil, nil
+	a.own, a.order, a.events, a.log = map[place]write{}, nil, nil, nil
 	a.facts, a.seen, a.lists = map[place]row{}, map[place]row{}, nil
 }
 
 // dirty reports whether the attempt keeps something to write.
-func (a *attempt) dirty() bool { return len(a.order)+len(a.events) > 0 }
+func (a *attempt) dirty() bool { return len(a.order) > 0 }
 
 // ready returns an error if the attempt accepts no more calls.
 func (a *attempt) ready(ctx context.Context) error {
@@ -136,8 +135,8 @@ func (a *attempt) known(p place, told bool) (any, bool) {
 	return r.value, ok
 }
 
-// row returns what is at a place, or nil. If presume is set, there is most probably
-// nothing.
+// row returns the row at a place, or nil. If presume is set, there is most probably
+// none.
 func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -153,25 +152,13 @@ func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
 		}
 		v, _ = a.known(p, true)
 	}
-	return v, nil
-}
-
-// holder is row for a unique key.
-func (a *attempt) holder(ctx context.Context, key place, presume bool) (any, error) {
-	p, own := a.holders[key]
-	if !own {
-		v, err := a.row(ctx, key, presume)
-		if err != nil || v == nil {
-			return nil, err
-		}
-		p = v.(place)
+	at, key := v.(place)
+	if !key {
+		return v, nil
 	}
-	if p == (place{}) {
-		return nil, nil
-	}
-	v, err := a.row(ctx, p, false)
-	if err == nil && !slices.Contains(keysOf(v), key) {
-		return nil, a.stale(p)
+	v, err := a.row(ctx, at, false)
+	if err == nil && !slices.Contains(keysOf(v), p) {
+		return nil, a.stale(at)
 	}
 	return v, err
 }
@@ -218,14 +205,14 @@ func (a *attempt) License(ctx context.Context, id string) (store.License, error)
 func (a *attempt) LicenseByKey(ctx context.Context, key string) (store.License, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	l, err := found[store.License](a.holder(ctx, place{keyAt, key, ""}, false))
+	l, err := found[store.License](a.row(ctx, place{keyAt, key, ""}, false))
 	return l, about(err, "license by key") // a key is a credential
 }
 
 func (a *attempt) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r, err := found[store.Activation](a.holder(ctx, place{fingerprintAt, licenseID, fingerprint}, false))
+	r, err := found[store.Activation](a.row(ctx, place{fingerprintAt, licenseID, fingerprint}, false))
 	return r, about(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 

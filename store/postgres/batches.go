@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -200,21 +201,14 @@ func (s *Store) lead() {
 // places returns where the attempt writes: rows, unique keys, and the parts of tables
 // that lists read.
 func (a *attempt) places() map[place]write {
-	all := map[place]write{}
-	for p, w := range a.own {
-		all[p] = w
+	all := maps.Clone(a.own)
+	for p := range a.own {
 		switch p.kind {
 		case activationAt:
 			all[place{seatsAt, p.a, ""}] = write{}
 		case entryAt:
 			all[place{kindAt, p.a, ""}] = write{}
 		}
-	}
-	for key := range a.holders {
-		all[key] = write{}
-	}
-	if len(a.events) > 0 {
-		all[place{kind: feedAt}] = write{}
 	}
 	return all
 }

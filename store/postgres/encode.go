@@ -38,7 +38,10 @@ func (a *attempt) encode() (err error) {
 			add('A', string(w.op), v.LicenseID, v.ID, v.Fingerprint, millis(v.LeaseEndsAt), millis(v.EndedAt), document(v.Document))
 		case *store.Entry:
 			add('E', string(w.op), v.Kind, v.Key, v.Owner, document(v.Data), v.ExpiresAt.UnixMilli(), millis(v.CreatedAt), int64(v.Move))
-		default:
+		case nil:
+			if w.op == 0 { // no row
+				continue
+			}
 			add(p.kind-'a'+'A', string(w.op), p.a, p.b)
 		}
 	}

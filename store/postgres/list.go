@@ -95,7 +95,7 @@ func (a *attempt) touched(touches func(place, any) bool) bool {
 			return true
 		}
 	}
-	return len(a.events) > 0 && touches(place{kind: feedAt}, nil)
+	return false
 }
 
 // Licenses implements [store.Reader], as do the methods below.

@@ -93,6 +93,9 @@ func placeOf(value any) place {
 	return place{}
 }
 
+// uniqueKey returns the first of keysOf, or no place.
+func uniqueKey(value any) place { return append(keysOf(value), place{})[0] }
+
 // keysOf returns the other places at which a row's value is found.
 func keysOf(value any) []place {
 	switch v := value.(type) {

@@ -7,11 +7,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A write is what an Update does to a row.
+// A write is what an Update does to a place.
 type write struct {
-	op    byte // as in a batch: 'u', 'k' or 'd'
-	value any
-	old   any // if known
+	op    byte // of a row, as in a batch: 'u', 'k' or 'd'
+	value any  // as in a row
+	old   any  // if known
 }
 
 // set puts a value at a place, or nil.
@@ -36,17 +36,45 @@ func (a *attempt) set(p place, op byte, old, value any) {
 	})
 }
 
-// take makes a row the holder of a unique key or, if it is none, frees the key.
-func (a *attempt) take(key, p place) {
-	before, again := a.holders[key]
-	a.holders[key] = p
-	a.log = append(a.log, func() {
-		if again {
-			a.holders[key] = before
-		} else {
-			delete(a.holders, key)
+// put puts a value, or nil, in place of a row's old one. It returns ErrExists if
+// another row has its unique key.
+func (a *attempt) put(ctx context.Context, p place, old, value any) error {
+	op, was, key := byte('u'), uniqueKey(old), uniqueKey(value)
+	switch {
+	case value == nil:
+		op = 'd'
+	case was != key:
+		if err := a.free(ctx, key); err != nil {
+			return err
 		}
-	})
+		a.set(key, 0, nil, p)
+		if old != nil {
+			op = 'k'
+		}
+	}
+	if old != nil && was != key {
+		a.set(was, 0, nil, nil)
+	}
+	a.set(p, op, old, value)
+	return nil
+}
+
+// free returns ErrExists if there is a row at a place. Most probably there is none.
+func (a *attempt) free(ctx context.Context, p place) error {
+	v, err := a.row(ctx, p, true)
+	if err == nil && v != nil {
+		err = store.ErrExists
+	}
+	return err
+}
+
+// existing returns the row at a place, or ErrNotFound.
+func (a *attempt) existing(ctx context.Context, p place) (any, error) {
+	v, err := a.row(ctx, p, false)
+	if err == nil && v == nil {
+		err = store.ErrNotFound
+	}
+	return v, err
 }
 
 // together calls fn, and undoes what it has written if it fails.
@@ -90,22 +118,17 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 			}
 		}
 		for _, l := range all {
-			p, key := place{licenseAt, l.ID, ""}, place{keyAt, l.Key, ""}
-			taken, err := a.row(ctx, p, true)
-			if err == nil && taken == nil {
-				taken, err = a.holder(ctx, key, true)
+			p := place{licenseAt, l.ID, ""}
+			err := a.free(ctx, p)
+			if err == nil {
+				err = a.free(ctx, place{seatsAt, l.ID, ""})
 			}
-			if err == nil && taken == nil {
-				taken, err = a.holder(ctx, place{seatsAt, l.ID, ""}, true)
-			}
-			if err == nil && taken != nil {
-				err = store.ErrExists
+			if err == nil {
+				err = a.put(ctx, p, nil, clone(&l))
 			}
 			if err != nil {
 				return about(err, "create license %s", l.ID)
 			}
-			a.set(p, 'u', nil, clone(&l))
-			a.take(key, p)
 		}
 		return nil
 	})
@@ -125,31 +148,8 @@ func (a *attempt) UpdateLicense(ctx context.Context, l store.License) error {
 		if err != nil {
 			return err
 		}
-		op := byte('u')
-		if was := old.(*store.License).Key; was != l.Key {
-			taken, err := a.holder(ctx, place{keyAt, l.Key, ""}, true)
-			if err == nil && taken != nil {
-				err = store.ErrExists
-			}
-			if err != nil {
-				return err
-			}
-			op = 'k'
-			a.take(place{keyAt, was, ""}, place{})
-			a.take(place{keyAt, l.Key, ""}, p)
-		}
-		a.set(p, op, old, clone(&l))
-		return nil
+		return a.put(ctx, p, old, clone(&l))
 	}), "update license %s", l.ID)
-}
-
-// existing returns the row at a place, or ErrNotFound.
-func (a *attempt) existing(ctx context.Context, p place) (any, error) {
-	v, err := a.row(ctx, p, false)
-	if err == nil && v == nil {
-		err = store.ErrNotFound
-	}
-	return v, err
 }
 
 func (a *attempt) DeleteLicense(ctx context.Context, id string) error {
@@ -159,9 +159,7 @@ func (a *attempt) DeleteLicense(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		a.set(p, 'd', old, nil)
-		a.take(place{keyAt, old.(*store.License).Key, ""}, place{})
-		return nil
+		return a.put(ctx, p, old, nil)
 	}), "delete license %s", id)
 }
 
@@ -179,26 +177,9 @@ func (a *attempt) PutActivations(ctx context.Context, all ...store.Activation) e
 			if err != nil {
 				return err
 			}
-			op, was := byte('u'), ""
-			if old != nil {
-				was = old.(*store.Activation).Fingerprint
+			if err := a.put(ctx, p, old, clone(&r)); err != nil {
+				return err
 			}
-			if old == nil || was != r.Fingerprint {
-				key := place{fingerprintAt, r.LicenseID, r.Fingerprint}
-				other, err := a.holder(ctx, key, true)
-				if err == nil && other != nil && other.(*store.Activation).ID != r.ID {
-					err = store.ErrExists
-				}
-				if err != nil {
-					return err
-				}
-				if old != nil {
-					op = 'k'
-					a.take(place{fingerprintAt, r.LicenseID, was}, place{})
-				}
-				a.take(key, p)
-			}
-			a.set(p, op, old, clone(&r))
 		}
 		return nil
 	}), "put %d activations", len(all))
@@ -212,8 +193,9 @@ func (a *attempt) DeleteActivations(ctx context.Context, licenseID string, ids .
 			if err != nil {
 				return err
 			}
-			a.set(p, 'd', old, nil)
-			a.take(place{fingerprintAt, licenseID, old.(*store.Activation).Fingerprint}, place{})
+			if err := a.put(ctx, p, old, nil); err != nil {
+				return err
+			}
 		}
 		return nil
 	}), "delete activations of license %s", licenseID)
@@ -230,6 +212,7 @@ func (a *attempt) AppendEvents(ctx context.Context, events ...store.Event) error
 			e.Data = append([]byte{}, e.Data...)
 			a.events = append(a.events, e)
 		}
+		a.set(place{kind: feedAt}, 0, nil, nil)
 		return nil
 	}), "append %d events", len(events))
 }
