@@ -22,6 +22,7 @@ import (
 //
 // What it cannot do so, it does under the lock: see promote.
 type attempt struct {
+	reader
 	s       *Store
 	version int64   // of the rows that it writes, and its name in a batch
 	careful bool    // it reads instead of presuming that there is no row
@@ -44,7 +45,7 @@ type attempt struct {
 
 	facts map[place]row // what the function knows: these are checked
 	seen  map[place]row // what else was read
-	lists []list
+	lists []listed
 
 	// Set when it joins a batch.
 	batch  *batch
@@ -60,6 +61,7 @@ func random() int64 { return 1 + rand.Int64N(math.MaxInt64-1) }
 
 func (s *Store) attempt(entered []place, careful bool) *attempt {
 	a := &attempt{s: s, version: random(), entered: entered, careful: careful, presumed: map[place]bool{}}
+	a.reader = reader{a}
 	a.forget()
 	return a
 }
@@ -73,15 +75,39 @@ func (a *attempt) forget() {
 // dirty reports whether the attempt keeps something to write.
 func (a *attempt) dirty() bool { return len(a.order) > 0 }
 
+// An inside is the database for the methods of an attempt, which hold its mutex: under
+// the lock if the attempt has it, and otherwise on any connection, of which Updates use
+// few.
+type inside struct{ *attempt }
+
+func (d inside) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
+	if d.tx != nil {
+		return d.tx.query(ctx, stmt, args, each)
+	}
+	select {
+	case d.s.reads <- struct{}{}:
+		defer func() { <-d.s.reads }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return d.s.query(ctx, stmt, args, each)
+}
+
 // ready returns an error if the attempt accepts no more calls.
-func (a *attempt) ready(ctx context.Context) error {
-	if a.over.Load() {
+func (d inside) ready(ctx context.Context) error {
+	if d.over.Load() {
 		return store.ErrTxDone
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return a.err
+	return d.err
+}
+
+func (a *attempt) ready(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return inside{a}.ready(ctx)
 }
 
 // fail records why a call failed, unless only the context of the call has ended.
@@ -97,27 +123,6 @@ func (a *attempt) stale(met ...place) error {
 	a.met = append(a.met, met...)
 	a.err = fmt.Errorf("%w: another update has changed what this one has read", errGaveWay)
 	return a.err
-}
-
-// session reads under the lock if the attempt has it.
-func (a *attempt) session() session {
-	if a.tx != nil {
-		return a.tx
-	}
-	return unlocked{a.s}
-}
-
-// An unlocked session reads on any connection, and uses few of them.
-type unlocked struct{ *Store }
-
-func (u unlocked) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
-	select {
-	case u.reads <- struct{}{}:
-		defer func() { <-u.reads }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return u.Store.query(ctx, stmt, args, each)
 }
 
 // known returns what is known of a place. If told is set, the function learns it.
@@ -138,7 +143,7 @@ func (a *attempt) known(p place, told bool) (any, bool) {
 // row returns the row at a place, or nil. If presume is set, there is most probably
 // none.
 func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
-	if err := a.ready(ctx); err != nil {
+	if err := (inside{a}).ready(ctx); err != nil {
 		return nil, err
 	}
 	v, ok := a.known(p, true)
@@ -163,15 +168,12 @@ func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
 	return v, err
 }
 
-// found returns a copy of a value, or ErrNotFound.
-func found[R any](v any, err error) (r R, _ error) {
-	if err != nil {
-		return r, err
-	}
-	if v == nil {
-		return r, store.ErrNotFound
-	}
-	return *clone(v).(*R), nil
+// get implements [session].
+func (a *attempt) get(ctx context.Context, p place) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v, err := a.row(ctx, p, false)
+	return clone(v), err
 }
 
 // clone returns a copy of a row's value, as the store returns it.
@@ -192,33 +194,4 @@ func clone(v any) any {
 		return &c
 	}
 	return nil
-}
-
-// License implements [store.Reader], as do the methods below.
-func (a *attempt) License(ctx context.Context, id string) (store.License, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l, err := found[store.License](a.row(ctx, place{licenseAt, id, ""}, false))
-	return l, about(err, "license %s", id)
-}
-
-func (a *attempt) LicenseByKey(ctx context.Context, key string) (store.License, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l, err := found[store.License](a.row(ctx, place{keyAt, key, ""}, false))
-	return l, about(err, "license by key") // a key is a credential
-}
-
-func (a *attempt) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	r, err := found[store.Activation](a.row(ctx, place{fingerprintAt, licenseID, fingerprint}, false))
-	return r, about(err, "activation of license %s by %q", licenseID, fingerprint)
-}
-
-func (a *attempt) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, err := found[store.Entry](a.row(ctx, place{entryAt, kind, key}, false))
-	return e, about(err, "%s entry", kind) // a key may be a credential
 }

@@ -131,7 +131,7 @@ func (g *batches) meets(a *attempt) (met []place) {
 	for _, l := range a.lists {
 		for p, w := range g.pending {
 			if l.touches(p, w.value) || l.touches(p, w.old) {
-				met = append(met, l.place)
+				met = append(met, l.part)
 				break
 			}
 		}

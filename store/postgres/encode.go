@@ -27,7 +27,7 @@ func (a *attempt) encode() (err error) {
 		add(p.kind, r.version, p.a, p.b)
 	}
 	for _, l := range a.lists {
-		add('q', l.found, string(l.place.kind), l.place.a, l.bound(), l.args)
+		add('q', l.found, string(l.part.kind), l.part.a, l.bound(), l.args)
 	}
 	for _, p := range a.order {
 		w := a.own[p]
@@ -57,7 +57,7 @@ func (a *attempt) encode() (err error) {
 
 // bound returns the statement of a list with the elements of an array, which is its
 // only parameter, in place of its parameters.
-func (l list) bound() string {
+func (l listed) bound() string {
 	var pairs []string
 	for i := len(l.args) - 1; i >= 0; i-- { // $12 before $1
 		cast := "text"
@@ -69,7 +69,7 @@ func (l list) bound() string {
 		}
 		pairs = append(pairs, "$"+strconv.Itoa(i+1), fmt.Sprintf("($1->>%d)::%s", i, cast))
 	}
-	return strings.NewReplacer(pairs...).Replace(l.stmt)
+	return strings.NewReplacer(pairs...).Replace("SELECT array_to_string(ARRAY(" + l.text() + "), ',')")
 }
 
 // payload returns the parameter of a call. Without an ID, the batch cannot be resolved.

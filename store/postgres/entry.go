@@ -2,47 +2,36 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const entryColumns = `e.kind, e.key, e.owner, e.data, e.expires_at, e.created_at, e.move`
-
 // never is the stored value of an unset ExpiresAt: the zero time itself.
 var never = time.Time{}.UnixMilli()
 
-func scanEntry(rows *sql.Rows, more ...any) (e store.Entry, err error) {
-	err = rows.Scan(append([]any{&e.Kind, &e.Key, &e.Owner, &e.Data, instant{&e.ExpiresAt}, instant{&e.CreatedAt}, &e.Move}, more...)...)
-	return e, err
-}
-
 // Entry reads by the primary key.
 func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	e, err := one(ctx, r, scanEntry, `SELECT `+entryColumns+` FROM licensing_entries e WHERE e.kind = $1 AND e.key = $2`, kind, key)
+	e, err := get[store.Entry](ctx, r, place{entryAt, kind, key})
 	return e, about(err, "%s entry", kind) // a key may be a credential
 }
 
 // Entries walks the kind's part of the primary key or, by expiry, the kind's or
 // the owner's part of an index.
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	s, err := selectEntries(q)
-	if err != nil {
-		return nil, about(err, "%s entries", q.Kind)
-	}
-	found, err := page(ctx, r, scanEntry, s, q.Limit)
+	found, err := list[store.Entry](ctx, r, selectEntries(q), q.Limit)
 	return found, about(err, "%s entries", q.Kind)
 }
 
 // selectEntries returns the selection of a list.
-func selectEntries(q store.EntryQuery) (*selection, error) {
-	if err := q.Check(); err != nil {
-		return nil, err
+func selectEntries(q store.EntryQuery) *selection {
+	s := from(entries)
+	s.err = q.Check()
+	s.part, s.touches = place{kindAt, q.Kind, ""}, func(p place, _ any) bool {
+		return p.kind == entryAt && (q.Kind == "" || q.Kind == p.a && p.b >= q.From && (q.Before == "" || p.b < q.Before) &&
+			(q.Keys == nil || slices.Contains(q.Keys, p.b)))
 	}
-	s := from(entryColumns, "licensing_entries e")
 	if q.Kind != "" {
 		s.and("e.kind = ?", q.Kind)
 	}
@@ -63,11 +52,7 @@ func selectEntries(q store.EntryQuery) (*selection, error) {
 		s.order(false, afterTime(q.After), "e.expires_at", "e.key")
 	} else {
 		if q.Keys != nil {
-			keys, err := textArray(q.Keys)
-			if err != nil {
-				return nil, err
-			}
-			s.and("e.key = ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))", keys)
+			s.among("e.key", q.Keys)
 		}
 		if q.From != "" {
 			s.and("e.key >= ?", q.From)
@@ -77,12 +62,5 @@ func selectEntries(q store.EntryQuery) (*selection, error) {
 		}
 		s.order(q.Descending, after(q.After.ID), "e.key")
 	}
-	return s, nil
-}
-
-// textArray returns a JSON array of the texts that PostgreSQL can store.
-func textArray(texts []string) (string, error) {
-	texts = slices.DeleteFunc(append([]string{}, texts...), func(text string) bool { return !storable(text) })
-	array, err := json.Marshal(texts)
-	return string(array), err
+	return s
 }

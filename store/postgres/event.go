@@ -2,29 +2,21 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const eventColumns = `e.seq, e.id, e.type, e.time, e.actor, e.request_id, e.subject, e.product_id, e.customer_id, e.data`
-
-func scanEvent(rows *sql.Rows, more ...any) (e store.Event, err error) {
-	err = rows.Scan(append([]any{&e.Seq, &e.ID, &e.Type, instant{&e.Time}, &e.Actor, &e.RequestID,
-		&e.Subject, &e.ProductID, &e.CustomerID, &e.Data}, more...)...)
-	return e, err
-}
-
 // Events walks the feed, or the subject's, the customer's or the product's part
 // of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
-	found, err := page(ctx, r, scanEvent, selectEvents(q), q.Limit)
+	found, err := list[store.Event](ctx, r, selectEvents(q), q.Limit)
 	return found, about(err, "events")
 }
 
 // selectEvents returns the selection of a list.
 func selectEvents(q store.EventQuery) *selection {
-	s := from(eventColumns, "licensing_events e")
+	s := from(events)
+	s.part, s.touches = place{kind: feedAt}, func(p place, _ any) bool { return p.kind == feedAt }
 	s.leading("e.subject", q.Subject)
 	s.leading("e.customer_id", q.CustomerID)
 	s.leading("e.product_id", q.ProductID)

@@ -20,15 +20,16 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	if q.CustomerID == "" && q.ProductID == "" {
 		walked.State = q.State
 	}
-	end := from("l.id", "licensing_licenses l")
+	end := from(licenses)
+	end.columns = "l.id"
 	end.licenses(walked)
 	end.tail += end.numbered(" OFFSET ?", []any{store.MaxExamined - 1})
-	ends, err := page(ctx, r, func(rows *sql.Rows, _ ...any) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
+	ends, err := page(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
 	if err != nil {
 		return nil, "", about(err, "find licenses")
 	}
 
-	s := from(licenseColumns, "licensing_licenses l")
+	s := from(licenses)
 	for _, text := range q.Text {
 		s.and("strpos(l.text, ?) > 0", text)
 	}
@@ -40,7 +41,7 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 		s.and("l.id"+map[bool]string{false: " <= ?", true: " >= ?"}[q.Descending], next)
 	}
 	s.licenses(q)
-	found, err = page(ctx, r, scanLicense, s, q.Limit)
+	found, err = list[store.License](ctx, r, s, q.Limit)
 	if err != nil {
 		return nil, "", about(err, "find licenses")
 	}
@@ -58,7 +59,8 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 	var texts []string
 	var args []any
 	part := func(edges ...store.Position) {
-		s := from(fmt.Sprintf("%d, count(*)", len(texts)), "licensing_licenses l")
+		s := from(licenses)
+		s.columns = fmt.Sprintf("%d, count(*)", len(texts))
 		s.args = args
 		s.filter(q)
 		for i, edge := range edges {
@@ -78,7 +80,7 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		part(edges[i-1], edges[i])
 	}
 	counts := make([]int64, len(texts))
-	_, err := all(ctx, r, func(rows *sql.Rows, _ ...any) (none struct{}, err error) {
+	_, err := all(ctx, r, func(rows *sql.Rows) (none struct{}, err error) {
 		var i int
 		var n int64
 		if err = rows.Scan(&i, &n); err == nil {
@@ -101,10 +103,11 @@ func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.N
 	if q.By == store.ByProduct {
 		column = "l.product_id"
 	}
-	s := from(column+", count(*)", "licensing_licenses l")
+	s := from(licenses)
+	s.columns = column + ", count(*)"
 	s.and(column+" > ?", q.After)
 	s.tail = " GROUP BY " + column + " ORDER BY " + column
-	names, err := page(ctx, r, func(rows *sql.Rows, _ ...any) (n store.NameCount, err error) {
+	names, err := page(ctx, r, func(rows *sql.Rows) (n store.NameCount, err error) {
 		err = rows.Scan(&n.Name, &n.Count)
 		return n, err
 	}, s, q.Limit)

@@ -2,60 +2,36 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const licenseColumns = `l.id, l.key, l.customer_id, l.product_id, l.state, l.starts_at, l.expires_at, l.text, l.document`
-
-func scanLicense(rows *sql.Rows, more ...any) (l store.License, err error) {
-	err = rows.Scan(append([]any{&l.ID, &l.Key, &l.CustomerID, &l.ProductID, &l.State, instant{&l.StartsAt}, instant{&l.ExpiresAt}, &l.Text, &l.Document}, more...)...)
-	return l, err
-}
-
-// licenseValues are the values of licenseColumns.
+// licenseValues are the values of the columns.
 func licenseValues(l store.License) []any {
 	return []any{l.ID, l.Key, l.CustomerID, l.ProductID, string(l.State), millis(l.StartsAt), millis(l.ExpiresAt), l.Text, document(l.Document)}
 }
 
 // License reads by the primary key.
 func (r reader) License(ctx context.Context, id string) (store.License, error) {
-	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM licensing_licenses l WHERE l.id = $1`, id)
+	l, err := get[store.License](ctx, r, place{licenseAt, id, ""})
 	return l, about(err, "license %s", id)
 }
 
 // LicenseByKey reads by the unique key.
 func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
-	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM licensing_licenses l WHERE l.key = $1`, key)
+	l, err := get[store.License](ctx, r, place{keyAt, key, ""})
 	return l, about(err, "license by key") // a key is a credential
 }
 
 // Licenses walks the index of the order, or looks up IDs.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	s, err := selectLicenses(q)
-	if err != nil {
-		return nil, about(err, "licenses")
+	s := from(licenses)
+	if s.err = q.Check(); s.err == nil {
+		s.licenses(q)
 	}
-	found, err := page(ctx, r, scanLicense, s, q.Limit)
+	found, err := list[store.License](ctx, r, s, q.Limit)
 	return found, about(err, "licenses")
-}
-
-// selectLicenses returns the selection of a list.
-func selectLicenses(q store.LicenseQuery) (*selection, error) {
-	if err := q.Check(); err != nil {
-		return nil, err
-	}
-	s := from(licenseColumns, "licensing_licenses l")
-	if q.IDs != nil {
-		ids, err := textArray(q.IDs)
-		if err != nil {
-			return nil, err
-		}
-		s.and("l.id = ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))", ids)
-	}
-	s.licenses(q)
-	return s, nil
 }
 
 // orders are the columns of each order of licenses.
@@ -78,8 +54,14 @@ func position(order store.LicenseOrder, p store.Position) []any {
 // filter set of customer, product and state; a list by time uses the one that
 // begins with the product.
 func (s *selection) licenses(q store.LicenseQuery) {
+	s.part, s.touches = place{kind: licenseAt}, func(_ place, v any) bool {
+		l, ok := v.(*store.License)
+		return ok && (q.CustomerID == "" || q.CustomerID == l.CustomerID) && (q.ProductID == "" || q.ProductID == l.ProductID) &&
+			(q.State == "" || q.State == l.State) && (q.IDs == nil || slices.Contains(q.IDs, l.ID))
+	}
 	switch {
 	case q.IDs != nil:
+		s.among("l.id", q.IDs)
 	case q.Order == store.ByID:
 		s.leading("l.customer_id", q.CustomerID)
 		s.leading("l.product_id", q.ProductID)

@@ -94,5 +94,3 @@ func (t *locked) commit(s *Store) error {
 	}
 	return err
 }
-
-var _ session = (*locked)(nil)

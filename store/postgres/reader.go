@@ -3,14 +3,15 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A session runs statements: each on its own for the Store itself, or inside
-// the transaction of a View or an Update.
-type session interface {
+// A database runs statements: each on any connection, or inside the transaction of a
+// View or an Update.
+type database interface {
 	// query runs one statement and calls each to read its rows. If the
 	// connection is lost, it may call each again with the rows of another
 	// connection.
@@ -20,17 +21,70 @@ type session interface {
 	ready(ctx context.Context) error
 }
 
+// A session is what a reader reads: a database itself, or an Update, which knows what it
+// has written.
+type session interface {
+	database
+
+	// get returns the row at a place, or nil. The caller owns it.
+	get(ctx context.Context, p place) (any, error)
+
+	// list returns the rows of a selection. The caller owns them.
+	list(ctx context.Context, s *selection) ([]row, error)
+}
+
+// direct reads what a database has.
+type direct struct{ database }
+
+func (d direct) get(ctx context.Context, p place) (any, error) {
+	rows, err := read(ctx, d, p)
+	if len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0].value, err
+}
+
+func (d direct) list(ctx context.Context, s *selection) ([]row, error) {
+	return all(ctx, d, rowScanner(), s.text(), s.args...)
+}
+
 // A reader has the methods of [store.Reader]. They are in the files of the
 // records that they read.
 type reader struct{ session }
 
+// get returns the row at a place, or ErrNotFound.
+func get[R any](ctx context.Context, r reader, p place) (found R, err error) {
+	v, err := r.get(ctx, p)
+	if err == nil && v == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return found, err
+	}
+	return *v.(*R), nil
+}
+
+// list returns the first rows of a selection, at most limit.
+func list[R any](ctx context.Context, r reader, s *selection, limit int) ([]R, error) {
+	if s.err != nil {
+		return nil, errors.Join(r.ready(ctx), s.err)
+	}
+	s.limit(limit)
+	rows, err := r.list(ctx, s)
+	found := make([]R, len(rows))
+	for i, row := range rows {
+		found[i] = *row.value.(*R)
+	}
+	return found, err
+}
+
 // all returns the result of scan for each row of a statement.
-func all[R any](ctx context.Context, s session, scan func(*sql.Rows, ...any) (R, error), stmt string, args ...any) ([]R, error) {
+func all[R any](ctx context.Context, d database, scan func(*sql.Rows) (R, error), stmt string, args ...any) ([]R, error) {
 	var found []R
 	if !storable(args...) {
-		return nil, s.ready(ctx) // no stored value can match
+		return nil, d.ready(ctx) // no stored value can match
 	}
-	err := s.query(ctx, stmt, args, func(rows *sql.Rows) error {
+	err := d.query(ctx, stmt, args, func(rows *sql.Rows) error {
 		found = nil
 		for rows.Next() {
 			r, err := scan(rows)
@@ -42,19 +96,6 @@ func all[R any](ctx context.Context, s session, scan func(*sql.Rows, ...any) (R,
 		return rows.Err()
 	})
 	return found, err
-}
-
-// one returns the result of scan for the only row of a statement, or ErrNotFound.
-func one[R any](ctx context.Context, s session, scan func(*sql.Rows, ...any) (R, error), stmt string, args ...any) (R, error) {
-	var none R
-	found, err := all(ctx, s, scan, stmt, args...)
-	if err != nil {
-		return none, err
-	}
-	if len(found) == 0 {
-		return none, store.ErrNotFound
-	}
-	return found[0], nil
 }
 
 // about wraps err with the operation that failed. It returns nil if err is nil.

@@ -1,8 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,17 +15,23 @@ import (
 
 // A selection builds the SELECT of a list.
 type selection struct {
+	table      table
 	columns    string
-	table      string
 	conditions []string
 	args       []any
 	lead       string // the column that the order begins with, if lead was called
 	tail       string // ORDER BY … LIMIT …
+	err        error  // the contract does not know the query
+
+	// For Updates.
+	part    place                 // which the list is a part of
+	whole   bool                  // it is all of the part, up to its limit
+	touches func(place, any) bool // matches the rows that it may have, before or after a write
 }
 
-// from begins a selection.
-func from(columns, table string) *selection {
-	return &selection{columns: columns, table: table}
+// from begins a selection of rows without their versions.
+func from(t table) *selection {
+	return &selection{table: t, columns: fmt.Sprintf(t.columns, "0::bigint")}
 }
 
 // and adds a condition.
@@ -43,6 +53,14 @@ func (s *selection) equal(column, value string) {
 	if value != "" {
 		s.and(column+" = ?", value)
 	}
+}
+
+// among adds the condition that a column has one of the values.
+func (s *selection) among(column string, values []string) {
+	values = slices.DeleteFunc(append([]string{}, values...), func(v string) bool { return !storable(v) })
+	array, err := json.Marshal(values)
+	s.err = cmp.Or(s.err, err)
+	s.and(column+" = ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))", string(array))
 }
 
 // leading is equal for a column that begins an index in the order of the list.
@@ -127,7 +145,7 @@ func afterTime(p store.Position) []any {
 
 // text returns the statement.
 func (s *selection) text() string {
-	text := "SELECT " + s.columns + " FROM " + s.table
+	text := "SELECT " + s.columns + " FROM " + s.table.name
 	if len(s.conditions) > 0 {
 		text += " WHERE " + strings.Join(s.conditions, " AND ")
 	}
@@ -143,7 +161,7 @@ func (s *selection) text() string {
 const forTheseValues = `(? OR (SELECT count(*) FROM generate_series(1, 1000000000)) > 0)`
 
 // page returns the first rows of a selection, at most limit.
-func page[R any](ctx context.Context, r reader, scan func(*sql.Rows, ...any) (R, error), s *selection, limit int) ([]R, error) {
+func page[R any](ctx context.Context, r reader, scan func(*sql.Rows) (R, error), s *selection, limit int) ([]R, error) {
 	s.limit(limit)
 	return all(ctx, r, scan, s.text(), s.args...)
 }

@@ -62,7 +62,8 @@ func TestSelections(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			is := is.New(t)
-			s := from("x", "t")
+			s := from(table{name: "t"})
+			s.columns = "x"
 			test.make(s)
 			is.Equal(s.text(), "SELECT x FROM t"+test.text)
 			is.Equal(s.args, test.args)

@@ -69,7 +69,7 @@ func newOn(db *sql.DB, schema schema) *Store {
 		promoted: make(chan struct{}, 1),
 		batches:  newBatches(),
 	}
-	s.reader = reader{s}
+	s.reader = reader{direct{s}}
 	return s
 }
 
@@ -121,7 +121,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 		t.over.Store(true)
 		end(ctx, conn, "ROLLBACK")
 	}()
-	return fn(reader{t})
+	return fn(reader{direct{t}})
 }
 
 // query runs a statement on any free connection. If that connection turns out to

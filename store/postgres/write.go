@@ -81,7 +81,7 @@ func (a *attempt) existing(ctx context.Context, p place) (any, error) {
 func (a *attempt) together(ctx context.Context, fn func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.ready(ctx); err != nil {
+	if err := (inside{a}).ready(ctx); err != nil {
 		return err
 	}
 	a.log = nil
@@ -247,7 +247,7 @@ func (a *attempt) DeleteEntries(ctx context.Context, kind string, keys ...string
 func (a *attempt) exec(ctx context.Context, stmt string, args ...any) (int64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.ready(ctx); err != nil {
+	if err := (inside{a}).ready(ctx); err != nil {
 		return 0, err
 	}
 	if !storable(args...) {
