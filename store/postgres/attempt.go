@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -22,21 +20,18 @@ import (
 //
 // What it cannot do so, it does under the lock: see promote.
 type attempt struct {
+	handle
 	reader
 	s       *Store
 	version int64   // of the rows that it writes, and its name in a batch
 	careful bool    // it reads instead of presuming that there is no row
 	entered []place // the queues that it has entered
-	over    atomic.Bool
 
 	succeeded bool // the function returned nil
 
-	mu         sync.Mutex
-	err        error   // why it cannot continue
 	met        []place // where it has met other Updates
 	statements int     // that read
 	presumed   map[place]bool
-	tx         *locked // not nil: it holds the lock
 
 	own    map[place]write
 	order  []place // of own
@@ -46,6 +41,12 @@ type attempt struct {
 	facts map[place]row // what the function knows: these are checked
 	seen  map[place]row // what else was read
 	lists []listed
+
+	// Set when it is promoted.
+	conn  *sql.Conn // holds the lock
+	begun time.Time
+	id    int64 // of its batch
+	wrote bool
 
 	// Set when it joins a batch.
 	batch  *batch
@@ -81,8 +82,8 @@ func (a *attempt) dirty() bool { return len(a.order) > 0 }
 type inside struct{ *attempt }
 
 func (d inside) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
-	if d.tx != nil {
-		return d.tx.query(ctx, stmt, args, each)
+	if d.conn != nil { // a driver closes the connection when the context of a statement ends
+		return ask(context.WithoutCancel(ctx), func(ctx context.Context) error { return fetch(ctx, d.conn, d.s.schema.in(stmt), args, each) })
 	}
 	select {
 	case d.s.reads <- struct{}{}:
@@ -93,26 +94,11 @@ func (d inside) query(ctx context.Context, stmt string, args []any, each func(*s
 	return d.s.query(ctx, stmt, args, each)
 }
 
-// ready returns an error if the attempt accepts no more calls.
-func (d inside) ready(ctx context.Context) error {
-	if d.over.Load() {
-		return store.ErrTxDone
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return d.err
-}
-
-func (a *attempt) ready(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return inside{a}.ready(ctx)
-}
+func (d inside) ready(ctx context.Context) error { return d.usable(ctx) }
 
 // fail records why a call failed, unless only the context of the call has ended.
 func (a *attempt) fail(ctx context.Context, err error) error {
-	if err != nil && (ctx.Err() == nil || a.tx != nil) {
+	if err != nil && (ctx.Err() == nil || a.conn != nil) {
 		a.err = err
 	}
 	return err
@@ -143,12 +129,12 @@ func (a *attempt) known(p place, told bool) (any, bool) {
 // row returns the row at a place, or nil. If presume is set, there is most probably
 // none.
 func (a *attempt) row(ctx context.Context, p place, presume bool) (any, error) {
-	if err := (inside{a}).ready(ctx); err != nil {
+	if err := a.usable(ctx); err != nil {
 		return nil, err
 	}
 	v, ok := a.known(p, true)
 	if !ok && storable(p.a, p.b) {
-		if presume && !a.careful && a.tx == nil {
+		if presume && !a.careful && a.conn == nil {
 			a.facts[p], a.presumed[p] = row{}, true
 			return nil, nil
 		}

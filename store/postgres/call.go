@@ -56,6 +56,15 @@ func (r *answer) scan(rows *sql.Rows) error {
 	return nil
 }
 
+// call calls a function for an attempt alone, and returns what has changed.
+func (a *attempt) call(ctx context.Context, stmt string, id int64) (met []place, err error) {
+	var r answer
+	if err = a.encode(); err == nil {
+		err = inside{a}.query(ctx, stmt, []any{payload(id, []*attempt{a})}, r.scan)
+	}
+	return r.met(a), err
+}
+
 // write sends the Updates of a batch and sets their results. It calls sent when the
 // server no longer works on the batch, or does not answer. If the server reports an
 // error that is not ErrUnavailable, write sends each half by itself, until the Update
@@ -86,11 +95,9 @@ func (s *Store) write(members []*attempt, sent func()) {
 func (s *Store) commit(batch string) (r answer, err error) {
 	ctx := context.Background()
 	var conn *sql.Conn
-	err = retry(ctx, func() error {
-		return ask(ctx, func(ctx context.Context) (err error) {
-			conn, err = s.db.Conn(ctx)
-			return err
-		})
+	err = retry(ctx, func() (err error) {
+		conn, err = s.conn(ctx)
+		return err
 	})
 	if errors.Is(err, errLost) {
 		err = fmt.Errorf("%w: %v", store.ErrUnavailable, err) // nothing was sent
@@ -167,11 +174,7 @@ func (s *Store) resolve(id int64, begun time.Time, lost error) (r answer, err er
 			break
 		}
 		var conn *sql.Conn
-		err = ask(ctx, func(ctx context.Context) (err error) {
-			conn, err = s.db.Conn(ctx)
-			return err
-		})
-		if err == nil {
+		if conn, err = s.conn(ctx); err == nil {
 			err = s.call(ctx, conn, callResolve, strconv.FormatInt(id, 10), &r)
 		}
 		switch {

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -35,8 +37,8 @@ const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema), (SELECT ma
 
 // ReplaceEvent updates by the primary key.
 func (a *attempt) ReplaceEvent(ctx context.Context, e store.Event) error {
-	n, err := a.exec(ctx, `UPDATE licensing_events SET customer_id = $2, data = $3 WHERE seq = $1`,
-		e.Seq, e.CustomerID, document(e.Data))
+	n, err := a.change(ctx, `WITH changed AS (UPDATE licensing_events SET customer_id = $2, data = $3 WHERE seq = $1 RETURNING 1)
+		SELECT count(*) FROM changed`, e.Seq, e.CustomerID, document(e.Data))
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}
@@ -46,10 +48,29 @@ func (a *attempt) ReplaceEvent(ctx context.Context, e store.Event) error {
 // DeleteEvents deletes from the beginning of the primary key. It keeps the number of
 // the newest event if it may remove that.
 func (a *attempt) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	n, err := a.exec(ctx, `
+	n, err := a.change(ctx, `
 		WITH kept AS (UPDATE licensing_schema SET removed_seq = `+lastSeq+`
-			WHERE removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_events))
-		DELETE FROM licensing_events WHERE seq = ANY (ARRAY(
-			SELECT seq FROM licensing_events WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
-	return int(n), about(err, "delete events through %d", through)
+			WHERE removed_seq < $1 AND $1 >= (SELECT max(seq) FROM licensing_events)),
+		changed AS (DELETE FROM licensing_events WHERE seq = ANY (ARRAY(
+			SELECT seq FROM licensing_events WHERE seq <= $1 ORDER BY seq LIMIT $2)) RETURNING 1)
+		SELECT count(*) FROM changed`, through, max(limit, 0))
+	return n, about(err, "delete events through %d", through)
+}
+
+// change runs a statement that changes events, under the lock, and returns how many it
+// has changed.
+func (a *attempt) change(ctx context.Context, stmt string, args ...any) (n int, err error) {
+	if !storable(args...) {
+		return 0, cmp.Or(a.ready(ctx), errNotText)
+	}
+	err = a.query(ctx, stmt, args, func(rows *sql.Rows) error {
+		a.wrote = true
+		for rows.Next() {
+			if err := rows.Scan(&n); err != nil {
+				return defect{err}
+			}
+		}
+		return rows.Err()
+	})
+	return n, err
 }

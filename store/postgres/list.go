@@ -17,12 +17,11 @@ type listed struct {
 func (a *attempt) list(ctx context.Context, s *selection) ([]row, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	d := inside{a}
-	if err := d.ready(ctx); err != nil {
+	if err := a.usable(ctx); err != nil {
 		return nil, err
 	}
 	touched := a.touched(s.touches)
-	if v, ok := a.known(s.part, true); s.part.kind == seatsAt && ok && v == nil && a.tx == nil && !touched {
+	if v, ok := a.known(s.part, true); s.part.kind == seatsAt && ok && v == nil && a.conn == nil && !touched {
 		return nil, nil
 	}
 	if touched {
@@ -32,11 +31,11 @@ func (a *attempt) list(ctx context.Context, s *selection) ([]row, error) {
 	}
 	s.columns = fmt.Sprintf(s.table.columns, s.table.version)
 	a.statements++
-	rows, err := all(ctx, d, rowScanner(), s.text(), s.args...)
+	rows, err := all(ctx, inside{a}, rowScanner(), s.text(), s.args...)
 	switch {
 	case err != nil:
 		return nil, a.fail(ctx, err)
-	case a.tx != nil || !storable(s.args...): // it holds under the lock; by a text that cannot be stored there is none
+	case a.conn != nil || !storable(s.args...): // it holds under the lock; by a text that cannot be stored there is none
 	case s.whole && len(rows) == 0: // one fact, which is cheaper to check than a list
 		a.facts[s.part] = row{}
 	default:
@@ -74,13 +73,12 @@ func (a *attempt) touched(touches func(place, any) bool) bool {
 func (a *attempt) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	d := inside{a}
-	err := d.ready(ctx)
+	err := a.usable(ctx)
 	if err == nil {
 		err = a.promote(ctx)
 	}
 	if err == nil {
-		err = a.fail(ctx, d.query(ctx, stmt, args, each))
+		err = a.fail(ctx, inside{a}.query(ctx, stmt, args, each))
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (a *attempt) fetch(ctx context.Context, places ...place) error {
 			asked = append(asked, p)
 		}
 	}
-	if a.tx == nil {
+	if a.conn == nil {
 		if met := a.s.batches.queued(a, asked); len(met) > 0 {
 			return a.stale(met...)
 		}
@@ -88,7 +88,7 @@ func (a *attempt) see(r row) {
 func (a *attempt) Want(ctx context.Context, w store.Wanted) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := (inside{a}).ready(ctx); err != nil || a.tx != nil {
+	if err := a.usable(ctx); err != nil || a.conn != nil {
 		return err
 	}
 	var places []place

@@ -116,12 +116,12 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	if err != nil {
 		return about(err, "view")
 	}
-	t := &transaction{schema: s.schema, conn: conn}
+	v := &view{schema: s.schema, conn: conn}
 	defer func() { // also when fn panics
-		t.over.Store(true)
+		v.finish()
 		end(ctx, conn, "ROLLBACK")
 	}()
-	return fn(reader{direct{t}})
+	return fn(reader{direct{v}})
 }
 
 // query runs a statement on any free connection. If that connection turns out to

@@ -30,72 +30,54 @@ const (
 	answerWait = 15 * time.Second
 )
 
-// A transaction is the view that one function, of a View or an Update, has of
-// the database transaction on a connection.
-type transaction struct {
-	schema schema
-	conn   *sql.Conn
-	// update is set for an Update. A driver closes the connection when the context of a
-	// statement ends, so its statements run without the caller's cancellation.
-	update bool
-
+// A handle is what the function of a View or an Update is given, until it returns.
+type handle struct {
 	over atomic.Bool // the function has returned
 
-	mu  sync.Mutex // held during a statement
-	err error      // why a statement failed; later statements fail too
+	mu  sync.Mutex // held during a call
+	err error      // why it cannot continue
 }
 
-// query runs a statement that reads.
-func (t *transaction) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
-	return t.run(ctx, func(ctx context.Context) error {
-		return fetch(ctx, t.conn, t.schema.in(stmt), args, each)
-	})
-}
-
-// write runs a statement that writes, and returns the number of rows it changed
-// or, if it ends with a SELECT, selected.
-func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n int64, err error) {
-	err = t.run(ctx, func(ctx context.Context) error {
-		result, err := t.conn.ExecContext(ctx, t.schema.in(stmt), args...)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
-		return err
-	})
-	return n, err
-}
-
-// ready returns an error if the transaction accepts no more statements.
-func (t *transaction) ready(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.usable(ctx)
+// ready returns an error if the handle accepts no more calls.
+func (h *handle) ready(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.usable(ctx)
 }
 
 // usable is ready for callers that hold mu.
-func (t *transaction) usable(ctx context.Context) error {
-	if t.over.Load() {
+func (h *handle) usable(ctx context.Context) error {
+	if h.over.Load() {
 		return store.ErrTxDone
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return t.err
+	return h.err
 }
 
-// run calls statement if the transaction is ready, and records its error.
-func (t *transaction) run(ctx context.Context, statement func(context.Context) error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.usable(ctx); err != nil {
+// finish waits for a call that runs, and ends the use of the handle.
+func (h *handle) finish() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over.Store(true)
+}
+
+// A view reads the snapshot of a transaction.
+type view struct {
+	handle
+	schema schema
+	conn   *sql.Conn
+}
+
+func (v *view) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.usable(ctx); err != nil {
 		return err
 	}
-	if t.update {
-		ctx = context.WithoutCancel(ctx)
-	}
-	t.err = ask(ctx, statement)
-	return t.err
+	v.err = ask(ctx, func(ctx context.Context) error { return fetch(ctx, v.conn, v.schema.in(stmt), args, each) })
+	return v.err
 }
 
 // ask runs a statement for at most answerWait, and maps its error to one of the
@@ -117,14 +99,25 @@ func ask(ctx context.Context, statement func(context.Context) error) error {
 
 // begin opens a transaction with the given statements, in one round trip. The
 // wait for a connection and for the response ends with ctx.
-func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, err error) {
+func (s *Store) begin(ctx context.Context, statements string) (*sql.Conn, error) {
+	conn, err := s.conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = ask(ctx, func(ctx context.Context) error {
+		_, err := conn.ExecContext(ctx, statements)
+		return err
+	})
+	if err != nil {
+		discard(conn)
+	}
+	return conn, err
+}
+
+// conn returns a connection, for which it may wait.
+func (s *Store) conn(ctx context.Context) (conn *sql.Conn, err error) {
 	err = ask(ctx, func(ctx context.Context) (err error) {
-		if conn, err = s.db.Conn(ctx); err != nil {
-			return err
-		}
-		if _, err = conn.ExecContext(ctx, statements); err != nil {
-			discard(conn)
-		}
+		conn, err = s.db.Conn(ctx)
 		return err
 	})
 	return conn, err

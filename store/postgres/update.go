@@ -93,17 +93,10 @@ func (a *attempt) run(ctx context.Context, fn func(store.Tx) error) (err error) 
 // errPanic stands for the result of a function that panicked.
 var errPanic = errors.New("panic")
 
-// finish ends the use of the attempt as a Tx.
-func (a *attempt) finish() {
-	a.mu.Lock() // after a call that runs
-	defer a.mu.Unlock()
-	a.over.Store(true)
-}
-
 // end writes what the attempt has written, or checks what it has read, after fn has
 // returned result.
 func (a *attempt) end(ctx context.Context, result error) error {
-	if a.err == nil && a.tx != nil && result == nil && a.dirty() {
+	if a.err == nil && a.conn != nil && result == nil && a.dirty() {
 		a.flush(context.WithoutCancel(ctx))
 	}
 	switch {
@@ -116,11 +109,11 @@ func (a *attempt) end(ctx context.Context, result error) error {
 			result = about(a.err, "update")
 		}
 		return result
-	case a.tx != nil && (result != nil || !a.tx.wrote):
+	case a.conn != nil && (result != nil || !a.wrote):
 		a.close()
 		return result
-	case a.tx != nil:
-		return a.outcome(a.tx.commit(a.s))
+	case a.conn != nil:
+		return a.outcome(a.commit())
 	case result != nil || !a.dirty():
 		return a.check(ctx, result)
 	}
@@ -159,15 +152,11 @@ func (a *attempt) check(ctx context.Context, result error) error {
 		return result
 	}
 	a.own, a.order, a.events = nil, nil, nil
-	err := a.encode()
-	var r answer
-	if err == nil {
-		err = a.s.query(context.WithoutCancel(ctx), callCheck, []any{payload(0, []*attempt{a})}, r.scan)
-	}
+	met, err := a.call(context.WithoutCancel(ctx), callCheck, 0)
 	if err != nil {
 		return about(err, "update")
 	}
-	if a.met = r.met(a); a.met != nil {
+	if a.met = met; met != nil {
 		return errAgain
 	}
 	return result

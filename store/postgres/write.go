@@ -81,7 +81,7 @@ func (a *attempt) existing(ctx context.Context, p place) (any, error) {
 func (a *attempt) together(ctx context.Context, fn func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := (inside{a}).ready(ctx); err != nil {
+	if err := a.usable(ctx); err != nil {
 		return err
 	}
 	a.log = nil
@@ -112,7 +112,7 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 				return err
 			}
 		}
-		if a.careful || a.tx != nil {
+		if a.careful || a.conn != nil {
 			if err := a.fetch(ctx, places...); err != nil {
 				return err
 			}
@@ -241,23 +241,4 @@ func (a *attempt) DeleteEntries(ctx context.Context, kind string, keys ...string
 		}
 		return nil
 	}), "delete %s entries", kind)
-}
-
-// exec runs a statement that writes events under the lock.
-func (a *attempt) exec(ctx context.Context, stmt string, args ...any) (int64, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := (inside{a}).ready(ctx); err != nil {
-		return 0, err
-	}
-	if !storable(args...) {
-		return 0, errNotText
-	}
-	if err := a.promote(ctx); err != nil {
-		return 0, err
-	}
-	a.tx.wrote = true
-	n, err := a.tx.write(ctx, stmt, args...)
-	a.err = a.tx.err
-	return n, err
 }
