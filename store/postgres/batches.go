@@ -28,9 +28,9 @@ type batches struct {
 	lanes chan struct{} // holds a value for each batch that is being sent
 
 	mu      sync.Mutex
-	open    *batch             // accepts Updates
-	pending map[place]*pending // what Updates write that is not written yet
-	queues  map[place]*queue
+	open    *batch                    // accepts Updates
+	pending map[place]*pending        // what Updates write that is not written yet
+	queues  map[place][]chan struct{} // of Updates that have met: each is closed when it is the turn of its Update
 }
 
 // A batch is the Updates that one call writes.
@@ -46,70 +46,59 @@ type pending struct {
 	batch *batch
 }
 
-// A queue is of the Updates that have met at a place.
-type queue struct {
-	n    int           // of Updates
-	turn chan struct{} // holds a value while one runs
-}
-
 func newBatches() batches {
-	return batches{lanes: make(chan struct{}, lanes), pending: map[place]*pending{}, queues: map[place]*queue{}}
+	return batches{lanes: make(chan struct{}, lanes), pending: map[place]*pending{}, queues: map[place][]chan struct{}{}}
 }
 
 // enter waits in the queues of the places where an Update has met others, and for the
-// batches that write there. The places are in order, so that no two Updates wait for each other. The
-// Update calls leave when it has ended or runs again.
+// batches that write there. The places are in order, so that no two Updates wait for each
+// other. The Update calls leave when it has ended or runs again.
 func (g *batches) enter(ctx context.Context, met []place) (leave func(), err error) {
 	patience, cancel := context.WithTimeout(ctx, idleWait) // a function may take long
 	defer cancel()
-	var left []func()
-	leave = func() {
-		for _, l := range left {
-			l()
-		}
-	}
-	for _, p := range met {
-		g.mu.Lock()
-		q := g.queues[p]
-		if q == nil {
-			q = &queue{turn: make(chan struct{}, 1)}
-			g.queues[p] = q
-		}
-		q.n++
-		g.mu.Unlock()
-		held := false
+	wait := func(until chan struct{}) {
 		select {
-		case q.turn <- struct{}{}:
-			held = true
+		case <-until:
 		case <-patience.Done():
 		}
-		left = append(left, func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			if held {
-				<-q.turn
-			}
-			if q.n--; q.n == 0 {
-				delete(g.queues, p)
-			}
-		})
 	}
+	turns := map[place]chan struct{}{}
 	for _, p := range met {
+		turn := make(chan struct{})
+		turns[p] = turn
 		g.mu.Lock()
+		g.queues[p] = append(g.queues[p], turn)
+		if len(g.queues[p]) == 1 {
+			close(turn)
+		}
 		w := g.pending[p]
 		g.mu.Unlock()
+		wait(turn)
 		if w != nil {
-			select {
-			case <-w.batch.done:
-			case <-patience.Done():
-			}
+			wait(w.batch.done)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		leave()
-		return nil, err
+	if err = ctx.Err(); err != nil {
+		g.leave(turns)
 	}
-	return leave, nil
+	return func() { g.leave(turns) }, err
+}
+
+// leave ends the turns of an Update, and begins those of the next ones.
+func (g *batches) leave(turns map[place]chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for p, turn := range turns {
+		i := slices.Index(g.queues[p], turn)
+		q := slices.Delete(g.queues[p], i, i+1)
+		g.queues[p] = q
+		switch {
+		case len(q) == 0:
+			delete(g.queues, p)
+		case i == 0:
+			close(q[0])
+		}
+	}
 }
 
 // queued returns those of the places at which Updates wait, unless the attempt has
