@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -35,7 +34,7 @@ type attempt struct {
 
 	own    map[place]write
 	order  []place // of own
-	events []store.Event
+	events []*store.Event
 	log    []func() // undo what the current call has written
 
 	facts map[place]row // what the function knows: these are checked
@@ -163,20 +162,25 @@ func (a *attempt) get(ctx context.Context, p place) (any, error) {
 }
 
 // clone returns a copy of a row's value, as the store returns it.
-func clone(v any) any {
+func clone(value any) any {
 	millis := func(t time.Time) time.Time { return t.Truncate(time.Millisecond).UTC() }
-	switch v := v.(type) {
+	document := func(d []byte) []byte { return append([]byte{}, d...) } // never NULL
+	switch v := value.(type) {
 	case *store.License:
 		c := *v
-		c.StartsAt, c.ExpiresAt, c.Document = millis(c.StartsAt), millis(c.ExpiresAt), bytes.Clone(c.Document)
+		c.StartsAt, c.ExpiresAt, c.Document = millis(c.StartsAt), millis(c.ExpiresAt), document(c.Document)
 		return &c
 	case *store.Activation:
 		c := *v
-		c.LeaseEndsAt, c.EndedAt, c.Document = millis(c.LeaseEndsAt), millis(c.EndedAt), bytes.Clone(c.Document)
+		c.LeaseEndsAt, c.EndedAt, c.Document = millis(c.LeaseEndsAt), millis(c.EndedAt), document(c.Document)
 		return &c
 	case *store.Entry:
 		c := *v
-		c.ExpiresAt, c.CreatedAt, c.Data = millis(c.ExpiresAt), millis(c.CreatedAt), bytes.Clone(c.Data)
+		c.ExpiresAt, c.CreatedAt, c.Data = millis(c.ExpiresAt), millis(c.CreatedAt), document(c.Data)
+		return &c
+	case *store.Event:
+		c := *v
+		c.Data = document(c.Data)
 		return &c
 	}
 	return nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // encode makes the attempt's part of a batch. See 0001_tables.sql for the format.
@@ -31,26 +29,16 @@ func (a *attempt) encode() (err error) {
 	}
 	for _, p := range a.order {
 		w := a.own[p]
-		switch v := w.value.(type) {
-		case *store.License:
-			add('L', append([]any{string(w.op)}, licenseValues(*v)...)...)
-		case *store.Activation:
-			add('A', string(w.op), v.LicenseID, v.ID, v.Fingerprint, millis(v.LeaseEndsAt), millis(v.EndedAt), document(v.Document))
-		case *store.Entry:
-			add('E', string(w.op), v.Kind, v.Key, v.Owner, document(v.Data), v.ExpiresAt.UnixMilli(), millis(v.CreatedAt), int64(v.Move))
-		case nil:
-			if w.op == 0 { // no row
-				continue
+		if w.op != 0 { // a row
+			values := valuesOf(w.value)
+			if values == nil {
+				values = []any{p.a, p.b}
 			}
-			add(p.kind-'a'+'A', string(w.op), p.a, p.b)
+			add(p.kind-'a'+'A', append([]any{string(w.op)}, values...)...)
 		}
 	}
 	for _, e := range a.events {
-		var seq any
-		if e.Seq > 0 {
-			seq = e.Seq
-		}
-		add('H', seq, e.ID, e.Type, millis(e.Time), e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, document(e.Data))
+		add('H', valuesOf(e)...)
 	}
 	return err
 }

@@ -43,12 +43,8 @@ func selectEntries(q store.EntryQuery) *selection {
 			s.and("e.owner <> ''") // the condition of the partial index
 		}
 		s.and("e.expires_at > -62135596800000")
-		if !q.Expires.From.IsZero() {
-			s.and("e.expires_at >= ?", ceiling(q.Expires.From))
-		}
-		if !q.Expires.Before.IsZero() {
-			s.and("e.expires_at < ?", ceiling(q.Expires.Before))
-		}
+		q.Expires.OrNone = false
+		s.within("e.expires_at", q.Expires)
 		s.order(false, afterTime(q.After), "e.expires_at", "e.key")
 	} else {
 		if q.Keys != nil {

@@ -38,7 +38,7 @@ const lastSeq = `greatest((SELECT removed_seq FROM licensing_schema), (SELECT ma
 // ReplaceEvent updates by the primary key.
 func (a *attempt) ReplaceEvent(ctx context.Context, e store.Event) error {
 	n, err := a.change(ctx, `WITH changed AS (UPDATE licensing_events SET customer_id = $2, data = $3 WHERE seq = $1 RETURNING 1)
-		SELECT count(*) FROM changed`, e.Seq, e.CustomerID, document(e.Data))
+		SELECT count(*) FROM changed`, e.Seq, e.CustomerID, append([]byte{}, e.Data...))
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}

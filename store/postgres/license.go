@@ -7,11 +7,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// licenseValues are the values of the columns.
-func licenseValues(l store.License) []any {
-	return []any{l.ID, l.Key, l.CustomerID, l.ProductID, string(l.State), millis(l.StartsAt), millis(l.ExpiresAt), l.Text, document(l.Document)}
-}
-
 // License reads by the primary key.
 func (r reader) License(ctx context.Context, id string) (store.License, error) {
 	l, err := get[store.License](ctx, r, place{licenseAt, id, ""})

@@ -55,28 +55,27 @@ func migrations(files fs.FS) ([]string, error) {
 // There is no downgrade. Tables of a newer version that this one can use stay as they
 // are. If it cannot use them, Migrate returns an error.
 func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
-	schema, err := newSchema(opts.Schema)
-	if err != nil {
-		return err
-	}
-	return about(schema.migrate(ctx, db), "migrate schema %s", schema.quoted)
+	_, err := prepare(ctx, db, opts)
+	return err
 }
 
-// prepare migrates the tables unless they are up to date.
-func (s schema) prepare(ctx context.Context, db *sql.DB) error {
-	texts, err := migrations(migrationFiles)
+// prepare returns the schema of opts, whose tables are up to date.
+func prepare(ctx context.Context, db *sql.DB, opts Options) (schema, error) {
+	s, err := newSchema(opts.Schema)
 	if err != nil {
-		return err
+		return s, err
 	}
-	var version int
-	err = retry(ctx, func() (err error) {
-		version, err = s.version(ctx, db, len(texts))
-		return err
-	})
+	version, texts := 0, []string(nil)
+	if texts, err = migrations(migrationFiles); err == nil {
+		err = retry(ctx, func() (err error) {
+			version, err = s.version(ctx, db, len(texts))
+			return err
+		})
+	}
 	if err == nil && version < len(texts) {
-		err = s.migrate(ctx, db)
+		err = s.migrate(ctx, db, texts)
 	}
-	return about(err, "schema %s", s.quoted)
+	return s, about(err, "schema %s", s.quoted)
 }
 
 // version returns the version of the tables, 0 if there are none, or an error if
@@ -109,11 +108,8 @@ func (s schema) version(ctx context.Context, q interface {
 	return version, nil
 }
 
-func (s schema) migrate(ctx context.Context, db *sql.DB) error {
-	texts, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
+// migrate runs those of the migrations that are missing.
+func (s schema) migrate(ctx context.Context, db *sql.DB, texts []string) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return explain(err)

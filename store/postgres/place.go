@@ -52,24 +52,17 @@ func (a *attempt) fetch(ctx context.Context, places ...place) error {
 		}
 	}
 	for some := range slices.Chunk(asked, placesPerStatement) {
-		if err := a.fetchSome(ctx, some); err != nil {
-			return err
+		a.statements++
+		found, err := read(ctx, inside{a}, some...)
+		if err != nil {
+			return a.fail(ctx, err)
 		}
-	}
-	return nil
-}
-
-func (a *attempt) fetchSome(ctx context.Context, asked []place) error {
-	a.statements++
-	found, err := read(ctx, inside{a}, asked...)
-	if err != nil {
-		return a.fail(ctx, err)
-	}
-	for _, p := range asked {
-		a.seen[p] = row{}
-	}
-	for _, r := range found {
-		a.see(r)
+		for _, p := range some {
+			a.seen[p] = row{}
+		}
+		for _, r := range found {
+			a.see(r)
+		}
 	}
 	return nil
 }

@@ -68,6 +68,21 @@ func rowScanner() func(*sql.Rows) (row, error) {
 	}
 }
 
+// valuesOf returns what is stored of a row's value, but for its version.
+func valuesOf(value any) []any {
+	switch v := value.(type) {
+	case *store.License:
+		return []any{v.ID, v.Key, v.CustomerID, v.ProductID, string(v.State), millis(v.StartsAt), millis(v.ExpiresAt), v.Text, v.Document}
+	case *store.Activation:
+		return []any{v.LicenseID, v.ID, v.Fingerprint, millis(v.LeaseEndsAt), millis(v.EndedAt), v.Document}
+	case *store.Entry:
+		return []any{v.Kind, v.Key, v.Owner, v.Data, v.ExpiresAt.UnixMilli(), millis(v.CreatedAt), int64(v.Move)}
+	case *store.Event:
+		return []any{v.Seq, v.ID, v.Type, millis(v.Time), v.Actor, v.RequestID, v.Subject, v.ProductID, v.CustomerID, v.Data}
+	}
+	return nil
+}
+
 // placeOf returns the place of a row's value.
 func placeOf(value any) place {
 	switch v := value.(type) {

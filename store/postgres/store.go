@@ -50,11 +50,8 @@ var _ store.Store = (*Store)(nil)
 // has upgraded the tables in a way that this one cannot use, or the database encoding
 // is not UTF8. It returns [store.ErrUnavailable] if the database cannot be reached.
 func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
-	schema, err := newSchema(opts.Schema)
+	schema, err := prepare(ctx, db, opts)
 	if err != nil {
-		return nil, err
-	}
-	if err := schema.prepare(ctx, db); err != nil {
 		return nil, err
 	}
 	return newOn(db, schema), nil

@@ -49,11 +49,3 @@ func (i instant) Scan(src any) error {
 	}
 	return nil
 }
-
-// document returns the stored value of a document; nil is stored as empty.
-func document(d []byte) []byte {
-	if d == nil {
-		return []byte{}
-	}
-	return d
-}

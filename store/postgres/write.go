@@ -39,6 +39,9 @@ func (a *attempt) set(p place, op byte, old, value any) {
 // put puts a value, or nil, in place of a row's old one. It returns ErrExists if
 // another row has its unique key.
 func (a *attempt) put(ctx context.Context, p place, old, value any) error {
+	if !storable(valuesOf(value)...) {
+		return errNotText
+	}
 	op, was, key := byte('u'), uniqueKey(old), uniqueKey(value)
 	switch {
 	case value == nil:
@@ -101,9 +104,6 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 		var places []place
 		for _, l := range all {
 			places = append(places, place{licenseAt, l.ID, ""}, place{keyAt, l.Key, ""}, place{seatsAt, l.ID, ""})
-			if !storable(licenseValues(l)...) {
-				return errNotText
-			}
 		}
 		if a.touched(func(p place, _ any) bool {
 			return p.kind == activationAt && slices.Contains(places, place{seatsAt, p.a, ""})
@@ -140,9 +140,6 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 
 func (a *attempt) UpdateLicense(ctx context.Context, l store.License) error {
 	return about(a.together(ctx, func() error {
-		if !storable(licenseValues(l)...) {
-			return errNotText
-		}
 		p := place{licenseAt, l.ID, ""}
 		old, err := a.existing(ctx, p)
 		if err != nil {
@@ -166,9 +163,6 @@ func (a *attempt) DeleteLicense(ctx context.Context, id string) error {
 func (a *attempt) PutActivations(ctx context.Context, all ...store.Activation) error {
 	return about(a.together(ctx, func() error {
 		for _, r := range all {
-			if !storable(r.LicenseID, r.ID, r.Fingerprint) {
-				return errNotText
-			}
 			if _, err := a.existing(ctx, place{licenseAt, r.LicenseID, ""}); err != nil {
 				return err
 			}
@@ -203,15 +197,14 @@ func (a *attempt) DeleteActivations(ctx context.Context, licenseID string, ids .
 
 func (a *attempt) AppendEvents(ctx context.Context, events ...store.Event) error {
 	return about(a.together(ctx, func() error {
+		var kept []*store.Event
 		for _, e := range events {
-			if !storable(e.ID, e.Type, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID) {
+			if !storable(valuesOf(&e)...) {
 				return errNotText
 			}
+			kept = append(kept, clone(&e).(*store.Event))
 		}
-		for _, e := range events {
-			e.Data = append([]byte{}, e.Data...)
-			a.events = append(a.events, e)
-		}
+		a.events = append(a.events, kept...)
 		a.set(place{kind: feedAt}, 0, nil, nil)
 		return nil
 	}), "append %d events", len(events))
@@ -223,10 +216,9 @@ func (a *attempt) PutEntries(ctx context.Context, all ...store.Entry) error {
 			if err := e.Check(); err != nil {
 				return err
 			}
-			if !storable(e.Kind, e.Key, e.Owner) {
-				return errNotText
+			if err := a.put(ctx, place{entryAt, e.Kind, e.Key}, nil, clone(&e)); err != nil {
+				return err
 			}
-			a.set(place{entryAt, e.Kind, e.Key}, 'u', nil, clone(&e))
 		}
 		return nil
 	}), "put entries")

@@ -122,7 +122,7 @@ CREATE INDEX licensing_batches_at ON licensing_batches (at);
 --   e  [u, version, kind, key]          an entry
 --   q  [u, found, place, a, statement, arguments]  a list, and what it found
 --   L, A, E  [u, op, columns...]        rows to write
---   H  [u, seq or null, columns...]     events to append
+--   H  [u, seq or 0, columns...]  events to append
 --   B  the ID of the batch
 --
 -- An op is "u" to put the row, "k" to put it with a unique key that another row may have
