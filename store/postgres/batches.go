@@ -135,13 +135,15 @@ func (g *batches) meets(a *attempt) (met []place) {
 	return met
 }
 
-// join adds an attempt to the open batch, or returns where it meets others.
-func (g *batches) join(a *attempt) (leads bool, met []place) {
+// join adds an attempt to the open batch, unless it meets others. It reports whether the
+// attempt is the first one and so leads the batch.
+func (g *batches) join(a *attempt) (leads bool) {
+	a.writes = a.places()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for {
-		if met := g.meets(a); met != nil {
-			return false, met
+		if a.met = g.meets(a); a.met != nil {
+			return false
 		}
 		b := g.open
 		if b == nil || len(b.members) < batchSize && b.size+a.size <= batchBytes {
@@ -161,7 +163,7 @@ func (g *batches) join(a *attempt) (leads bool, met []place) {
 	for p, w := range a.writes {
 		g.pending[p] = &pending{w, a.batch}
 	}
-	return leads, nil
+	return leads
 }
 
 // lead writes the open batch when there is a lane.

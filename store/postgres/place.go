@@ -1,9 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,10 +28,7 @@ const (
 )
 
 func (p place) compare(q place) int {
-	if p.kind != q.kind {
-		return int(p.kind) - int(q.kind)
-	}
-	return strings.Compare(p.a+"\x00"+p.b, q.a+"\x00"+q.b)
+	return cmp.Or(cmp.Compare(p.kind, q.kind), cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b))
 }
 
 // placesPerStatement is how many places one statement reads.

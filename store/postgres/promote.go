@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -29,7 +30,10 @@ func (a *attempt) lock(ctx context.Context) error {
 	case <-late.C:
 		return errBusy
 	}
-	conn, err := a.s.begin(ctx, a.s.schema.beginUpdate(lockWait))
+	conn, err := a.s.begin(ctx, fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
+		SET LOCAL lock_timeout = %d;
+		SET LOCAL idle_in_transaction_session_timeout = %d;
+		%s`, lockWait.Milliseconds(), idleWait.Milliseconds(), a.s.schema.in(lock)))
 	if err != nil {
 		<-a.s.promoted
 		return err

@@ -102,12 +102,12 @@ func (s *selection) within(column string, r store.TimeRange) {
 // order sets the order to columns, and starts the list after position, which is
 // nil at the beginning of a list and otherwise has a value for each column.
 func (s *selection) order(descending bool, position []any, columns ...string) {
-	direction := ""
+	ahead, direction := " > ", ""
 	if descending {
-		direction = " DESC"
+		ahead, direction = " < ", " DESC"
 	}
 	if position != nil {
-		s.and("("+strings.Join(columns, ", ")+")"+ahead(descending)+places(len(columns)), position...)
+		s.and("("+strings.Join(columns, ", ")+")"+ahead+places(len(columns)), position...)
 	}
 	if s.lead != "" {
 		columns = append([]string{s.lead}, columns...)
@@ -117,14 +117,6 @@ func (s *selection) order(descending bool, position []any, columns ...string) {
 
 // places returns the parameters of a row.
 func places(columns int) string { return "(" + strings.Repeat(", ?", columns)[2:] + ")" }
-
-// ahead returns the comparison that continues a list.
-func ahead(descending bool) string {
-	if descending {
-		return " < "
-	}
-	return " > "
-}
 
 // after returns the position of an order by one column: none for the zero value.
 func after[T comparable](v T) []any {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -84,19 +82,10 @@ const maxReads = 32
 // beginView takes the snapshot immediately rather than at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
 
-// lock takes the schema's lock, the one row of a table that nothing removes.
+// lock takes the schema's lock, the one row of a table that nothing removes. While a
+// transaction holds it, its statements see all that other Updates have committed, and no
+// other is written.
 const lock = `SELECT FROM licensing_schema FOR UPDATE`
-
-// beginUpdate returns the statements that begin an Update and wait up to wait
-// for the schema's lock. While the transaction holds the lock, its statements
-// see everything that earlier Updates committed, and no other Update begins.
-func (s schema) beginUpdate(wait time.Duration) string {
-	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
-		SET LOCAL lock_timeout = %d;
-		SET LOCAL idle_in_transaction_session_timeout = %d;
-		%s`,
-		max(1, wait.Milliseconds()), idleWait.Milliseconds(), s.in(lock)) // a lock_timeout of 0 is none
-}
 
 // View calls fn with a Reader on one snapshot, taken when View begins. It never
 // blocks an Update. If the connection is lost, the next read returns

@@ -80,7 +80,7 @@ func (a *attempt) run(ctx context.Context, fn func(store.Tx) error) (err error) 
 		a.finish()
 		if p == nil { // runtime.Goexit
 			a.close()
-		} else if err = a.end(ctx, errPanic); err != errAgain {
+		} else if err = a.end(ctx, errors.New("panic")); err != errAgain {
 			panic(p)
 		}
 	}()
@@ -89,9 +89,6 @@ func (a *attempt) run(ctx context.Context, fn func(store.Tx) error) (err error) 
 	a.finish()
 	return a.end(ctx, err)
 }
-
-// errPanic stands for the result of a function that panicked.
-var errPanic = errors.New("panic")
 
 // end writes what the attempt has written, or checks what it has read, after fn has
 // returned result.
@@ -113,36 +110,24 @@ func (a *attempt) end(ctx context.Context, result error) error {
 		a.close()
 		return result
 	case a.conn != nil:
-		return a.outcome(a.commit())
+		a.result = a.commit()
 	case result != nil || !a.dirty():
 		return a.check(ctx, result)
+	default:
+		if a.result = a.encode(); a.result == nil && a.s.batches.join(a) {
+			a.s.lead()
+		}
+		if a.batch != nil {
+			<-a.batch.done
+		}
 	}
-	if err := a.encode(); err != nil {
-		return about(err, "update")
+	if retriable(a.result) {
+		a.err = a.result
 	}
-	a.writes = a.places()
-	leads, met := a.s.batches.join(a)
-	if met != nil {
-		a.met = met
+	if a.err != nil || a.met != nil {
 		return errAgain
 	}
-	if leads {
-		a.s.lead()
-	}
-	<-a.batch.done
-	if a.result == nil && a.met != nil {
-		return errAgain
-	}
-	return a.outcome(a.result)
-}
-
-// outcome is the result of a commit that ended with err.
-func (a *attempt) outcome(err error) error {
-	if err != nil && retriable(err) {
-		a.err = err
-		return errAgain
-	}
-	return about(err, "update")
+	return about(a.result, "update")
 }
 
 // check returns result if what the attempt has read holds on one snapshot. One

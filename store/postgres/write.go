@@ -80,6 +80,15 @@ func (a *attempt) existing(ctx context.Context, p place) (any, error) {
 	return v, err
 }
 
+// replace is put for a row that exists. Otherwise it returns ErrNotFound.
+func (a *attempt) replace(ctx context.Context, p place, value any) error {
+	old, err := a.existing(ctx, p)
+	if err != nil {
+		return err
+	}
+	return a.put(ctx, p, old, value)
+}
+
 // together calls fn, and undoes what it has written if it fails.
 func (a *attempt) together(ctx context.Context, fn func() error) error {
 	a.mu.Lock()
@@ -100,7 +109,7 @@ func (a *attempt) together(ctx context.Context, fn func() error) error {
 // CreateLicenses implements [store.Writer], as do the methods below. What is most
 // probably free is presumed to be.
 func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) error {
-	err := a.together(ctx, func() error {
+	return a.together(ctx, func() error {
 		var places []place
 		for _, l := range all {
 			places = append(places, place{licenseAt, l.ID, ""}, place{keyAt, l.Key, ""}, place{seatsAt, l.ID, ""})
@@ -109,12 +118,12 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 			return p.kind == activationAt && slices.Contains(places, place{seatsAt, p.a, ""})
 		}) {
 			if err := a.promote(ctx); err != nil { // which writes them, so that only others are left
-				return err
+				return about(err, "create licenses")
 			}
 		}
 		if a.careful || a.conn != nil {
 			if err := a.fetch(ctx, places...); err != nil {
-				return err
+				return about(err, "create licenses")
 			}
 		}
 		for _, l := range all {
@@ -132,31 +141,17 @@ func (a *attempt) CreateLicenses(ctx context.Context, all ...store.License) erro
 		}
 		return nil
 	})
-	if len(all) == 1 {
-		return err
-	}
-	return about(err, "create %d licenses", len(all))
 }
 
 func (a *attempt) UpdateLicense(ctx context.Context, l store.License) error {
 	return about(a.together(ctx, func() error {
-		p := place{licenseAt, l.ID, ""}
-		old, err := a.existing(ctx, p)
-		if err != nil {
-			return err
-		}
-		return a.put(ctx, p, old, clone(&l))
+		return a.replace(ctx, place{licenseAt, l.ID, ""}, clone(&l))
 	}), "update license %s", l.ID)
 }
 
 func (a *attempt) DeleteLicense(ctx context.Context, id string) error {
 	return about(a.together(ctx, func() error {
-		p := place{licenseAt, id, ""}
-		old, err := a.existing(ctx, p)
-		if err != nil {
-			return err
-		}
-		return a.put(ctx, p, old, nil)
+		return a.replace(ctx, place{licenseAt, id, ""}, nil)
 	}), "delete license %s", id)
 }
 
@@ -182,12 +177,7 @@ func (a *attempt) PutActivations(ctx context.Context, all ...store.Activation) e
 func (a *attempt) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
 	return about(a.together(ctx, func() error {
 		for _, id := range ids {
-			p := place{activationAt, licenseID, id}
-			old, err := a.existing(ctx, p)
-			if err != nil {
-				return err
-			}
-			if err := a.put(ctx, p, old, nil); err != nil {
+			if err := a.replace(ctx, place{activationAt, licenseID, id}, nil); err != nil {
 				return err
 			}
 		}
