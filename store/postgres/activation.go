@@ -19,30 +19,19 @@ const leaseEnd = "coalesce(a.lease_ends_at, -62135596800000)"
 // Activations walks the license's part of the primary key or, of the activations
 // that were not ended, that of an index, or a part of the index of fingerprints.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
-	found, err := list[store.Activation](ctx, r, selectActivations(q), q.Limit)
-	return found, about(err, "activations of license %s", q.LicenseID)
-}
-
-// selectActivations returns the selection of a list.
-func selectActivations(q store.ActivationQuery) *selection {
 	s := from(activations)
 	s.err = q.Check()
 	s.part, s.touches = place{seatsAt, q.LicenseID, ""}, func(p place, _ any) bool {
 		return p.kind == activationAt && (q.LicenseID == "" || q.LicenseID == p.a)
 	}
-	if q.FingerprintPrefix != "" {
+	if q.FingerprintPrefix == "" {
+		s.ofLicense(q)
+	} else {
 		s.part = place{kind: activationAt}
 		s.byFingerprint(q)
-		return s
 	}
-	s.ofLicense(q)
-	if q.LeaseEnds.IsZero() {
-		s.order(false, after(q.After), "a.id")
-	} else {
-		s.order(false, nil, leaseEnd, "a.id")
-	}
-	s.whole = q.LiveAt.IsZero() && q.LeaseEnds.IsZero() && q.After == ""
-	return s
+	found, err := list[store.Activation](ctx, r, s, q.Limit)
+	return found, about(err, "activations of license %s", q.LicenseID)
 }
 
 // byFingerprint selects the activations of all licenses with a prefix of their
@@ -67,6 +56,8 @@ func (s *selection) ofLicense(q store.ActivationQuery) {
 	}
 	ends := q.LeaseEnds
 	if ends.IsZero() {
+		s.whole = q.LiveAt.IsZero() && q.After == ""
+		s.order(false, after(q.After), "a.id")
 		return
 	}
 	s.and("a.ended_at IS NULL")
@@ -81,4 +72,5 @@ func (s *selection) ofLicense(q store.ActivationQuery) {
 	if !ends.Before.IsZero() {
 		s.and(leaseEnd+" < ?", ceiling(ends.Before))
 	}
+	s.order(false, nil, leaseEnd, "a.id")
 }

@@ -36,33 +36,26 @@ func (r answer) met(a *attempt) (met []place) {
 	return met
 }
 
-// scan reads the row of a call.
-func (r *answer) scan(rows *sql.Rows) error {
+// scanAnswer reads the row of a call.
+func scanAnswer(rows *sql.Rows) (r answer, err error) {
 	var text sql.NullString
-	for rows.Next() {
-		if err := rows.Scan(&text); err != nil {
-			return defect{err}
-		}
+	if err = rows.Scan(&text); err == nil && text.Valid {
+		err = json.Unmarshal([]byte(text.String), &r.changed)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if r.refused = !text.Valid; r.refused {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text.String), &r.changed); err != nil {
-		return defect{err}
-	}
-	return nil
+	r.refused = !text.Valid
+	return r, err
 }
 
 // call calls a function for an attempt alone, and returns what has changed.
 func (a *attempt) call(ctx context.Context, stmt string, id int64) (met []place, err error) {
-	var r answer
-	if err = a.encode(); err == nil {
-		err = inside{a}.query(ctx, stmt, []any{payload(id, []*attempt{a})}, r.scan)
+	if err = a.encode(); err != nil {
+		return nil, err
 	}
-	return r.met(a), err
+	answers, err := all(ctx, inside{a}, scanAnswer, stmt, payload(id, []*attempt{a}))
+	if err != nil {
+		return nil, err
+	}
+	return answers[0].met(a), nil
 }
 
 // write sends the Updates of a batch and sets their results. It calls sent when the
@@ -105,14 +98,15 @@ func (s *Store) commit(batch string) (r answer, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, s.call(ctx, conn, callCommit, batch, &r)
+	return s.call(ctx, conn, callCommit, batch)
 }
 
 // call calls a function that writes on a connection, which it closes. It is one round
 // trip, unless the transactions of the database have another isolation level by
 // default. It does not use the DB, because database/sql sends a statement again if the
 // connection is lost, whether or not it has run.
-func (s *Store) call(ctx context.Context, conn *sql.Conn, stmt, arg string, r *answer) error {
+func (s *Store) call(ctx context.Context, conn *sql.Conn, stmt, arg string) (answer, error) {
+	var answers []answer
 	begin := s.explicit.Load()
 	err := ask(ctx, func(ctx context.Context) error {
 		if begin {
@@ -120,7 +114,7 @@ func (s *Store) call(ctx context.Context, conn *sql.Conn, stmt, arg string, r *a
 				return err
 			}
 		}
-		err := fetch(ctx, conn, s.schema.in(stmt), []any{arg}, r.scan)
+		err := fetch(ctx, conn, s.schema.in(stmt), []any{arg}, collect(&answers, scanAnswer))
 		if err == nil {
 			err = ctx.Err() // see end
 		}
@@ -128,7 +122,7 @@ func (s *Store) call(ctx context.Context, conn *sql.Conn, stmt, arg string, r *a
 	})
 	switch {
 	case err == nil && begin:
-		return end(ctx, conn, "COMMIT")
+		err = end(ctx, conn, "COMMIT")
 	case err == nil:
 		conn.Close()
 	case sqlState(err) == "25001" && !begin: // see licensing_lock_1
@@ -136,11 +130,14 @@ func (s *Store) call(ctx context.Context, conn *sql.Conn, stmt, arg string, r *a
 			slog.Warn("postgres: updates take three round trips instead of one, because the default isolation level of the database is not "+
 				"read committed; set default_transaction_isolation of the role or of the connections", "schema", s.schema.name)
 		}
-		return s.call(ctx, conn, stmt, arg, r)
+		return s.call(ctx, conn, stmt, arg)
 	default:
 		discard(conn)
 	}
-	return err
+	if err != nil {
+		return answer{}, err
+	}
+	return answers[0], nil
 }
 
 // uncertain reports whether a batch may have been committed although its call failed:
@@ -175,7 +172,7 @@ func (s *Store) resolve(id int64, begun time.Time, lost error) (r answer, err er
 		}
 		var conn *sql.Conn
 		if conn, err = s.conn(ctx); err == nil {
-			err = s.call(ctx, conn, callResolve, strconv.FormatInt(id, 10), &r)
+			r, err = s.call(ctx, conn, callResolve, strconv.FormatInt(id, 10))
 		}
 		switch {
 		case err == nil && r.refused:

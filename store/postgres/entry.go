@@ -20,12 +20,6 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 // Entries walks the kind's part of the primary key or, by expiry, the kind's or
 // the owner's part of an index.
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	found, err := list[store.Entry](ctx, r, selectEntries(q), q.Limit)
-	return found, about(err, "%s entries", q.Kind)
-}
-
-// selectEntries returns the selection of a list.
-func selectEntries(q store.EntryQuery) *selection {
 	s := from(entries)
 	s.err = q.Check()
 	s.part, s.touches = place{kindAt, q.Kind, ""}, func(p place, _ any) bool {
@@ -58,5 +52,6 @@ func selectEntries(q store.EntryQuery) *selection {
 		}
 		s.order(q.Descending, after(q.After.ID), "e.key")
 	}
-	return s
+	found, err := list[store.Entry](ctx, r, s, q.Limit)
+	return found, about(err, "%s entries", q.Kind)
 }

@@ -11,12 +11,6 @@ import (
 // Events walks the feed, or the subject's, the customer's or the product's part
 // of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
-	found, err := list[store.Event](ctx, r, selectEvents(q), q.Limit)
-	return found, about(err, "events")
-}
-
-// selectEvents returns the selection of a list.
-func selectEvents(q store.EventQuery) *selection {
 	s := from(events)
 	s.part, s.touches = place{kind: feedAt}, func(p place, _ any) bool { return p.kind == feedAt }
 	s.leading("e.subject", q.Subject)
@@ -29,7 +23,8 @@ func selectEvents(q store.EventQuery) *selection {
 		s.and("e.product_id <> ''")
 	}
 	s.order(q.Descending, after(q.After), "e.seq")
-	return s
+	found, err := list[store.Event](ctx, r, s, q.Limit)
+	return found, about(err, "events")
 }
 
 // lastSeq is the highest number that an event has had.
@@ -63,14 +58,9 @@ func (a *attempt) change(ctx context.Context, stmt string, args ...any) (n int, 
 	if !storable(args...) {
 		return 0, cmp.Or(a.ready(ctx), errNotText)
 	}
-	err = a.query(ctx, stmt, args, func(rows *sql.Rows) error {
+	_, err = all(ctx, a, func(rows *sql.Rows) (none struct{}, err error) {
 		a.wrote = true
-		for rows.Next() {
-			if err := rows.Scan(&n); err != nil {
-				return defect{err}
-			}
-		}
-		return rows.Err()
-	})
+		return none, rows.Scan(&n)
+	}, stmt, args...)
 	return n, err
 }

@@ -84,18 +84,23 @@ func all[R any](ctx context.Context, d database, scan func(*sql.Rows) (R, error)
 	if !storable(args...) {
 		return nil, d.ready(ctx) // no stored value can match
 	}
-	err := d.query(ctx, stmt, args, func(rows *sql.Rows) error {
-		found = nil
+	err := d.query(ctx, stmt, args, collect(&found, scan))
+	return found, err
+}
+
+// collect returns a function that sets found to the result of scan for each row.
+func collect[R any](found *[]R, scan func(*sql.Rows) (R, error)) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		*found = nil
 		for rows.Next() {
 			r, err := scan(rows)
 			if err != nil {
 				return defect{err}
 			}
-			found = append(found, r)
+			*found = append(*found, r)
 		}
 		return rows.Err()
-	})
-	return found, err
+	}
 }
 
 // about wraps err with the operation that failed. It returns nil if err is nil.
