@@ -31,23 +31,18 @@ column is compared and ordered by its bytes.
 
 # Tables
 
-All tables are in one schema, [Options.Schema], and their names begin with
-licensing_, as do those of the functions beside them, so they can share a schema with
-the host's own tables. Each schema is one store. A platform that keeps a separate store for each of its tenants
-uses one schema for each of them. Any tool may read the tables. Only this
-package may write to them, because it assigns event numbers and versions.
+All tables are in one schema, [Options.Schema], and their names begin with licensing_,
+as do those of the functions beside them, so they can share a schema with the host's own
+tables. Each schema is one store: a platform uses one for each of its tenants. Any tool
+may read the tables. Only this package may write to them, because it assigns event
+numbers and versions.
 
-[New] creates the tables or upgrades them from an older version as needed. A
-host that migrates with another role, or before a deployment, calls [Migrate]
-separately; New then only checks the version. There is no downgrade except restoring
-a backup.
-
-The table licensing_schema has one row, with the version of the tables and the lowest
-version of the package that can use them. If a migration only adds to the tables,
-processes of the earlier version can start and serve while those of the new version
-replace them. New refuses tables that its version cannot use, and does not change
-them. The changelog says of each release whether the schema is unchanged, has
-additions, or needs every process of the earlier version to be stopped first.
+[New] creates the tables or upgrades them from an older version as needed, as does
+[Migrate], for a host that migrates with another role or before a deployment. There is
+no downgrade except restoring a backup. A migration that only adds to the tables leaves
+them usable by processes of the earlier version, which can start and serve while those
+of the new version replace them. New refuses tables that its version cannot use, and
+does not change them. The changelog says which of these a release has.
 
 # Connections
 
@@ -57,17 +52,13 @@ holds the lock (see below). Size the pool to leave room for reads in addition to
 Views, and remember that every process has its own pool.
 
 Connect to the primary server, and do not turn synchronous_commit off: otherwise
-a crash can lose acknowledged updates. PgBouncer works, also in transaction mode,
-because the Store keeps no session state. In transaction mode, drivers need a
-setting: default_query_exec_mode=exec for pgx, binary_parameters=yes for lib/pq.
-Transaction and session mode are tested with PgBouncer 1.18. Statement mode has no
-transactions, which the Store needs. Other poolers are not tested.
+a crash can lose acknowledged updates. The Store keeps no session state, so PgBouncer
+works also in transaction mode, with a setting of the driver: the guide to stores has it.
 
 With pgx, every statement costs one round trip. With lib/pq, a statement with
 parameters costs two unless binary_parameters is set. An Update that creates a
-license costs one round trip: a call of a function of the schema. The default
-isolation level of the database must be read committed. With another, a call costs
-three round trips, and the Store logs once what to set.
+license costs one round trip: a call of a function of the schema. It costs three if the
+default isolation level of the database is not read committed.
 
 # Outages
 

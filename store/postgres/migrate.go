@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 )
 
@@ -29,8 +28,7 @@ func migrations(files fs.FS) ([]string, error) {
 	}
 	var texts []string
 	for i, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
-		if n, err := strconv.Atoi(number); err != nil || n != i+1 || len(number) != 4 {
+		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", i+1)) {
 			return nil, fmt.Errorf("postgres: %s is not migration %04d", name, i+1)
 		}
 		text, err := fs.ReadFile(files, name)
@@ -49,11 +47,9 @@ func migrations(files fs.FS) ([]string, error) {
 //
 // [New] does the same. Migrate is for hosts that migrate with another role than
 // the one that serves. The serving role then needs USAGE on the schema, EXECUTE on
-// its functions, which PUBLIC has by default, and
-// SELECT, INSERT, UPDATE and DELETE on its tables.
-//
-// There is no downgrade. Tables of a newer version that this one can use stay as they
-// are. If it cannot use them, Migrate returns an error.
+// its functions, which PUBLIC has by default, and SELECT, INSERT, UPDATE and DELETE on its
+// tables. Both return an error if a newer version of this package has upgraded the tables
+// in a way that this one cannot use.
 func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
 	_, err := prepare(ctx, db, opts)
 	return err
@@ -65,13 +61,15 @@ func prepare(ctx context.Context, db *sql.DB, opts Options) (schema, error) {
 	if err != nil {
 		return s, err
 	}
-	version, texts := 0, []string(nil)
-	if texts, err = migrations(migrationFiles); err == nil {
-		err = retry(ctx, func() (err error) {
-			version, err = s.version(ctx, db, len(texts))
-			return err
-		})
+	texts, err := migrations(migrationFiles)
+	if err != nil {
+		return s, err
 	}
+	var version int
+	err = retry(ctx, func() (err error) {
+		version, err = s.version(ctx, db, len(texts))
+		return err
+	})
 	if err == nil && version < len(texts) {
 		err = s.migrate(ctx, db, texts)
 	}

@@ -1,11 +1,9 @@
 package postgres
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
-	"unicode/utf8"
 )
 
 // defaultSchema is the schema that an empty Options.Schema means.
@@ -31,26 +29,22 @@ func newSchema(name string) (schema, error) {
 	if name == "" {
 		name = defaultSchema
 	}
-	quoted, err := quote(name)
-	if err != nil {
-		return schema{}, fmt.Errorf("postgres: Options.Schema %q %w", name, err)
+	fault := ""
+	switch {
+	case len(name) > maxIdentifier:
+		fault = fmt.Sprintf("is %d bytes long; PostgreSQL allows at most %d", len(name), maxIdentifier)
+	case strings.HasPrefix(name, "pg_"):
+		fault = `begins with "pg_", which PostgreSQL reserves`
+	case !storable(name):
+		fault = "is not valid UTF-8 or contains a NUL byte"
+	}
+	if fault != "" {
+		return schema{}, fmt.Errorf("postgres: Options.Schema %q %s", name, fault)
 	}
 	key := fnv.New64a()
 	key.Write([]byte("licensekit " + name))
+	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	return schema{name: name, quoted: quoted, lock: int64(key.Sum64())}, nil
-}
-
-// quote returns name as a quoted identifier, or what is wrong with it.
-func quote(name string) (string, error) {
-	switch {
-	case len(name) > maxIdentifier:
-		return "", fmt.Errorf("is %d bytes long; PostgreSQL allows at most %d", len(name), maxIdentifier)
-	case strings.HasPrefix(name, "pg_"):
-		return "", errors.New(`begins with "pg_", which PostgreSQL reserves`)
-	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return "", errors.New("is not valid UTF-8 or contains a NUL byte")
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`, nil
 }
 
 // in qualifies each table in stmt with this schema, so that search_path does not
