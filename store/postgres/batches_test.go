@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+)
+
+// TestQueues: Updates that have met at a place run one after another, in the order in
+// which they came, after the batch that writes there.
+func TestQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		ctx, p, q := t.Context(), place{licenseAt, "lic_1", ""}, place{licenseAt, "lic_2", ""}
+		g := newBatches()
+		written := &batch{done: make(chan struct{})}
+		g.pending[p] = &pending{batch: written}
+		var order []int
+		run := func(n int, at ...place) {
+			go func() {
+				leave, err := g.enter(ctx, at)
+				is.NoErr(err)
+				defer leave()
+				order = append(order, n)
+				time.Sleep(time.Second)
+			}()
+			synctest.Wait()
+		}
+		run(1, p)
+		run(2, p, q)
+		run(3, q)                 // behind no other yet
+		is.Equal(order, []int{3}) // the batch is not written
+		close(written.done)
+		synctest.Wait()
+		is.Equal(order, []int{3, 1})
+		run(4, p)
+
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err := g.enter(canceled, []place{p})
+		require.ErrorIs(t, err, context.Canceled)
+
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		is.Equal(order, []int{3, 1, 2, 4})
+		is.Equal(len(g.queues), 0)
+
+		// A function that takes longer than the others wait stops none of them.
+		leave, err := g.enter(ctx, []place{p})
+		is.NoErr(err)
+		begun := time.Now()
+		late, err := g.enter(ctx, []place{p})
+		is.NoErr(err)
+		is.Equal(time.Since(begun), idleWait)
+		late()
+		leave()
+		is.Equal(len(g.queues), 0)
+	})
+}
