@@ -30,7 +30,7 @@ type batches struct {
 	mu      sync.Mutex
 	open    *batch                    // accepts Updates
 	pending map[place]*pending        // what Updates write that is not written yet
-	queues  map[place][]chan struct{} // of Updates that have met: each is closed when it is the turn of its Update
+	queues  map[place][]chan struct{} // one for each Update that has met others there, closed when it may run
 }
 
 // A batch is the Updates that one call writes.

@@ -42,7 +42,8 @@ numbers and versions.
 no downgrade except restoring a backup. A migration that only adds to the tables leaves
 them usable by processes of the earlier version, which can start and serve while those
 of the new version replace them. New refuses tables that its version cannot use, and
-does not change them. The changelog says which of these a release has.
+does not change them. The changelog says of each release whether the processes of the
+earlier version must be stopped first.
 
 # Connections
 
