@@ -182,7 +182,8 @@ func sentinels(b *bench) {
 	}
 }
 
-// sentinelsDoNothing commits after each call, and compares all records.
+// sentinelsDoNothing commits after each call, and compares all records. Then a call fails
+// that has replaced what its Update had written.
 func sentinelsDoNothing(b *bench) {
 	b.add(fixture()...)
 	before := b.dump()
@@ -195,6 +196,29 @@ func sentinelsDoNothing(b *bench) {
 		b.same(after, before, "%s", c.name)
 		before = after
 	}
+
+	// Nor does it undo what the Update has written before.
+	kept, taken := activation(license(1).ID, 1), activation(license(1).ID, 9)
+	taken.Fingerprint = activation(license(1).ID, 2).Fingerprint
+	var was, left string
+	b.update(func(tx store.Tx) error {
+		document := func() string {
+			a, err := tx.Activation(b.ctx, kept.LicenseID, kept.Fingerprint)
+			b.ok(err, "Activation")
+			return string(a.Document)
+		}
+		kept.Document = []byte(`"before the call"`)
+		if err := put(b.ctx, tx, kept); err != nil {
+			return err
+		}
+		was = document()
+		again := kept
+		again.Document = []byte(`"in the call"`)
+		_ = tx.PutActivations(b.ctx, again, taken)
+		left = document()
+		return nil
+	})
+	b.equal(left, was, "Document of an activation that the Update put before a call with it failed")
 }
 
 // same compares two dumps, and shows the lines that differ.
