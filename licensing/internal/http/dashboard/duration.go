@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A timeUnit is a unit of a duration in a form.
@@ -29,134 +29,106 @@ var timeUnits = []timeUnit{
 var fixedUnits = timeUnits[3:]
 
 var (
-	errNotDuration   = errors.New("not a duration")
-	errAmbiguousUnit = errors.New("the unit m is ambiguous: enter min for minutes or mo for months")
-	amountPattern    = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
+	errNotDuration = errors.New("enter a whole number and select its unit")
+	amountPattern  = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
 )
 
-// parseAmounts reads numbers with units, such as "1d 12h" or "18 months", and
-// calls add for each. It returns errAmbiguousUnit or errNotDuration.
-func parseAmounts(s string, add func(n int64, u timeUnit)) error {
-	s = strings.ToLower(strings.TrimSpace(s))
-	if s == "" {
-		return errNotDuration
-	}
-	for s != "" {
-		m := amountPattern.FindStringSubmatch(s)
-		if m == nil {
-			return errNotDuration
-		}
-		if m[2] == "m" {
-			return errAmbiguousUnit
-		}
-		n, _ := strconv.ParseInt(m[1], 10, 64) // at most eight digits, cannot overflow
-		known := false
-		for _, u := range timeUnits {
-			if m[2] == u.short || m[2] == u.name || m[2] == u.name+"s" {
-				known = true
-				add(n, u)
-			}
-		}
-		if !known {
-			return errNotDuration
-		}
-		s = s[len(m[0]):]
-	}
-	return nil
+// durationParts returns the parts of a duration, in the order of timeUnits.
+func durationParts(d *api.Duration) []*int {
+	return []*int{&d.Years, &d.Months, &d.Weeks, &d.Days, &d.Hours, &d.Minutes, &d.Seconds}
 }
 
-// parseSeconds parses the output of describeSeconds and of amount: 0, or numbers
-// with units, which it adds up.
-func parseSeconds(s string) (total int64, err error) {
+// parseDuration parses numbers with units, such as "1y 6mo" or "45 days", which it adds
+// up, or an ISO 8601 duration, such as "P18M".
+func parseDuration(s string) (d api.Duration, err error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if strings.HasPrefix(s, "p") {
+		if d, err = api.ParseDuration(strings.ToUpper(s)); err != nil {
+			err = errNotDuration
+		}
+		return d, err
+	}
+	for ok := true; ok; ok = s != "" {
+		m := amountPattern.FindStringSubmatch(s)
+		if m == nil {
+			return d, errNotDuration
+		}
+		if m[2] == "m" {
+			return d, errors.New("the unit m is ambiguous: enter min for minutes or mo for months")
+		}
+		unit := slices.IndexFunc(timeUnits, func(u timeUnit) bool { return m[2] == u.short || m[2] == u.name || m[2] == u.name+"s" })
+		if unit < 0 {
+			return d, errNotDuration
+		}
+		n, _ := strconv.Atoi(m[1]) // at most eight digits, cannot overflow
+		*durationParts(&d)[unit] += n
+		s = s[len(m[0]):]
+	}
+	return d, nil
+}
+
+// parseSeconds parses the output of describeSeconds and of amount: 0, or a duration
+// without months and years.
+func parseSeconds(s string) (int64, error) {
 	if strings.TrimSpace(s) == "0" {
 		return 0, nil
 	}
-	fixed := true
-	err = parseAmounts(s, func(n int64, u timeUnit) {
-		fixed = fixed && u.seconds > 0
-		total += n * u.seconds
-	})
-	switch {
-	case errors.Is(err, errAmbiguousUnit):
-		return 0, err
-	case err != nil:
-		return 0, errors.New("enter a whole number and select its unit")
-	case !fixed:
-		return 0, errors.New("months and years are not allowed here: enter days")
+	d, err := parseDuration(s)
+	if err == nil && (d.Years > 0 || d.Months > 0) {
+		err = errors.New("months and years are not allowed here: enter days")
 	}
-	return total, nil
+	return d.AddTo(time.Unix(0, 0)).Unix(), err
 }
 
-// parseTerm parses a calendar duration: numbers with units, such as "1y 6mo" or
-// "45 days", which it adds up, or an ISO 8601 duration, such as "P18M".
-func parseTerm(s string) (d api.Duration, err error) {
-	if iso := strings.ToUpper(strings.TrimSpace(s)); strings.HasPrefix(iso, "P") {
-		d, err = license.ParseDuration(iso)
-	} else {
-		err = parseAmounts(s, func(n int64, u timeUnit) {
-			part := map[string]*int{
-				"y": &d.Years, "mo": &d.Months, "w": &d.Weeks, "d": &d.Days, "h": &d.Hours, "min": &d.Minutes, "s": &d.Seconds,
-			}[u.short]
-			*part += int(n)
-		})
+// parseTerm parses a calendar duration, which is not zero.
+func parseTerm(s string) (api.Duration, error) {
+	d, err := parseDuration(s)
+	if err == nil && d.IsZero() {
+		err = errNotDuration
 	}
-	if errors.Is(err, errAmbiguousUnit) {
-		return api.Duration{}, err
-	}
-	if err != nil || d.IsZero() {
-		return api.Duration{}, errors.New("enter a whole number and select its unit")
-	}
-	return d, nil
+	return d, err
 }
 
 // amountField returns a field for a number of seconds, as a number and a unit.
 // The number can be empty.
 func amountField(name, label, hint string, seconds *int64) *field {
-	x := &field{Name: name, Label: label, Hint: hint, Type: "text"}
+	x := &field{Name: name, Label: label, Hint: hint, Type: "text", parse: parser(parseSeconds)}
 	chosen := fixedUnits[2] // minutes, for short leases
 	if seconds != nil {
-		chosen = fixedUnits[0]
-		for *seconds%chosen.seconds != 0 {
-			i := slices.Index(fixedUnits, chosen)
-			chosen = fixedUnits[i+1]
-		}
+		chosen = fixedUnits[slices.IndexFunc(fixedUnits, func(u timeUnit) bool { return *seconds%u.seconds == 0 })]
 		x.Value = strconv.FormatInt(*seconds/chosen.seconds, 10)
 	}
-	for _, u := range fixedUnits {
-		x.Units = append(x.Units, option{Value: u.short, Label: u.name + "s", Chosen: u == chosen})
-	}
+	x.Units = unitOptions(fixedUnits, chosen.short)
 	return x
 }
 
-// termUnits returns the units of a calendar duration: years to days.
-func termUnits() (units []option) {
-	for _, u := range timeUnits[:4] {
-		units = append(units, option{Value: u.short, Label: u.name + "s", Chosen: u.name == "month"})
+// unitOptions offers units, one of which is chosen.
+func unitOptions(units []timeUnit, chosen string) (options []option) {
+	for _, u := range units {
+		options = append(options, option{Value: u.short, Label: u.name + "s", Chosen: u.short == chosen})
 	}
-	return units
+	return options
 }
 
-// termField returns a field for a calendar duration. A zero one is blank.
+// termField returns a field for a calendar duration, in years to days. A zero one is
+// blank.
 func termField(name, label, hint string, d api.Duration) *field {
-	x := &field{Name: name, Label: label, Hint: hint, Type: "text", MaxLength: 60, Units: termUnits()}
-	var texts []string
+	x := &field{Name: name, Label: label, Hint: hint, Type: "text", MaxLength: 60, parse: parser(parseTerm)}
+	unit, texts := "mo", []string(nil)
 	eachPart(d, func(n int, u timeUnit) { texts = append(texts, strconv.Itoa(n)+u.short) })
 	x.Value = strings.Join(texts, " ")
-	for i, u := range x.Units {
-		if n, ok := strings.CutSuffix(x.Value, u.Value); ok && len(texts) == 1 && strings.Trim(n, "0123456789") == "" {
-			x.Value = n
-			choose(x.Units, []string{x.Units[i].Value})
-			break
-		}
+	if m := amountPattern.FindStringSubmatch(x.Value); len(texts) == 1 && slices.ContainsFunc(timeUnits[:4], func(u timeUnit) bool { return u.short == m[2] }) {
+		x.Value, unit = m[1], m[2]
 	}
+	x.Units = unitOptions(timeUnits[:4], unit)
 	return x
 }
 
 // eachPart calls fn for the parts of a calendar duration that are not zero.
 func eachPart(d api.Duration, fn func(n int, u timeUnit)) {
-	for i, n := range []int{d.Years, d.Months, d.Weeks, d.Days, d.Hours, d.Minutes, d.Seconds} {
-		if n != 0 {
-			fn(n, timeUnits[i])
+	for i, n := range durationParts(&d) {
+		if *n != 0 {
+			fn(*n, timeUnits[i])
 		}
 	}
 }
@@ -173,15 +145,8 @@ func describeTerm(d api.Duration) string {
 
 // describeSeconds formats a duration in words: "14 days", "1 day 12 hours".
 func describeSeconds(n int64) string {
-	var parts []string
-	for _, u := range fixedUnits {
-		if n >= u.seconds {
-			parts = append(parts, count(int(n/u.seconds), u.name))
-			n %= u.seconds
-		}
-	}
-	if parts == nil {
+	if n <= 0 {
 		return "none"
 	}
-	return strings.Join(parts, " ")
+	return describeTerm(api.Duration{Days: int(n / 86400), Hours: int(n / 3600 % 24), Minutes: int(n / 60 % 60), Seconds: int(n % 60)})
 }

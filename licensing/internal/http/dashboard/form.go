@@ -38,7 +38,8 @@ type field struct {
 	Now          string    // what the record has, if it was changed while the form was open; empty: the same
 	Title        string    // a heading above the field
 
-	errors int // the number of errors in Error
+	parse  func(string) (any, error) // reads the text, or the value of each row; nil: the text is the value
+	errors int                       // the number of errors in Error
 }
 
 // maxLineErrors is the maximum number of errors that a textarea or a field of

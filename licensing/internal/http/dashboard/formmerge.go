@@ -22,6 +22,9 @@ func (f *form) opened() string {
 	return string(text)
 }
 
+// digest returns a version of what the form shows.
+func (f *form) digest() string { return digestOf(f.opened()) }
+
 func digestOf(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])

@@ -2,9 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -190,24 +187,6 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	return nil
 }
 
-// digest returns a version of what the form shows.
-func (f *form) digest() string {
-	type state struct {
-		Value   string
-		Options []option
-		Choices []choices
-		Units   []option
-		Pairs   []pairRow
-	}
-	var all []state
-	for _, x := range f.Fields {
-		all = append(all, state{x.Value, x.Options, x.Choices, x.Units, x.Pairs})
-	}
-	text, _ := json.Marshal(all) // strings always encode
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
-}
-
 // hide adds a value that the form sends and does not show.
 func (f *form) hide(name, value string) {
 	if f.Hidden == nil {
@@ -221,12 +200,6 @@ func (f *form) add(x *field) { f.Fields = append(f.Fields, x) }
 
 func newForm(fields ...*field) *form { return &form{Fields: fields} }
 
-// typedField returns the field in which the operator types a text to confirm a
-// change, for which a mistake costs much.
-func typedField(name, label, text, wrong string) *field {
-	return &field{Name: name, Label: label, Hint: "Type " + text + " to confirm.", Type: "text", Autocomplete: "off", Required: true, Mono: true, Must: text, Wrong: wrong}
-}
-
 // confirmed reports whether the operator typed what the form asks for. If not, it
 // adds an error to the form.
 func (f *form) confirmed() bool {
@@ -237,9 +210,4 @@ func (f *form) confirmed() bool {
 		}
 	}
 	return true
-}
-
-// reasonField is the reason of a change.
-func reasonField(hint string) *field {
-	return &field{Name: "reason", Label: "Reason", Hint: hint, Type: "text", MaxLength: 255}
 }

@@ -156,7 +156,7 @@ func TestFormRunsTheHookOnce(t *testing.T) {
 		return err
 	}})
 	v := s.admin()
-	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "harbour", "term", "1y", "once", v.get("licenses/new").hidden("once")}
+	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "harbour", "term", "P1Y", "once", v.get("licenses/new").hidden("once")}
 	for range 2 {
 		is.Equal(v.post("licenses/new", form...).StatusCode, http.StatusSeeOther)
 	}

@@ -1,15 +1,30 @@
 package dashboard
 
 import (
+	"encoding/json"
+	"errors"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Each of these methods reads the value of a field, or nothing if it is blank or the
-// form does not have it. A value that is invalid adds an error to the field.
+// parser returns parse for a field: it reads the text of the field, or of the value of
+// each row.
+func parser[T any](parse func(string) (T, error)) func(string) (any, error) {
+	return func(s string) (any, error) { return parse(s) }
+}
 
-// text returns the value without outer white space.
+func parseNumber(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0, errors.New("enter a whole number or leave blank")
+	}
+	return n, nil
+}
+
+// text returns the value without outer white space, or "" if the form does not have the
+// field.
 func (f *form) text(name string) string {
 	if x := f.Field(name); x != nil {
 		return strings.TrimSpace(x.Value)
@@ -24,32 +39,35 @@ func (f *form) note(name string, err error) {
 	}
 }
 
-func (f *form) time(name string) *time.Time {
-	if f.text(name) == "" {
+// read parses the value of a field, or returns nil if it is blank or invalid. A value
+// that is invalid adds an error to the field.
+func (f *form) read(name string) any {
+	x := f.Field(name)
+	if x.amount() == "" {
 		return nil
 	}
-	t, err := parseTime(f.text(name))
-	f.note(name, err)
-	return &t
-}
-
-func (f *form) number(name string) *int64 {
-	if f.text(name) == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(f.text(name), 10, 64)
+	value, err := x.parse(x.amount())
 	if err != nil {
-		f.addError(name, "enter a whole number or leave blank")
+		f.addError(name, err.Error())
+		return nil
 	}
-	return &n
+	return value
 }
 
-// amount returns a value with its unit, for parseSeconds or parseTerm. The field
+// time reads the time of a field, or returns nil if it is blank or invalid.
+func (f *form) time(name string) *time.Time {
+	if t, ok := f.read(name).(time.Time); ok {
+		return &t
+	}
+	return nil
+}
+
+// amount returns the value with its unit, for parseSeconds or parseTerm. The field
 // also accepts text with units, such as "1d 12h".
-func (f *form) amount(name string) string {
-	value := f.text(name)
+func (x *field) amount() string {
+	value := strings.TrimSpace(x.Value)
 	if strings.Trim(value, "0123456789") == "" && value != "" {
-		for _, u := range f.Field(name).Units {
+		for _, u := range x.Units {
 			if u.Chosen {
 				return value + u.Value
 			}
@@ -58,11 +76,51 @@ func (f *form) amount(name string) string {
 	return value
 }
 
-func (f *form) seconds(name string) *int64 {
-	if f.amount(name) == "" {
-		return nil
+// values returns what the fields have, by name. A field that parses its text has none if
+// it is blank or invalid.
+func (f *form) values() map[string]any {
+	values := map[string]any{}
+	for _, x := range f.Fields {
+		switch {
+		case x.Type == "pairs":
+			values[x.Name] = f.readPairs(x)
+		case x.Options != nil:
+			values[x.Name] = x.chosen()
+		case x.parse == nil:
+			values[x.Name] = x.Value
+		default:
+			if value := f.read(x.Name); value != nil {
+				values[x.Name] = value
+			}
+		}
 	}
-	n, err := parseSeconds(f.amount(name))
-	f.note(name, err)
-	return &n
+	return values
+}
+
+// changes returns the values that differ from those of another form, as a merge patch
+// (RFC 7396): null stands for a value or a row that was removed.
+func (f *form) changes(before *form) map[string]any {
+	was, is := before.values(), f.values()
+	for name, value := range was {
+		if rows, ok := is[name].(map[string]any); ok {
+			for row, had := range value.(map[string]any) {
+				if has, kept := rows[row]; !kept {
+					rows[row] = nil
+				} else if reflect.DeepEqual(has, had) {
+					delete(rows, row)
+				}
+			}
+		} else if reflect.DeepEqual(is[name], value) {
+			delete(is, name)
+		} else if is[name] == nil {
+			is[name] = nil
+		}
+	}
+	return is
+}
+
+// decode sets the parameters of the rules, whose JSON names are those of the fields.
+func decode(values map[string]any, params any) {
+	text, _ := json.Marshal(values) // what fields have always encodes
+	_ = json.Unmarshal(text, params)
 }

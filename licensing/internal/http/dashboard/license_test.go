@@ -147,13 +147,14 @@ func TestExpiryShortcuts(t *testing.T) {
 		bad  string // the control with the error
 	}{
 		{[]string{"term", "never"}, "", ""},
-		{[]string{"term", "30d"}, "2026-03-31T12:00:00Z", ""},
-		{[]string{"term", "1y"}, "2027-03-01T12:00:00Z", ""},
-		{[]string{"term", "1y", "starts_at", "2028-02-29"}, "2029-03-01T00:00:00Z", ""},
+		{[]string{"term", "P30D"}, "2026-03-31T12:00:00Z", ""},
+		{[]string{"term", "P1Y"}, "2027-03-01T12:00:00Z", ""},
+		{[]string{"term", "P1Y", "starts_at", "2028-02-29"}, "2029-02-28T00:00:00Z", ""},
 		{[]string{"term", "date", "expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
 		{[]string{"expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
 		{[]string{"term", "date"}, "", "expires_at"},
-		{[]string{"term", "30d", "expires_at", "2030-01-01"}, "", "term-0"},
+		{[]string{"term", "date", "expires_at", "9999-12-31T23:59:59-01:00"}, "", "expires_at"}, // in UTC, the year 10000
+		{[]string{"term", "P30D", "expires_at", "2030-01-01"}, "", "term-0"},
 		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "term-0"},
 	} {
 		t.Run(strings.Join(tt.form, " "), func(t *testing.T) {

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
-
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // offeredNames is the maximum number of known products and customers that a form
@@ -84,13 +83,8 @@ func (v *visit) addPlans(f *form) error {
 	}
 	f.Field("lease_seconds").Hint += " A plan fills it in."
 	term := f.Field("term")
-	inPlan := option{Value: termOfPlan, Label: "Duration of the plan", Hint: "Without a plan, or if it has none: no expiry."}
-	for i := range term.Options {
-		if term.Options[i].Value == "never" && term.Options[i].Chosen {
-			term.Options[i].Chosen, inPlan.Chosen = false, true
-		}
-	}
-	term.Options = append([]option{inPlan}, term.Options...)
+	term.Options = append([]option{{Value: termOfPlan, Label: "Duration of the plan", Hint: "Without a plan, or if it has none: no expiry."}}, term.Options...)
+	choose(term.Options, []string{termOfPlan})
 	return nil
 }
 

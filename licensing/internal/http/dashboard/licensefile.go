@@ -29,10 +29,8 @@ func (v *visit) fileFields(l api.License) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	lifetime := &field{Name: "lifetime", Label: "Lifetime", Hint: "At most 10 years. A file never outlives the license with its grace period.", Type: "text", Value: "30", Required: true, MaxLength: 60, Units: termUnits()}
-	for i := range lifetime.Units {
-		lifetime.Units[i].Chosen = lifetime.Units[i].Value == "d"
-	}
+	lifetime := termField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})
+	lifetime.Required = true
 	bound := &field{Name: "for", Label: "Issue for", Type: "radios"}
 	for _, a := range active.Data {
 		row := activationRow{Activation: a}
@@ -70,7 +68,7 @@ func (f *form) readFile(l api.License) api.IssueFileParams {
 	p := api.IssueFileParams{LicenseID: l.ID}
 	if f.Field("lifetime") != nil {
 		var err error
-		p.Lifetime, err = parseTerm(f.amount("lifetime"))
+		p.Lifetime, err = parseTerm(f.Field("lifetime").amount())
 		f.note("lifetime", err)
 	}
 	chosen := f.Field("for").chosen()

@@ -6,58 +6,49 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
-
-type termOption struct{ value, label string }
 
 // oneYear is how long a renewal is without a plan.
 var oneYear = api.Duration{Years: 1}
 
-// terms are the calendar durations that the renewal form offers.
-var terms = []termOption{
-	{"P1Y", "1 year"}, {"P6M", "6 months"}, {"P3M", "3 months"}, {"P1M", "1 month"},
-}
+// terms are the calendar durations that forms offer for a renewal.
+var terms = []string{"P1Y", "P6M", "P3M", "P1M"}
 
-// The values of the term field for a renewal without one of the terms.
+// The values of the term field without one of the terms.
 const (
 	customLength = "length"
 	customDate   = "date"
 )
 
-// renewStarts are the times from which a renewal can start.
-var renewStarts = []struct {
-	value api.RenewFrom
-	label string
-	hint  string
-}{
-	{api.FromLater, "Current end, or today if it has passed", "The customer keeps all remaining time."},
-	{api.FromExpiry, "Current end, even if it has passed", ""},
-	{api.FromNow, "Now", ""},
+// termOptions offers calendar durations, which are in ISO 8601 form.
+func termOptions(durations ...string) (options []option) {
+	for _, text := range durations {
+		d, _ := api.ParseDuration(text) // the program has only valid ones
+		options = append(options, option{Value: text, Label: describeTerm(d)})
+	}
+	return options
 }
 
 // renewFields returns the form of a renewal for a duration, which is offered if it is none
 // of the terms.
 func renewFields(chosen api.Duration, from api.RenewFrom) *form {
-	length := &field{Name: "term", Label: "Renew for", Type: "radios"}
-	if !slices.ContainsFunc(terms, func(t termOption) bool { return t.value == chosen.String() }) {
-		length.Options = []option{{Value: chosen.String(), Label: describeTerm(chosen), Chosen: true}}
+	offered := terms
+	if !slices.Contains(terms, chosen.String()) {
+		offered = append([]string{chosen.String()}, terms...)
 	}
-	for _, t := range terms {
-		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen.String()})
-	}
-	length.Options = append(length.Options,
-		option{Value: customLength, Label: "Custom length"}, option{Value: customDate, Label: "Custom date"})
-	begin := &field{Name: "from", Label: "Start from", Type: "radios"}
-	for _, b := range renewStarts {
-		begin.Options = append(begin.Options, option{Value: string(b.value), Label: b.label, Hint: b.hint, Chosen: b.value == from})
-	}
+	length := termField("duration", "Length", "For a custom length.", api.Duration{})
+	length.When = "term=" + customLength
+	end := timeField("expires_at", "New end", "For a custom date, in UTC.", nil)
+	end.When = "term=" + customDate
 	return newForm(
-		length,
-		&field{Name: "duration", Label: "Length", Hint: "For a custom length.", Type: "text", MaxLength: 60, Units: termUnits(), When: "term=" + customLength},
-		&field{Name: "expires_at", Label: "New end", Hint: "For a custom date, in UTC.", Type: "datetime-local", When: "term=" + customDate},
-		begin,
+		radios("term", "Renew for", chosen.String(),
+			append(termOptions(offered...), option{Value: customLength, Label: "Custom length"}, option{Value: customDate, Label: "Custom date"})...),
+		length, end,
+		radios("from", "Start from", from,
+			option{Value: string(api.FromLater), Label: "Current end, or today if it has passed", Hint: "The customer keeps all remaining time."},
+			option{Value: string(api.FromExpiry), Label: "Current end, even if it has passed"},
+			option{Value: string(api.FromNow), Label: "Now"}),
 		reasonField("Optional. Recorded in the history."),
 	)
 }
@@ -66,14 +57,6 @@ func renewFields(chosen api.Duration, from api.RenewFrom) *form {
 // service decides.
 func renewable(l api.License) bool {
 	return (l.ExpiresAt != nil || l.UpdatesUntil != nil) && l.Status != api.LicenseRevoked
-}
-
-// extendField is the choice of what a renewal moves, for a license that has both ends.
-func extendField() *field {
-	return &field{Name: "extend", Label: "Renew", Type: "radios", Options: []option{
-		{Value: string(api.ExtendLicense), Label: "The license", Chosen: true},
-		{Value: string(api.ExtendUpdates), Label: "Its updates"},
-	}}
 }
 
 // renewForm renews a license or its updates. A GET with the values of the form shows the new
@@ -101,7 +84,8 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 	p.Text = append(p.Text, text...)
 	p.Form, p.Action, p.done = renewFields(length, api.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
-		p.Form.insert(0, extendField())
+		p.Form.insert(0, radios("extend", "Renew", api.ExtendLicense,
+			option{Value: string(api.ExtendLicense), Label: "The license"}, option{Value: string(api.ExtendUpdates), Label: "Its updates"}))
 	}
 	read := func() api.RenewLicenseParams {
 		params := p.Form.readRenewal()
@@ -185,11 +169,11 @@ func (f *form) readRenewal() (p api.RenewLicenseParams) {
 		f.note("expires_at", err)
 		p.ExpiresAt = &at
 	case customLength:
-		d, err := parseTerm(f.amount("duration"))
+		d, err := parseTerm(f.Field("duration").amount())
 		f.note("duration", err)
 		p.Duration = d
 	default:
-		p.Duration, _ = license.ParseDuration(term) // one of the options
+		p.Duration, _ = api.ParseDuration(term) // one of the options
 	}
 	return p
 }

@@ -16,7 +16,10 @@ import (
 // metersField returns the field for the meters of a license or a plan.
 func metersField(m map[string]api.Meter) *field {
 	return pairsField("meters", "Meters", "Meter", "What is counted, such as exports. The value is a limit such as “1000 per month”, “50 per day, soft” or “500”. "+
-		"A period is a day, month, year, license month or license year. Use above a soft limit is not refused. Leave the value blank to only count.", m, formatMeter)
+		"A period is a day, month, year, license month or license year. Use above a soft limit is not refused. Leave the value blank to only count.", m, formatMeter, func(s string) (any, error) {
+		m, err := parseMeter(s)
+		return api.MeterChange{Limit: changeTo(m.Limit), Soft: &m.Soft, Per: api.To(m.Per)}, err
+	})
 }
 
 // formatMeter formats a meter for parseMeter.
@@ -55,18 +58,6 @@ func parseMeter(s string) (m api.Meter, err error) {
 		}
 	}
 	return m, nil
-}
-
-// changeMeters returns the change of the meters of a license to others.
-func changeMeters(before, after map[string]api.Meter) map[string]*api.MeterChange {
-	changes := map[string]*api.MeterChange{}
-	for name := range before {
-		changes[name] = nil
-	}
-	for name, m := range after {
-		changes[name] = &api.MeterChange{Limit: changeTo(m.Limit), Soft: &m.Soft, Per: api.To(m.Per)}
-	}
-	return changes
 }
 
 // meterTexts returns the meters in an event as texts, by name.

@@ -10,11 +10,11 @@ type overlap struct {
 
 // overlapField returns the field for the overlap, with the first one chosen.
 func overlapField(choices []overlap) *field {
-	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios"}
-	for i, o := range choices {
-		x.Options = append(x.Options, option{Value: o.d.String(), Label: o.label, Hint: o.hint, Chosen: i == 0})
+	var options []option
+	for _, o := range choices {
+		options = append(options, option{Value: o.d.String(), Label: o.label, Hint: o.hint})
 	}
-	return x
+	return radios("overlap", "When the current secret expires", options[0].Value, options...)
 }
 
 // readOverlap returns the chosen overlap, or adds an error to the form.

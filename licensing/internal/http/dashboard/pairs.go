@@ -28,8 +28,8 @@ func (p pairRow) Blank() bool {
 }
 
 // pairsField returns a field of rows, with the values of m.
-func pairsField[V any](name, label, one, hint string, m map[string]V, format func(V) string) *field {
-	x := &field{Name: name, Label: label, One: one, Hint: hint, Type: "pairs"}
+func pairsField[V any](name, label, one, hint string, m map[string]V, format func(V) string, parse func(string) (any, error)) *field {
+	x := &field{Name: name, Label: label, One: one, Hint: hint, Type: "pairs", parse: parse}
 	for _, n := range slices.Sorted(maps.Keys(m)) {
 		x.Pairs = append(x.Pairs, pairRow{Name: n, Value: format(m[n])})
 	}
@@ -72,20 +72,6 @@ func (f *form) addPairs(v *visit) bool {
 	return true
 }
 
-// samePairs reports whether two fields have the same rows, apart from blank rows
-// and outer white space.
-func (x *field) samePairs(y *field) bool {
-	text := func(z *field) (list []string) {
-		for _, p := range z.Pairs {
-			if !p.Blank() {
-				list = append(list, strings.TrimSpace(p.Name), strings.TrimSpace(p.Value))
-			}
-		}
-		return list
-	}
-	return slices.Equal(text(x), text(y))
-}
-
 // markPair marks the row with a name as invalid.
 func (x *field) markPair(name string) {
 	for i, p := range x.Pairs {
@@ -97,16 +83,15 @@ func (x *field) markPair(name string) {
 
 // readPairs parses the rows of a field. It marks invalid rows, and adds an error for
 // each.
-func readPairs[V any](f *form, name string, parse func(string) (V, error)) map[string]V {
-	m := map[string]V{}
-	rows := f.Field(name).Pairs
-	for i, p := range rows {
+func (f *form) readPairs(x *field) map[string]any {
+	m := map[string]any{}
+	for i, p := range x.Pairs {
 		if p.Blank() {
 			continue
 		}
 		key := strings.TrimSpace(p.Name)
 		_, twice := m[key]
-		value, err := parse(strings.TrimSpace(p.Value))
+		value, err := x.parse(strings.TrimSpace(p.Value))
 		switch {
 		case key == "":
 			err = errors.New("enter a name, or clear the value")
@@ -114,8 +99,8 @@ func readPairs[V any](f *form, name string, parse func(string) (V, error)) map[s
 			err = errors.New("the name is used twice")
 		}
 		if err != nil {
-			f.addError(name, fmt.Sprintf("row %d: %v", i+1, err))
-			rows[i].Invalid = true
+			f.addError(x.Name, fmt.Sprintf("row %d: %v", i+1, err))
+			x.Pairs[i].Invalid = true
 		}
 		if key != "" && !twice {
 			m[key] = value // also an invalid one, so that its name is checked

@@ -1,12 +1,12 @@
 package dashboard
 
 import (
+	"cmp"
 	"strings"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // planFields returns the form for a plan, which has fields of the form for a
@@ -20,11 +20,17 @@ func planFields(t api.Plan) *form {
 	product.Half, seats.Half = false, false
 	f := newForm(
 		name, product,
-		kindField(t.Kind),
+		radios("kind", "A purchase is", cmp.Or(t.Kind, api.PlanBase),
+			option{Value: string(api.PlanBase), Label: "A base", Hint: "It makes a license, which is valid while one of its bases counts."},
+			option{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates."}),
 		&field{Name: "line", Label: "Line", Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an add-on without a line adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
 		termField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
-		startsField(t.Starts),
-		untilEndsField(t.UntilEnds),
+		radios("starts", "The duration begins", t.Starts,
+			option{Value: "", Label: "With the purchase"},
+			option{Value: string(api.StartsActivation), Label: "With the first activation of the license", Hint: "Before that, the license has no end."}),
+		radios("until_ends", "The end of a purchase ends", cmp.Or(t.UntilEnds, api.UntilEndsLicense),
+			option{Value: string(api.UntilEndsLicense), Label: "The license"},
+			option{Value: string(api.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before."}),
 		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
 		amountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
 		terms.Field("entitlements"), terms.Field("meters"),
@@ -35,44 +41,10 @@ func planFields(t api.Plan) *form {
 	return f
 }
 
-// kindField is the choice of what a purchase of the plan is.
-func kindField(chosen api.PlanKind) *field {
-	addOn := chosen == api.PlanAddOn
-	return &field{Name: "kind", Label: "A purchase is", Type: "radios", Options: []option{
-		{Value: string(api.PlanBase), Label: "A base", Hint: "It makes a license, which is valid while one of its bases counts.", Chosen: !addOn},
-		{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates.", Chosen: addOn},
-	}}
-}
-
-// startsField is the choice of when the duration begins.
-func startsField(chosen api.Starts) *field {
-	activation := chosen == api.StartsActivation
-	return &field{Name: "starts", Label: "The duration begins", Type: "radios", Options: []option{
-		{Value: "", Label: "With the purchase", Chosen: !activation},
-		{Value: string(api.StartsActivation), Label: "With the first activation of the license", Hint: "Before that, the license has no end.", Chosen: activation},
-	}}
-}
-
-// untilEndsField is the choice of what a purchase ends.
-func untilEndsField(chosen api.UntilEnds) *field {
-	updates := chosen == api.UntilEndsUpdates
-	return &field{Name: "until_ends", Label: "The end of a purchase ends", Type: "radios", Options: []option{
-		{Value: string(api.UntilEndsLicense), Label: "The license", Chosen: !updates},
-		{Value: string(api.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before.", Chosen: updates},
-	}}
-}
-
 // readPlan parses the values of the form for a plan.
-func (v *visit) readPlan(f *form, id string) (p api.PutPlanParams, err error) {
-	p = api.PutPlanParams{
-		ID: id, ProductID: f.Field("product_id").Value, Name: f.Field("name").Value, Terms: f.terms(),
-		Kind: api.PlanKind(f.Field("kind").chosen()), Line: f.Field("line").Value,
-		UntilEnds: api.UntilEnds(f.Field("until_ends").chosen()), Starts: api.Starts(f.Field("starts").chosen()),
-	}
-	if s := f.amount("duration"); s != "" {
-		p.Duration, err = parseTerm(s)
-		f.note("duration", err)
-	}
+func (v *visit) readPlan(f *form, id string) (api.PutPlanParams, error) {
+	p := api.PutPlanParams{ID: id}
+	decode(f.values(), &p)
 	return p, v.check(f, &p)
 }
 

@@ -206,7 +206,7 @@ func reopenForm(v *visit, f api.Fulfillment) (*formPage, error) {
 		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
 		"Check at the payment provider that the purchase is paid for.")
 	p.Form = newForm(
-		&field{Name: "at", Label: "Ends do not count up to", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		timeField("at", "Ends do not count up to", "In UTC. Leave blank for now.", nil),
 		reasonField("Optional. Recorded in the history."))
 	p.done, p.names = "The purchase has been reopened.", map[string]string{"reference": ""}
 	p.do = func(tx *visit) (string, error) {

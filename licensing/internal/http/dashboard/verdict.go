@@ -24,11 +24,11 @@ type verdictPanel struct {
 // verdictForm returns the form for a test validation.
 func verdictForm() *form {
 	return newForm(
-		&field{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		timeField("at", "Time", "In UTC. Leave blank for now.", nil),
 		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
 		&field{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
 		&field{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
-		&field{Name: "built", Label: "Build", Hint: "When the program was built, in UTC.", Type: "datetime-local"},
+		timeField("built", "Build", "When the program was built, in UTC.", nil),
 	)
 }
 
@@ -47,7 +47,7 @@ func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 		params.Entitlements = []string{s}
 	}
 	for name, t := range map[string]*time.Time{"at": &params.At, "built": &params.BuiltAt} {
-		if at := p.Form.time(name); at != nil && p.Form.Field(name).Error == "" {
+		if at := p.Form.time(name); at != nil {
 			*t, p.Form.Field(name).Value = *at, formatTime(at)
 		}
 	}
