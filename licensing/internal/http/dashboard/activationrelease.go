@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -45,26 +43,25 @@ func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) 
 // A seat names an activation.
 type seat struct{ license, activation string }
 
-// releaseSelectedForm releases several activations of a license.
-func releaseSelectedForm(v *visit, l api.License) (*formPage, error) {
+// releaseForm releases one or several activations of a license.
+func releaseForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Release activations", "")
 	p.Back = activationsPath(l.ID)
 	return p, v.releaseSelected(p, func(id string) seat { return seat{l.ID, id} })
 }
 
-// releaseSelected fills the form that releases the selected activations, each of which seat
-// reads. They end in several Updates; if it is interrupted, the same form releases the
-// others.
+// releaseSelected fills the form that releases the activation of the path or the selected
+// ones, each of which seat reads. They end in several Updates; if it is interrupted, the
+// same form releases the others.
 func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error {
 	ids := distinct(v.r.URL.Query()["id"])
-	if !v.isRead() {
+	if id := v.r.PathValue("activation"); id != "" {
+		ids = []string{id}
+	} else if !v.isRead() {
 		ids = strings.Fields(v.sent("ids"))
 	}
-	switch n := len(ids); {
-	case n == 0:
-		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one activation.")
-	case n > maxReleased:
-		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+strconv.Itoa(maxReleased)+" activations can be selected. Go back to the list and select fewer.")
+	if err := checkSelected(len(ids), maxReleased, "activation"); err != nil {
+		return err
 	}
 	var seats []seat
 	var names []string
@@ -73,12 +70,16 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 		seat := read(id)
 		seats = append(seats, seat)
 		a, err := inner.Of(v.licenses).Seats().PreviewRelease(v.r.Context(), seat.license, seat.activation)
-		if errors.Is(err, api.ErrNotFound) {
+		if errors.Is(err, api.ErrNotFound) && len(ids) > 1 {
 			continue
 		} else if err != nil {
 			return err
 		}
-		names = append(names, activationRow{Activation: a}.Label())
+		name := a.Fingerprint
+		if a.Name != "" {
+			name = a.Name + " (" + a.Fingerprint + ")"
+		}
+		names = append(names, name)
 		if a.OfflineUntil != nil && a.OfflineUntil.After(offline) {
 			offline = *a.OfflineUntil
 		}
@@ -88,12 +89,14 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 	if more := len(names) - releasesNamed; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	effect := "The seats become available immediately. The programs learn at their next validation that they are not activated. They can activate again while a seat is available."
+	effect := verb(len(names),
+		"The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available.",
+		"The seats become available immediately. The programs learn at their next validation that they are not activated. They can activate again while a seat is available.")
 	if !offline.IsZero() {
-		effect += " Some may run offline from a license file until " + v.moment(offline).Full + "."
+		effect += verb(len(names), " It", " Some") + " may run offline from a license file until " + v.moment(offline).Full + "."
 	}
 	p.Heading, p.Text = "Release "+what, []string{list, effect}
-	p.Form, p.Action, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, "The activations have been released."
+	p.Form, p.Action, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, verb(len(names), "The activation has been released.", "The activations have been released.")
 	p.Form.hide("ids", strings.Join(ids, " "))
 	p.do = func(v *visit) (string, error) {
 		for part := range slices.Chunk(seats, movedTogether) {

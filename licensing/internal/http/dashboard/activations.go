@@ -69,9 +69,9 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 		}
 		m = listedSeats(l, counts[l.ID].N, counts[l.ID].AtLeast)
 	}
-	text := m.used() + " active, no maximum."
+	text := m.N() + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = m.used() + " of " + thousands(*l.MaxActivations) + " seats used."
+		text = m.N() + " of " + thousands(*l.MaxActivations) + " seats used."
 	}
 	return m, text, nil
 }
@@ -79,13 +79,11 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 // activationList is the body of the page that lists the activations of a license.
 type activationList struct {
 	licenseHead
-	Rows      []activationRow
-	Seats     seatMeter
-	SeatsText string
-	Ended     bool   // the list includes ended activations
-	Unseen    string // the day since which those of the list were not seen; empty: the list has all
-	Metadata  bool   // a program sent metadata
-	Files     bool   // an activation may run from a license file
+	Rows     []activationRow
+	Ended    bool   // the list includes ended activations
+	Unseen   string // the day since which those of the list were not seen; empty: the list has all
+	Metadata bool   // a program sent metadata
+	Files    bool   // an activation may run from a license file
 	pager
 	Other string // the list with or without ended activations, as a reference from dashboard/
 }
@@ -93,9 +91,6 @@ type activationList struct {
 func showActivations(v *visit, head licenseHead) (err error) {
 	ctx, q, l := v.r.Context(), v.r.URL.Query(), head.License
 	body := activationList{licenseHead: head, Ended: q.Get("ended") != ""}
-	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
-		return err
-	}
 	filter := url.Values{}
 	body.Other = activationsPath(l.ID) + "?ended=1"
 	if body.Ended {
@@ -125,28 +120,4 @@ func showActivations(v *visit, head licenseHead) (err error) {
 		body.Metadata = body.Metadata || len(a.Metadata) > 0
 	}
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
-}
-
-func releaseForm(v *visit, l api.License) (*formPage, error) {
-	ctx := v.r.Context()
-	released, err := inner.Of(v.licenses).Seats().PreviewRelease(ctx, l.ID, v.r.PathValue("activation"))
-	if err != nil {
-		return nil, err
-	}
-	a := activationRow{Activation: released}
-	label := "Activation: " + a.Label()
-	if a.Name != "" {
-		label += " (" + a.Fingerprint + ")"
-	}
-	effect := "The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available."
-	if a.OfflineUntil != nil {
-		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
-	}
-	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
-	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", activationsPath(l.ID), "The activation has been released."
-	p.do = func(tx *visit) (string, error) {
-		_, err := tx.licenses.ReleaseActivation(ctx, api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: v.r.PathValue("activation"), Reason: p.Form.Field("reason").Value, Force: true})
-		return "", err
-	}
-	return p, nil
 }

@@ -126,13 +126,13 @@ func distinct(values []string) (unique []string) {
 // would be ignored.
 var errTwoSelections = web.NewProblem(http.StatusBadRequest, "invalid_query", "The address of this page has either selected licenses or a filter. Correct the address.")
 
-// checkSelected returns an error if a form selects no license, or too many.
-func checkSelected(n int) error {
+// checkSelected returns an error if a form selects nothing, or too much.
+func checkSelected(n, most int, what string) error {
 	switch {
 	case n == 0:
-		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one license that this can change.")
-	case n > maxSelected:
-		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+thousands(maxSelected)+" licenses can be selected. Go back to the list and select fewer.")
+		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one "+what+".")
+	case n > most:
+		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+count(most, what)+" can be selected. Go back to the list and select fewer.")
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func bulkForm(v *visit) (*formPage, error) {
 	default:
 		ids = distinct(q["id"])
 	}
-	if err := checkSelected(len(ids)); err != nil {
+	if err := checkSelected(len(ids), maxSelected, "license"); err != nil {
 		return nil, err
 	}
 	if !v.isRead() || body.Query == "" {

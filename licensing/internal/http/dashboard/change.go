@@ -15,13 +15,13 @@ import (
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
-	"kind": "Kind", "line": "Line", "duration": "Duration", "until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
+	"until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
 	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
 }
 
 // changeBlanks are the texts for fields without a value.
 var changeBlanks = map[string]string{
-	"expires_at": "no expiry", "updates_until": "no end", "max_activations": "unlimited", "products": "all products", "types": "all events", "description": "blank",
+	"expires_at": "no expiry", "updates_until": "no end", "max_activations": "unlimited", "offline_seconds": "default of the service", "products": "all products", "types": "all events", "description": "blank",
 }
 
 // maxMapChanges is the number of changed entitlements or metadata entries that
@@ -43,10 +43,7 @@ func describeChanges(changes map[string]api.FieldChange) (lines []string) {
 // "Expires: 31 Jan 2027 → 31 Jan 2028". A line contains both values if they are
 // short enough.
 func describeChange(field string, c api.FieldChange) []string {
-	label := changeLabels[field]
-	if label == "" {
-		label = sentenceCase(strings.ReplaceAll(field, "_", " "))
-	}
+	label := changeLabel(field)
 	if field == "entitlements" || field == "metadata" {
 		return describeMapChange(label, c)
 	}
@@ -58,15 +55,14 @@ func describeChange(field string, c api.FieldChange) []string {
 	}
 	from, to := describeValue(field, c.From), describeValue(field, c.To)
 	before, after := changedTime(c.From), changedTime(c.To)
-	format := "2 Jan 2006"
 	if clockOf(before) != clockOf(after) {
-		format = "2 Jan 2006, 15:04:05 UTC"
-	}
-	if before != nil {
-		from = before.Format(format)
-	}
-	if after != nil {
-		to = after.Format(format)
+		const format = "2 Jan 2006, 15:04:05 UTC"
+		if before != nil {
+			from = before.Format(format)
+		}
+		if after != nil {
+			to = after.Format(format)
+		}
 	}
 	return []string{changeLine(label, from, to)}
 }
@@ -107,8 +103,19 @@ func describeMapChange(label string, c api.FieldChange) (lines []string) {
 	return lines
 }
 
+// changeLabel returns the label of a field in the changes of an event.
+func changeLabel(field string) string {
+	if label := changeLabels[field]; label != "" {
+		return label
+	}
+	return sentenceCase(strings.ReplaceAll(field, "_", " "))
+}
+
 // describeValue formats a value of a field for a page.
 func describeValue(field string, x any) string {
+	if t := changedTime(x); t != nil {
+		return t.Format("2 Jan 2006")
+	}
 	list, isList := x.([]any)
 	if x == nil || x == "" || isList && len(list) == 0 {
 		if blank, ok := changeBlanks[field]; ok {

@@ -23,7 +23,7 @@ func exportLicenses(v *visit) error {
 		return errTwoSelections
 	case selected:
 		p = api.ListLicensesParams{IDs: distinct(q["id"])}
-		if err := checkSelected(len(p.IDs)); err != nil {
+		if err := checkSelected(len(p.IDs), maxSelected, "license"); err != nil {
 			return err
 		}
 	}

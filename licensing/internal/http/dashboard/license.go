@@ -13,8 +13,6 @@ import (
 // licensePage is the body of the first page of a license.
 type licensePage struct {
 	licenseHead
-	Seats        seatMeter
-	SeatsText    string
 	Meters       []meterBar
 	Files        time.Time // when its license files end; zero: there are none
 	Email        string    // of the customer
@@ -48,17 +46,18 @@ func showLicense(v *visit, head licenseHead) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
-	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
+	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	if err != nil {
 		return err
 	}
-	if body.Verdict, err = v.verdictPanel(l); err != nil {
+	if body.Verdict, err = v.verdictPanel(l, now); err != nil {
 		return err
 	}
-	if body.Refusals, err = v.refusalPanel(l, body.Seats, body.SeatsText); err != nil {
+	if body.Refusals, err = v.refusalPanel(head, now); err != nil {
 		return err
 	}
-	if body.Meters, err = v.meterBars(l); err != nil {
-		return err
+	for _, u := range now.Meters {
+		body.Meters = append(body.Meters, v.meterBar(u))
 	}
 	status := http.StatusOK
 	if body.Verdict.Form.HasErrors() {

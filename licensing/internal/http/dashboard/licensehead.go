@@ -3,7 +3,6 @@ package dashboard
 import (
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -16,8 +15,11 @@ type licenseHead struct {
 	Renewable bool
 	RenewNow  bool   // a renewal is the answer to what is wrong or will be soon
 	Admins    string // what an admin could do in addition; empty: nothing
-	Used      string // the numbers on tabs
-	Refused   string
+	Seats     seatMeter
+	SeatsText string
+	Refused   string // how often it was refused
+
+	refusals []api.Refusal
 }
 
 // licenseTab returns the handler of a page of a license. The tab is the last segment
@@ -36,25 +38,25 @@ func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) e
 	}
 }
 
-func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
-	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), []string{l.ID})
-	if err != nil {
-		return licenseHead{}, err
+func (v *visit) licenseHead(l api.License, tab string) (h licenseHead, err error) {
+	h = licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
+	if h.Seats, h.SeatsText, err = v.seatSummary(l); err != nil {
+		return h, err
 	}
 	refusals, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
 	if err != nil {
-		return licenseHead{}, err
+		return h, err
 	}
 	var refused int64
 	for _, r := range refusals.Data {
 		refused += r.Count
 	}
-	h := licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
+	h.refusals, h.Refused = refusals.Data, thousands(refused)
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
 		l.ExpiresAt != nil && l.ExpiresAt.Before(v.h.opts.Now().Add(api.ExpiringSoon))
 	links, err := v.movesOf(l)
 	if err != nil {
-		return licenseHead{}, err
+		return h, err
 	}
 	reserved := []string{"edit it"}
 	for _, m := range links {
@@ -75,8 +77,6 @@ func (v *visit) licenseHead(l api.License, tab string) (licenseHead, error) {
 	} else {
 		h.Admins = "An admin can also " + strings.Join(reserved, ", ") + " and delete."
 	}
-	n := seats[l.ID]
-	h.Used, h.Refused = listedSeats(l, n.N, n.AtLeast).used(), thousands(refused)
 	return h, nil
 }
 

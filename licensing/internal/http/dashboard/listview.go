@@ -73,8 +73,8 @@ func usedOf(n, limit int64) seatMeter {
 	return m
 }
 
-// used returns the number of used seats, without the maximum.
-func (m seatMeter) used() string {
+// N returns the number of used seats, without the maximum.
+func (m seatMeter) N() string {
 	used, _, _ := strings.Cut(m.Text, "/")
 	return used
 }

@@ -11,21 +11,6 @@ type meterBar struct {
 	Resets *moment // nil: never
 }
 
-// meterBars returns the meters of a license; without any, it reads nothing.
-func (v *visit) meterBars(l api.License) (bars []meterBar, err error) {
-	if len(l.Meters) == 0 {
-		return nil, nil
-	}
-	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range now.Meters {
-		bars = append(bars, v.meterBar(u))
-	}
-	return bars, nil
-}
-
 func (v *visit) meterBar(u api.MeterUse) meterBar {
 	b := meterBar{Name: u.Name, seatMeter: seatMeter{Text: thousands(u.Used) + " used"}}
 	if u.Limit != nil {

@@ -257,7 +257,7 @@ func TestPagesWriteNothing(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, v.get("licenses/"+l.ID+"/activations/"+a.ID+"/release").body, "Activation: machine-1")
+	require.Contains(t, v.get("licenses/"+l.ID+"/activations/"+a.ID+"/release").body, "<p>machine-1</p>")
 	require.Contains(t, v.get("licenses/"+l.ID+"/renew?term=P1M&from=later").body, "New expiry: ") // not yet confirmed
 	is.True(v.follow(done).notice() != "")
 	is.Equal(v.follow(done).notice(), "")

@@ -3,15 +3,10 @@ package dashboard
 import (
 	"log/slog"
 	"net/url"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
-
-// fulfillFor is how long a request fulfills waiting purchases. Then the operator
-// decides whether to continue.
-const fulfillFor = 2 * time.Second
 
 // fulfillPlanForm gives the purchases that wait for a plan their licenses.
 func fulfillPlanForm(v *visit, t api.Plan) (*formPage, error) {
@@ -31,23 +26,16 @@ func fulfillPlanForm(v *visit, t api.Plan) (*formPage, error) {
 	return p, nil
 }
 
-// fulfillWaiting fulfills the purchases that wait for a plan until there are no more
-// or fulfillFor has passed. It returns the page to show next, and a notice.
+// fulfillWaiting fulfills the purchases that wait for a plan. It returns the page to show
+// next, and a notice.
 func (v *visit) fulfillWaiting(planID, after string) (to, notice string, err error) {
-	total := 0
-	for start := v.h.opts.Now(); ; {
-		next, n, err := inner.Of(v.licenses).Purchases().FulfillWaiting(v.r.Context(), planID, after)
-		total += n
-		if err != nil {
-			return "", fulfilledText(total), err
-		}
-		if after = next; next == "" {
-			return planPath(planID), fulfilledText(total), nil
-		}
-		if v.h.opts.Now().Sub(start) >= fulfillFor {
-			return fulfillPath(planID) + "?" + url.Values{"after": {after}}.Encode(), fulfilledText(total), nil
-		}
+	next, total, err := v.inSteps(after, func(after string) (string, int, error) {
+		return inner.Of(v.licenses).Purchases().FulfillWaiting(v.r.Context(), planID, after)
+	})
+	if next == "" {
+		return planPath(planID), fulfilledText(total), err
 	}
+	return fulfillPath(planID) + "?" + url.Values{"after": {next}}.Encode(), fulfilledText(total), err
 }
 
 func fulfillPath(planID string) string { return planPath(planID) + "/fulfill" }

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"time"
+
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
@@ -36,19 +38,33 @@ func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
 	return p, nil
 }
 
-// rollOut rolls a plan out until it is done or fulfillFor has passed. It returns the page to
-// show next, and a notice.
+// rollOut rolls a plan out. It returns the page to show next, and a notice.
 func (v *visit) rollOut(p api.RollOutPlanParams) (to, notice string, err error) {
-	total := 0
-	for start := v.h.opts.Now(); ; {
+	next, total, err := v.inSteps(p.Cursor, func(after string) (string, int, error) {
+		p.Cursor = after
 		done, err := selling.New(v.licenses).RollOutPlan(v.r.Context(), p)
-		total += done.Changed
-		notice = count(total, "license") + " " + verb(total, "has", "have") + " other terms now."
-		if p.Cursor = done.NextCursor; err != nil || p.Cursor == "" {
-			return planPath(p.ID), notice, err
-		}
-		if v.h.opts.Now().Sub(start) >= fulfillFor {
-			return planPath(p.ID) + "/rollout?" + queryOf(map[string]string{"after": p.Cursor, "reason": p.Reason}).Encode(), notice, nil
+		return done.NextCursor, done.Changed, err
+	})
+	notice = count(total, "license") + " " + verb(total, "has", "have") + " other terms now."
+	if next == "" {
+		return planPath(p.ID), notice, err
+	}
+	return planPath(p.ID) + "/rollout?" + queryOf(map[string]string{"after": next, "reason": p.Reason}).Encode(), notice, err
+}
+
+// stepsFor is how long a request makes a change in steps. Then the operator decides
+// whether to continue.
+const stepsFor = 2 * time.Second
+
+// inSteps makes a change in steps until it is done or stepsFor has passed. A step begins
+// after a place, and returns the next one, which is empty at the end, and a number, which
+// inSteps adds up.
+func (v *visit) inSteps(after string, step func(after string) (next string, n int, err error)) (next string, total int, err error) {
+	for start := v.h.opts.Now(); ; {
+		next, n, err := step(after)
+		total += n
+		if after = next; err != nil || next == "" || v.h.opts.Now().Sub(start) >= stepsFor {
+			return next, total, err
 		}
 	}
 }

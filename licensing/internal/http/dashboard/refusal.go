@@ -101,25 +101,17 @@ func refusalReason(code api.VerdictCode) string {
 	return sentenceCase(strings.ReplaceAll(string(code), "_", " "))
 }
 
-// refusalPanel reads the refusals of a license. The seats are the
-// seats in use now.
-func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
-	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
-	if err != nil {
-		return p, err
-	}
-	list, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
-	if err != nil {
-		return p, err
-	}
+// refusalPanel shows the refusals of a license, whose verdict is now.
+func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel, err error) {
+	l := head.License
 	rows := map[bool][]refusalRow{} // by whether they apply
 	type day struct {
 		reasons []pair
 		total   int64
 	}
 	days := map[string]*day{}
-	for _, r := range list.Data {
-		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, seats.Full, now.Meters), strings.TrimSuffix(seatsText, "."))
+	for _, r := range head.refusals {
+		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, head.Seats.Full, now.Meters), strings.TrimSuffix(head.SeatsText, "."))
 		if row.Times += " times"; r.Count == 1 {
 			row.Times = "Once"
 		}
@@ -150,11 +142,11 @@ func (v *visit) refusalPanel(l api.License, seats seatMeter, seatsText string) (
 // showRefusals shows the refusals of a license by reason, by day and one by one.
 func showRefusals(v *visit, head licenseHead) error {
 	l := head.License
-	seats, text, err := v.seatSummary(l)
+	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
 	if err != nil {
 		return err
 	}
-	refusals, err := v.refusalPanel(l, seats, text)
+	refusals, err := v.refusalPanel(head, now)
 	if err != nil {
 		return err
 	}

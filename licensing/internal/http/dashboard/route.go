@@ -50,7 +50,7 @@ func init() {
 		{path: "licenses/{id}/transfer", access: admins, form: about((*visit).license, transferForm)},
 		{path: "licenses/{id}/plan", access: admins, form: about((*visit).license, applyPlanForm)},
 		{path: "licenses/{id}/file", access: supporters, form: about((*visit).license, issueFileForm)},
-		{path: "licenses/{id}/activations/release", query: "id*", access: supporters, form: about((*visit).license, releaseSelectedForm)},
+		{path: "licenses/{id}/activations/release", query: "id*", access: supporters, form: about((*visit).license, releaseForm)},
 		{method: get, path: "licenses/{id}/activations", query: "ended unseen cursor", handle: licenseTab("/activations", showActivations)},
 		{method: get, path: "licenses/{id}/refusals", handle: licenseTab("/refusals", showRefusals)},
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: licenseTab("/activity", showActivity)},

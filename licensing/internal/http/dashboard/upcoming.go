@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,45 +20,41 @@ type upcomingRow struct {
 // upcomingRows returns what time will change in a license.
 func upcomingRows(l api.License) (rows []upcomingRow) {
 	for _, c := range l.Upcoming {
-		row := upcomingRow{At: c.At}
-		add := func(is bool, name, value string) {
-			if is {
-				row.Texts = append(row.Texts, changeLabels[name]+": "+value)
+		var fields map[string]any
+		text, _ := json.Marshal(c)        // always encodes
+		_ = json.Unmarshal(text, &fields) // what was encoded
+		delete(fields, "at")
+		delete(fields, "reference")
+		var texts, members []string
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			if to, ok := fields[field].(map[string]any); ok {
+				members = append(members, upcomingMembers(field, to)...)
+			} else {
+				texts = append(texts, changeLabel(field)+": "+describeValue(field, fields[field]))
 			}
 		}
-		instant := func(name string, t api.Change[time.Time]) {
-			value := "never"
-			if !t.Null {
-				value = t.Value.Format("2 January 2006")
-			}
-			add(t.Set, name, value)
-		}
-		number := func(name string, n api.Change[int64], none string, format func(int64) string) {
-			value := none
-			if !n.Null {
-				value = format(n.Value)
-			}
-			add(n.Set, name, value)
-		}
-		add(c.PlanID != "", "plan_id", c.PlanID)
-		number("max_activations", c.MaxActivations, "unlimited", thousands)
-		instant("expires_at", c.ExpiresAt)
-		instant("updates_until", c.UpdatesUntil)
-		number("lease_seconds", c.LeaseSeconds, "none", describeSeconds)
-		number("offline_seconds", c.OfflineSeconds, "default of the service", describeSeconds)
-		for _, name := range slices.Sorted(maps.Keys(c.Entitlements)) {
-			switch v := c.Entitlements[name]; v {
-			case nil:
-				row.Texts = append(row.Texts, "without "+name)
-			case true:
-				row.Texts = append(row.Texts, "with "+name)
-			default:
-				row.Texts = append(row.Texts, name+": "+formatValue(v))
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, upcomingRow{c.At, append(texts, members...)})
 	}
 	return rows
+}
+
+// upcomingMembers describes the changed members of entitlements or meters.
+func upcomingMembers(field string, to map[string]any) (texts []string) {
+	values := to
+	if field == "meters" {
+		values = meterTexts(to)
+	}
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		switch to[name] {
+		case nil:
+			texts = append(texts, "without "+name)
+		case true:
+			texts = append(texts, "with "+name)
+		default:
+			texts = append(texts, name+": "+formatValue(values[name]))
+		}
+	}
+	return texts
 }
 
 // addsOf says what a purchase allows, or adds to the bases.

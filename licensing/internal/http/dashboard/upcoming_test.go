@@ -35,7 +35,7 @@ func TestUpcomingChanges(t *testing.T) {
 	for _, text := range []string{
 		"extra × 3 · counts until " + end, "year · counts from " + s.clock().AddDate(1, 0, 0).Format("2 January 2006"),
 		"Base: 5 activations<", "Add-on: 6 more activations, &lt;b&gt;, projects: 12 more, sso, 1,500 more exports<",
-		"Upcoming changes", "Maximum activations: 5, without &lt;b&gt;, without projects, without sso",
+		"Upcoming changes", "Maximum activations: 5, without &lt;b&gt;, without projects, without sso, without exports",
 	} {
 		require.Contains(t, page, text)
 	}

@@ -17,7 +17,6 @@ type verdictPanel struct {
 	Form    *form
 	Tested  bool // the query has parameters of the form
 
-	Valid    bool   // now, without parameters
 	Sentence string // why it is valid now, or why not
 }
 
@@ -32,9 +31,9 @@ func verdictForm() *form {
 	)
 }
 
-// verdictPanel validates the license with the parameters of the query. It does
-// not change the license.
-func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
+// verdictPanel validates the license, whose verdict is now without parameters, with those
+// of the query. It does not change the license.
+func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, error) {
 	q := v.r.URL.Query()
 	p := verdictPanel{Form: verdictForm()}
 	for _, x := range p.Form.Fields {
@@ -54,16 +53,12 @@ func (v *visit) verdictPanel(l api.License) (verdictPanel, error) {
 	if !params.At.IsZero() {
 		p.At = v.moment(params.At)
 	}
-	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
-	if err != nil {
-		return p, err
-	}
-	p.Valid, p.Sentence = now.Valid, v.verdictSentence(now, l)
+	p.Sentence = v.verdictSentence(now, l)
 	var verdict api.Verdict
 	if !p.Tested {
 		return p, nil
 	}
-	err = v.check(p.Form, &params)
+	err := v.check(p.Form, &params)
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)
 	}
