@@ -14,12 +14,11 @@ import (
 
 // bulkMoves are the moves that one form can make for several licenses.
 var bulkMoves = append([]move{{
-	name: "renew", label: "Renew", verb: "renew this license", text: "The expiry moves to a later time.",
-	from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
+	Name: "renew", Label: "Renew", access: supporters, verb: "renew this license", text: []string{"The expiry moves to a later time."}, from: standing,
 }}, movesNamed("suspend", "reinstate", "revoke")...)
 
 func movesNamed(names ...string) []move {
-	return slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !slices.Contains(names, m.name) })
+	return slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !slices.Contains(names, m.Name) })
 }
 
 const (
@@ -73,7 +72,7 @@ type selectedRow struct {
 }
 
 // isRenewal reports whether a move is a renewal, which has a form of its own.
-func (m move) isRenewal() bool { return m.name == "renew" }
+func (m move) isRenewal() bool { return m.Name == "renew" }
 
 // typedAbove is the number of licenses above which the operator types it to make
 // any move.
@@ -82,11 +81,11 @@ const typedAbove = 50
 // bulkFields is the form for n licenses. For a move that is final and for many
 // licenses, the operator types their number.
 func (m move) bulkFields(n int) *form {
-	f := m.form()
+	f := m.fields()
 	if m.isRenewal() {
 		f = renewFields(oneYear, api.FromLater)
 	}
-	if m.danger || n > typedAbove {
+	if m.Danger || n > typedAbove {
 		f.add(typedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
 	}
 	return f
@@ -94,16 +93,12 @@ func (m move) bulkFields(n int) *form {
 
 // undo returns the move that undoes m, or nil.
 func (m move) undo() *move {
-	name := map[string]string{"suspend": "reinstate", "reinstate": "suspend"}[m.name]
-	if i := slices.IndexFunc(bulkMoves, func(x move) bool { return x.name == name }); i >= 0 {
+	name := map[string]string{"suspend": "reinstate", "reinstate": "suspend"}[m.Name]
+	if i := slices.IndexFunc(bulkMoves, func(x move) bool { return x.Name == name }); i >= 0 {
 		return &bulkMoves[i]
 	}
 	return nil
 }
-
-// Name and Label are the name in the path and the label of the button.
-func (m move) Name() string  { return m.name }
-func (m move) Label() string { return m.label }
 
 // Succeeded returns the rows of the licenses that were changed.
 func (s selection) Succeeded() []selectedRow {
@@ -137,14 +132,10 @@ func checkSelected(n, most int, what string) error {
 	return nil
 }
 
-// bulkForm is the page that asks for confirmation, and changes the licenses.
-func bulkForm(v *visit) (*formPage, error) {
-	m, err := v.moveOf(bulkMoves)
-	if err != nil {
-		return nil, err
-	}
+// bulkForm is the page that confirms the move of several licenses.
+func (m move) bulkForm(v *visit) (p *formPage, err error) {
 	q := v.r.URL.Query()
-	body, f := selection{Path: "licenses/selected/" + m.name}, readFilter(q)
+	body, f := selection{Path: "licenses/selected/" + m.Name}, readFilter(q)
 	switch all := q.Get("all") != ""; {
 	case all && q.Has("id"), !all && f != filter{}:
 		return nil, errTwoSelections
@@ -182,12 +173,12 @@ func bulkForm(v *visit) (*formPage, error) {
 	if body.Rows, n, err = v.rowsBefore(m, ids, found); err != nil {
 		return nil, err
 	}
-	p := &formPage{
-		Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.label + " licenses", Danger: m.danger, template: "selected",
+	p = &formPage{
+		Title: m.Label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.Label + " licenses", Danger: m.Danger, template: "selected",
 		Text: v.bulkText(m, body, n), Form: m.bulkFields(n), Extra: body,
 	}
 	if n > 0 {
-		p.Action = m.label + " " + count(n, "license")
+		p.Action = m.Label + " " + count(n, "license")
 	}
 	if !v.isRead() {
 		p.Form = m.bulkFields(len(sent))
@@ -255,11 +246,11 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 	switch {
 	case m.undo() != nil:
 		text = append(text, "You can undo this for all of them afterwards.")
-	case m.danger:
+	case m.Danger:
 		text = append(text, "This cannot be undone.")
 	}
 	if n > 0 {
-		text = append(text, "For each license: "+strings.ToLower(m.text[:1])+m.text[1:])
+		text = append(text, "For each license: "+strings.ToLower(m.text[0][:1])+m.text[0][1:])
 	}
 	return text
 }

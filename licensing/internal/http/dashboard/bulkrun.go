@@ -50,7 +50,7 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 		}
 	}
 	sortProblemsFirst(body.Rows)
-	if undo := m.undo(); undo != nil && body.Moved > 0 && v.may(accessOfMove(undo.name)) {
+	if undo := m.undo(); undo != nil && body.Moved > 0 && v.may(undo.access) {
 		body.Undo = undo
 	}
 	p.then = func(v *visit) error {

@@ -139,9 +139,6 @@ const maxForm = 256 << 10 // the maximum size of a submitted form without a file
 // in this order, and then calls the handler of the route.
 func (v *visit) serve(route *route) error {
 	v.route = route
-	if route.move != "" {
-		v.r.SetPathValue("move", route.move)
-	}
 	if err := v.h.origin.Check(v.r); err != nil {
 		return web.NewProblem(http.StatusForbidden, "cross_origin",
 			"This form was sent from another site, so nothing was changed. Submit it from the dashboard. "+
@@ -215,7 +212,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		v.redirect("second-factor")
 		return true, nil
 	}
-	if route.access != public && !v.mayOpen(route) {
+	if !v.may(route.access) {
 		return false, web.NewProblem(http.StatusForbidden, "role_forbids",
 			"Your role, "+string(v.op.Role)+", does not allow this. Ask an admin to do it or to change your role.")
 	}

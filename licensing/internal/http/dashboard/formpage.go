@@ -81,6 +81,9 @@ func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
 
 // renderForm renders the page of a form.
 func (v *visit) renderForm(status int, p *formPage) error {
+	if err := v.offerNames(p.Form); err != nil {
+		return err
+	}
 	if p.prepare != nil {
 		if err := p.prepare(v); err != nil {
 			return err

@@ -129,7 +129,6 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	if v.isRead() {
 		p.Form.Once = newMark()
 	}
-	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(*visit) (string, error) { // in parts, because the hook of the host runs outside of the Update
 		params := p.Form.createParams(v.h.opts.Now())
 		if err := v.confirmProduct(p.Form, ""); err != nil {
@@ -158,7 +157,6 @@ func editLicenseForm(v *visit, l api.License) (*formPage, error) {
 	p := v.licenseFormPage(l, "Edit", "Edit license")
 	p.Form, p.Action, p.done = licenseForm(l), "Save changes", noticeSaved
 	p.Version = l.Version().String()
-	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params := p.Form.updateParams(l)
 		if err := tx.confirmProduct(p.Form, l.ProductID); err != nil {

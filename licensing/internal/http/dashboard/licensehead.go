@@ -3,15 +3,16 @@ package dashboard
 import (
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // licenseHead is the header of the pages of a license, with its tabs.
 type licenseHead struct {
 	License   api.License
-	Tab       string     // the current tab, as the last segment of its path; empty: Overview
-	Main      []moveLink // buttons
-	More      []moveLink // items of the menu
+	Tab       string // the current tab, as the last segment of its path; empty: Overview
+	Main      []move // buttons
+	More      []move // items of the menu
 	Renewable bool
 	RenewNow  bool   // a renewal is the answer to what is wrong or will be soon
 	Admins    string // what an admin could do in addition; empty: nothing
@@ -54,14 +55,15 @@ func (v *visit) licenseHead(l api.License, tab string) (h licenseHead, err error
 	h.refusals, h.Refused = refusals.Data, thousands(refused)
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
 		l.ExpiresAt != nil && l.ExpiresAt.Before(v.h.opts.Now().Add(api.ExpiringSoon))
-	links, err := v.movesOf(l)
+	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
 	if err != nil {
 		return h, err
 	}
 	reserved := []string{"edit it"}
-	for _, m := range links {
+	for _, m := range moves {
 		switch {
-		case !v.may(accessOfMove(m.Name)):
+		case !m.fits(l, paused):
+		case !v.may(m.access):
 			reserved = append(reserved, strings.ToLower(m.Label))
 		case m.Name == "reinstate":
 			h.Main = append(h.Main, m)
@@ -69,13 +71,8 @@ func (v *visit) licenseHead(l api.License, tab string) (h licenseHead, err error
 			h.More = append(h.More, m)
 		}
 	}
-	if v.admin() {
-		if l.Status != api.LicenseRevoked {
-			h.More = append([]moveLink{{Name: "plan", Label: "Apply plan"}, {Name: "transfer", Label: "Transfer"}}, h.More...)
-		}
-		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
-	} else {
-		h.Admins = "An admin can also " + strings.Join(reserved, ", ") + " and delete."
+	if last := len(reserved) - 1; !v.admin() {
+		h.Admins = "An admin can also " + strings.Join(reserved[:last], ", ") + " and " + reserved[last] + "."
 	}
 	return h, nil
 }
@@ -88,9 +85,4 @@ func keyEnd(key string) string {
 		return key[max(0, len(key)-6):]
 	}
 	return end
-}
-
-// keyField returns the field for the end of the key of a license.
-func keyField(l api.License) *field {
-	return typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key.")
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,57 +13,95 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A move changes the status or the key of a license.
+// A move is a change of a license that a form confirms.
 type move struct {
-	name    string // in the path
-	label   string // the label of the button that opens the confirmation
-	heading string
-	action  string // the label of the button that performs it
-	verb    string // with an object, as in "Cannot …"
-	text    string
-	danger  bool
-	from    []api.LicenseStatus // the statuses for which it is offered; the license service decides
-	done    string
-	do      func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
+	Name, Label string // in the path, and of the button that opens the form
+	Danger      bool
+	access      access
+	heading     string
+	action      string // the label of the button that makes the change; empty: the heading
+	verb        string // with an object, as in "Cannot …"
+	text        []string
+	from        []api.LicenseStatus // the statuses for which it is offered; the license service decides
+	done        string
+	do          func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
+	fill        func(*visit, api.License, *formPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
 }
 
+// standing are the statuses of licenses that are not revoked.
+var standing = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended}
+
+// moves are the changes in the menu of a license, in this order.
 var moves = []move{
 	{
-		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "The license has been suspended.",
+		Name: "plan", Label: "Apply plan", access: admins, heading: "Apply plan", done: "The license has the terms of the plan.",
+		verb: "apply a plan to this license",
+		text: []string{
+			"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. " +
+				"A license that was bought gets as many activations as its quantity buys.",
+			"The key, dates, updates, customer and metadata stay. So does the plan of a purchase: its next change of plan replaces the terms again.",
+			"If it is the plan of the purchase that governs the license, the purchase gets the terms that the plan has now, its duration included, and what was set by hand stays unless the plan has changed it.",
+		},
+		from: standing,
+		fill: fillApplyPlan,
+	},
+	{
+		Name: "transfer", Label: "Transfer", access: admins, heading: "Transfer license", done: "The license has been transferred to the customer.",
+		verb: "transfer this license",
+		text: []string{
+			"The license goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. " +
+				"Its license files are void, and its activations and metadata are deleted.",
+			"The dates, terms and entitlements stay. Its purchases become those of the new customer, without name and metadata, and continue to change the license.",
+			"To correct the ID of the same customer, edit the license instead.",
+		},
+		from: standing,
+		fill: fillTransfer,
+	},
+	{
+		Name: "suspend", Label: "Suspend", access: supporters, heading: "Suspend license", done: "The license has been suspended.",
 		verb: "suspend this license",
-		text: "Validation fails as suspended until you reinstate the license. Activations are kept.",
+		text: []string{"Validation fails as suspended until you reinstate the license. Activations are kept."},
 		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "The license has been reinstated.",
+		Name: "reinstate", Label: "Reinstate", access: supporters, heading: "Reinstate license", done: "The license has been reinstated.",
 		verb: "reinstate this license",
-		text: "The license becomes valid again if its dates allow it.",
+		text: []string{"The license becomes valid again if its dates allow it."},
 		from: []api.LicenseStatus{api.LicenseSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "The license key has been replaced. The old key no longer works.",
+		Name: "rekey", Label: "Replace key", access: admins, heading: "Replace key", done: "The license key has been replaced. The old key no longer works.",
 		verb: "replace the key of this license",
-		text: "For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key.",
-		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
+		text: []string{"For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key."},
+		from: standing,
 		do: func(s *license.Service, ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
 			return s.Rekey(ctx, api.RekeyLicenseParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
 	{
-		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "The license files have been voided.",
+		Name: "void-files", Label: "Void files", access: admins, heading: "Void license files", action: "Void files", done: "The license files have been voided.",
 		verb: "void the files of this license",
-		text: "Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire.",
-		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
+		text: []string{"Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire."},
+		from: standing,
 		do:   (*license.Service).VoidFiles,
 	},
 	{
-		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "The license has been revoked.",
+		Name: "revoke", Label: "Revoke", Danger: true, access: admins, heading: "Revoke license", done: "The license has been revoked.",
 		verb: "revoke this license",
-		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
-		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended},
+		text: []string{"This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked."},
+		from: standing,
 		do:   (*license.Service).Revoke,
+	},
+	{
+		Name: "delete", Label: "Delete", Danger: true, access: admins, heading: "Delete license", done: "The license has been deleted.",
+		text: []string{
+			"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. The events of the license are kept.",
+			"This cannot be undone. To end the license but keep its record, revoke it instead.",
+		},
+		from: append([]api.LicenseStatus{api.LicenseRevoked}, standing...),
+		fill: fillDelete,
 	},
 }
 
@@ -71,48 +110,18 @@ func (m move) refused(s api.LicenseStatus) string {
 	return "Cannot " + m.verb + ": it is " + string(s) + "."
 }
 
-// A moveLink is a button that opens the confirmation of a move.
-type moveLink struct {
-	Name, Label string
-	Danger      bool
-}
-
-// movesOf returns the moves that are offered for a license.
-func (v *visit) movesOf(l api.License) (list []moveLink, err error) {
-	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
-	for _, m := range moves {
-		if m.fits(l, paused) {
-			list = append(list, moveLink{m.name, m.label, m.danger})
-		}
-	}
-	return list, err
-}
-
 // fits reports whether the move is offered for a license. Paused are the licenses that
 // only a purchase suspends: the operator can suspend them, too.
 func (m move) fits(l api.License, paused []string) bool {
-	return slices.Contains(m.from, l.Status) || m.name == "suspend" && slices.Contains(paused, l.ID)
+	return slices.Contains(m.from, l.Status) || m.Name == "suspend" && slices.Contains(paused, l.ID)
 }
 
-// moveOf returns the move in the path, which is one of a list.
-func (v *visit) moveOf(list []move) (move, error) {
-	for _, m := range list {
-		if m.name == v.r.PathValue("move") {
-			return m, nil
-		}
-	}
-	return move{}, notFound("This page does not exist.")
-}
-
-func (m move) form() *form {
+func (m move) fields() *form {
 	return newForm(reasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
-func moveForm(v *visit, l api.License) (*formPage, error) {
-	m, err := v.moveOf(moves)
-	if err != nil {
-		return nil, err
-	}
+// form is the page that confirms the move of a license.
+func (m move) form(v *visit, l api.License) (*formPage, error) {
 	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
 	if err != nil {
 		return nil, err
@@ -120,19 +129,27 @@ func moveForm(v *visit, l api.License) (*formPage, error) {
 	if !m.fits(l, paused) {
 		return nil, moveForbidden(m.refused(l.Status))
 	}
-	p := v.licenseFormPage(l, m.label, m.heading, m.text)
-	p.Form, p.Action, p.Danger, p.done = m.form(), m.action, m.danger, m.done
-	if m.danger {
-		p.Form.add(keyField(l))
-	}
+	p := v.licenseFormPage(l, m.Label, m.heading, m.text...)
+	p.Form, p.Action, p.Danger, p.done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
 	p.do = func(tx *visit) (string, error) {
 		_, err := m.do(tx.licenses, tx.r.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
+		return "", err
+	}
+	if m.fill != nil {
+		m.fill(v, l, p)
+	}
+	if m.Danger {
+		p.Form.add(typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key."))
+	}
+	do := p.do
+	p.do = func(tx *visit) (string, error) {
+		to, err := do(tx)
 		if forbidden, ok := errors.AsType[*api.MoveError](err); ok {
 			if err = moveForbidden(m.refused(forbidden.From)); forbidden.Customer {
 				err = moveForbidden("The customer is suspended. Reinstate the customer.")
 			}
 		}
-		return "", err
+		return to, err
 	}
 	return p, nil
 }
@@ -147,12 +164,8 @@ func (v *visit) licenseFormPage(l api.License, label, heading string, text ...st
 	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: licensePath(l.ID), Subject: l.Name}
 }
 
-func deleteLicenseForm(v *visit, l api.License) (*formPage, error) {
-	p := v.licenseFormPage(l, "Delete", "Delete license",
-		"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. "+
-			"The events of the license are kept.",
-		"This cannot be undone. To end the license but keep its record, revoke it instead.")
-	p.Form, p.Action, p.Danger, p.done = newForm(keyField(l)), "Delete license", true, "The license has been deleted."
+func fillDelete(_ *visit, l api.License, p *formPage) {
+	p.Form = newForm()
 	p.do = func(tx *visit) (string, error) {
 		err := tx.licenses.Delete(tx.r.Context(), api.DeleteLicenseParams{ID: l.ID})
 		if errors.Is(err, api.ErrNotFound) {
@@ -160,5 +173,4 @@ func deleteLicenseForm(v *visit, l api.License) (*formPage, error) {
 		}
 		return "licenses", err
 	}
-	return p, nil
 }

@@ -157,7 +157,7 @@ func TestSupportReadsWhatAnAdminCanDo(t *testing.T) {
 	s := newSite(t)
 	s.operator("sue@example.com", operator.RoleSupport)
 	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
-	const text = "An admin can also edit it, replace key, void files, revoke and delete."
+	const text = "An admin can also edit it, apply plan, transfer, replace key, void files, revoke and delete."
 	require.Contains(t, s.signedIn("sue@example.com").get("licenses/"+l.ID).body, text)
 	require.NotContains(t, s.admin().get("licenses/"+l.ID).body, text)
 	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive})

@@ -27,7 +27,7 @@ func TestTransferForm(t *testing.T) {
 	require.NotContains(t, s.signedIn("sue@example.com").get(page).body, form)
 
 	seen := v.get(form)
-	require.Contains(t, seen.body, "license of ada goes", "edit the license instead")
+	require.Contains(t, seen.body, "It is now ada.", "edit the license instead")
 	require.Contains(t, v.change(form).body, `id="f-customer_id-error"`)
 	require.Contains(t, v.change(form, "customer_id", "ada").body, `id="f-customer_id-error"`)
 	is.Equal(v.follow(v.change(form, "customer_id", "grace", "name", "Grace Hopper", "reason", "Sold")).notice(), "The license has been transferred to the customer.")
@@ -41,7 +41,7 @@ func TestTransferForm(t *testing.T) {
 
 	overtaken := v.post(form, "customer_id", "eve", "version", seen.hidden("version"))
 	is.Equal(overtaken.StatusCode, http.StatusConflict)
-	require.Contains(t, overtaken.body, "was changed while the form was open", "license of grace goes")
+	require.Contains(t, overtaken.body, "was changed while the form was open", "It is now grace.")
 	is.Equal(v.change(form, "customer_id", "eve", "keep_key", "yes").StatusCode, http.StatusSeeOther)
 	kept, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)

@@ -58,7 +58,6 @@ func newPlanForm(v *visit) (*formPage, error) {
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
 		Value: v.r.URL.Query().Get("id"),
 	})
-	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, strings.TrimSpace(p.Form.Field("id").Value))
 		if err != nil {
@@ -86,7 +85,6 @@ func editPlanForm(v *visit, t api.Plan) (*formPage, error) {
 	p := planFormPage(t, "Edit", "Edit plan", "Save changes")
 	p.Text = []string{"Licenses that have the plan keep their terms until you roll it out."}
 	p.Form, p.done = planFields(t), noticeSaved
-	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)
 		if err != nil {

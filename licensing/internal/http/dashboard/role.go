@@ -21,22 +21,12 @@ const (
 	keyReaders = operator.MayReadKeys
 	admins     = operator.MayManage
 
-	byMove access = -1 // what the move in the path requires; see accessOfMove
-	public access = -2 // no sign-in
+	public access = -1 // no sign-in
 )
 
 // may reports whether the operator has an access.
 func (v *visit) may(a access) bool {
 	return a == public || v.signedIn && !v.op.Disabled && v.op.Role.May(a)
-}
-
-// accessOfMove returns what a move of a license requires.
-func accessOfMove(name string) access {
-	switch name {
-	case "suspend", "reinstate", "renew":
-		return supporters
-	}
-	return admins
 }
 
 // errAccessEnded means that an operator may no longer continue a request that takes
@@ -61,7 +51,7 @@ func (v *visit) checkAccess() error {
 		return errAccessEnded
 	}
 	role := v.op.Role
-	if v.op = op; op.Role != role || !v.mayOpen(v.route) {
+	if v.op = op; op.Role != role || !v.may(v.route.access) {
 		return errAccessEnded
 	}
 	return nil
@@ -74,14 +64,6 @@ type discardedResponse struct{}
 func (discardedResponse) Header() http.Header         { return http.Header{} }
 func (discardedResponse) Write(p []byte) (int, error) { return len(p), nil }
 func (discardedResponse) WriteHeader(int)             {}
-
-// mayOpen reports whether the operator may use a route.
-func (v *visit) mayOpen(r *route) bool {
-	if r.access == byMove {
-		return v.may(accessOfMove(v.r.PathValue("move")))
-	}
-	return v.may(r.access)
-}
 
 // credentialLink returns the page of an API credential as a reference from
 // dashboard/, or "" if the operator may not open it.

@@ -14,7 +14,6 @@ type route struct {
 	account  bool                            // for an operator without a second factor, too
 	download bool                            // may take longer than other pages
 	upload   bool                            // the form is multipart/form-data and may be larger
-	move     string                          // the parameter move, if the path has it as a literal
 }
 
 // routes has all pages. It is set by init because the error pages refer to it.
@@ -45,10 +44,7 @@ func init() {
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement built", handle: licenseTab("", showLicense)},
 		{path: "licenses/{id}/edit", access: admins, form: about((*visit).license, editLicenseForm)},
-		{path: "licenses/{id}/delete", access: admins, form: about((*visit).license, deleteLicenseForm)},
 		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version opened", access: supporters, form: about((*visit).license, renewForm)},
-		{path: "licenses/{id}/transfer", access: admins, form: about((*visit).license, transferForm)},
-		{path: "licenses/{id}/plan", access: admins, form: about((*visit).license, applyPlanForm)},
 		{path: "licenses/{id}/file", access: supporters, form: about((*visit).license, issueFileForm)},
 		{path: "licenses/{id}/activations/release", query: "id*", access: supporters, form: about((*visit).license, releaseForm)},
 		{method: get, path: "licenses/{id}/activations", query: "ended unseen cursor", handle: licenseTab("/activations", showActivations)},
@@ -56,7 +52,6 @@ func init() {
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: licenseTab("/activity", showActivity)},
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: about((*visit).license, releaseForm)},
 		{path: "licenses/{id}/meters/{meter}/correct", access: admins, form: about((*visit).license, correctMeterForm)},
-		{path: "licenses/{id}/{move}", access: byMove, form: about((*visit).license, moveForm)},
 
 		{method: get, path: "plans", query: "after count", handle: showPlans},
 		{path: "plans/new", query: "id", access: admins, form: newPlanForm},
@@ -123,9 +118,11 @@ func init() {
 		{method: get, path: "settings/webhooks/{id}/deliveries/{delivery}", handle: showDelivery},
 		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
 	}
-	for _, m := range bulkMoves { // one row each: a parameter would also stand for the pages of a license
-		path := "licenses/selected/" + m.name
-		routes = append(routes, route{path: path, query: "id* all q key status product customer plan expires only sort", access: byMove, form: bulkForm, download: true, move: m.name})
+	for _, m := range moves {
+		routes = append(routes, route{path: "licenses/{id}/" + m.Name, access: m.access, form: about((*visit).license, m.form)})
+	}
+	for _, m := range bulkMoves {
+		routes = append(routes, route{path: "licenses/selected/" + m.Name, query: "id* all q key status product customer plan expires only sort", access: m.access, form: m.bulkForm, download: true})
 	}
 	for i, r := range routes {
 		if r.form == nil {
