@@ -210,7 +210,7 @@ func (f *form) takeErrors(err error) bool {
 			}
 		}
 		if !f.addError(name, detail) {
-			f.Problem = sentence(x.Field + " " + detail)
+			f.Problem = sentence(strings.TrimSpace(x.Field + " " + detail))
 		}
 	}
 	return true

@@ -29,7 +29,8 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	edit := fields(v.get("licenses/" + l.ID + "/edit"))
 	edit.Set("name", "")
 	edit.Set("lease_seconds", "a while")
-	setPairs(edit, "metadata", "a", `"x`, "b", "1", "", "c")
+	setPairs(edit, "entitlements", "a", `"x`)
+	setPairs(edit, "metadata", "b", "1", "", "c")
 	for name, tt := range map[string]struct {
 		answer reply
 		says   []string
@@ -46,7 +47,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 		},
 		"edited license": {
 			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
-			[]string{`f-name-error">Enter a value.`, `f-lease_seconds-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
+			[]string{`f-name-error">Enter a value.`, `f-lease_seconds-error">Enter a whole number`, `f-entitlements-error">Row 1: the quotation`, `f-metadata-error">Row 2: enter a name`},
 		},
 		"credential": {
 			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),

@@ -158,9 +158,8 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return v.renderForm(refused, p)
 	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
-	case errors.Is(err, api.ErrUsageLimit):
-		denied, _ := errors.AsType[*api.DeniedError](err)
-		p.Form.Problem = denied.Error()
+	case denialOf(err) != "":
+		p.Form.Problem = sentence(denialOf(err))
 		return v.renderForm(http.StatusConflict, p)
 	case errors.Is(err, api.ErrStale):
 		conflict, isConflict = errEdited, true
@@ -188,6 +187,18 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	}
 	v.redirectDone(to, p.done)
 	return nil
+}
+
+// denialOf returns why a license does not allow what a form asks for, or "" for any other
+// error.
+func denialOf(err error) string {
+	if denied, ok := errors.AsType[*api.DeniedError](err); ok {
+		return denied.Error()
+	}
+	if denied, ok := errors.AsType[*api.NoFileError](err); ok {
+		return denied.Error()
+	}
+	return ""
 }
 
 // hide adds a value that the form sends and does not show.

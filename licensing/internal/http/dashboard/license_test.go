@@ -88,7 +88,7 @@ func TestCreateLicense(t *testing.T) {
 	is.Equal(*l.MaxActivations, int64(25))
 	is.Equal(*l.LeaseSeconds, int64(900))
 	is.Equal(l.Entitlements, map[string]any{"export": true, "projects": 250.0, "support": "business hours", "level": "7"})
-	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
+	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": `"x"`})
 
 	again := v.post("licenses/new", flat(form)...)
 	is.Equal(again.to(), "../licenses/"+l.ID) // the same form creates no second license

@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"errors"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,32 +27,30 @@ func (v *visit) fileFields(l api.License) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	lifetime := termField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})
-	lifetime.Required = true
-	bound := &field{Name: "for", Label: "Issue for", Type: "radios"}
+	var options []option
 	for _, a := range active.Data {
-		row := activationRow{Activation: a}
-		o := option{Value: a.ID, Label: row.Label()}
+		o := option{Value: a.ID, Label: activationRow{Activation: a}.Label()}
 		if a.Name != "" {
 			o.Hint = a.Fingerprint
 		}
-		bound.Options = append(bound.Options, o)
+		options = append(options, o)
 	}
-	asHolder := !v.admin()
-	bound.Options = append(bound.Options,
-		option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."},
+	if v.admin() {
+		options = append(options, option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."})
+	}
+	options = append(options,
 		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network, or that an office shows."})
 	if l.MaxActivations == nil {
-		bound.Options = append(bound.Options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
+		options = append(options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
 	}
+	bound := radios("for", "Issue for", options[0].Value, options...)
 	request := &field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest}
-	if asHolder {
-		bound.Options = slices.DeleteFunc(bound.Options, func(o option) bool { return o.Value == forFingerprint })
+	if !v.admin() {
 		bound.Hint = "The file is valid for as long as the customer's own program may get it."
-		bound.Options[0].Chosen = true
 		return newForm(bound, request), nil
 	}
-	bound.Options[0].Chosen = true
+	lifetime := termField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})
+	lifetime.Required = true
 	return newForm(
 		lifetime, bound,
 		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255, When: "for=" + forFingerprint},
@@ -106,7 +102,7 @@ func issueFileForm(v *visit, l api.License) (*formPage, error) {
 	if p.Form, err = v.fileFields(l); err != nil {
 		return nil, err
 	}
-	p.Action, p.Download = "Issue and download", true
+	p.Action, p.Download, p.names = "Issue and download", true, map[string]string{"entitlements": ""}
 	text := ""
 	p.do = func(*visit) (string, error) {
 		params := p.Form.readFile(l)
@@ -114,9 +110,6 @@ func issueFileForm(v *visit, l api.License) (*formPage, error) {
 			return "", nil
 		}
 		file, err := v.issue(l, params)
-		if p.Form.takeFileErrors(err) {
-			return "", nil
-		}
 		if err == nil {
 			text, err = v.files.Sign(v.r.Context(), *file.FileClaims())
 		}
@@ -141,28 +134,6 @@ func (v *visit) issue(l api.License, p api.IssueFileParams) (license.File, error
 	default:
 		return holder.LicenseFile(ctx, l.ID, p.ActivationID)
 	}
-}
-
-// takeFileErrors adds the reasons why no file was issued to the form. It returns
-// false for any other error.
-func (f *form) takeFileErrors(err error) bool {
-	if denied, ok := errors.AsType[*api.DeniedError](err); ok {
-		if errors.Is(err, api.ErrActivationLimit) {
-			f.addError("for", denied.Error())
-		} else {
-			f.Problem = sentence(denied.Error())
-		}
-		return true
-	}
-	if refused, ok := errors.AsType[*api.NoFileError](err); ok {
-		f.Problem = sentence(refused.Error())
-		return true
-	}
-	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field == "entitlements" {
-		f.Problem = sentence(invalid.Fields[0].Detail)
-		return true
-	}
-	return f.takeErrors(err)
 }
 
 var notInFileName = regexp.MustCompile(`[^A-Za-z0-9._]+`)

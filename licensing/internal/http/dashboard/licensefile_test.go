@@ -101,7 +101,7 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 		"unlimited only":      {l, []string{"lifetime", "1d", "for", "none"}, "for-0", "Select one."},
 		"no fingerprint":      {l, []string{"lifetime", "1d", "for", "fingerprint"}, "fingerprint", "Enter it"},
 		"contradiction":       {l, []string{"lifetime", "1d", "for", seat.ID, "request", foreign}, "request", "Clear it"},
-		"no seat":             {l, []string{"lifetime", "1d", "for", "fingerprint", "fingerprint", "machine-2"}, "for-0", "seat"},
+		"no seat":             {l, []string{"lifetime", "1d", "for", "fingerprint", "fingerprint", "machine-2"}, "", "seat"},
 		"bad request text":    {l, []string{"lifetime", "1d", "for", "request", "request", foreign[1:]}, "request", "Must be the whole request text"},
 		"another license key": {l, []string{"lifetime", "1d", "for", "request", "request", foreign}, "request", "another license key"},
 		"too large":           {large, []string{"lifetime", "1d", "for", "none"}, "", "The entitlements of the license do not fit into a license file."},
@@ -110,7 +110,11 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			a := v.post("licenses/"+tt.license.ID+"/file", tt.form...)
-			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+			want := http.StatusUnprocessableEntity
+			if name == "no seat" || name == "suspended" { // the form is valid
+				want = http.StatusConflict
+			}
+			is.Equal(a.StatusCode, want)
 			summary, _, _ := strings.Cut(a.body[strings.Index(a.body, `role="alert"`):], "</div>")
 			require.Contains(t, summary, tt.says)
 			is.Equal(strings.Contains(summary, `href="#f-`+tt.field+`"`), tt.field != "")

@@ -27,7 +27,7 @@ func (p pairRow) Blank() bool {
 	return strings.TrimSpace(p.Name) == "" && strings.TrimSpace(p.Value) == ""
 }
 
-// pairsField returns a field of rows, with the values of m.
+// pairsField returns a field of rows, with the values of m. parse is nil for texts.
 func pairsField[V any](name, label, one, hint string, m map[string]V, format func(V) string, parse func(string) (any, error)) *field {
 	x := &field{Name: name, Label: label, One: one, Hint: hint, Type: "pairs", parse: parse}
 	for _, n := range slices.Sorted(maps.Keys(m)) {
@@ -91,7 +91,11 @@ func (f *form) readPairs(x *field) map[string]any {
 		}
 		key := strings.TrimSpace(p.Name)
 		_, twice := m[key]
-		value, err := x.parse(strings.TrimSpace(p.Value))
+		var value any = strings.TrimSpace(p.Value)
+		var err error
+		if x.parse != nil {
+			value, err = x.parse(strings.TrimSpace(p.Value))
+		}
 		switch {
 		case key == "":
 			err = errors.New("enter a name, or clear the value")
@@ -118,23 +122,10 @@ func formatEntitlement(x any) string {
 		if y, err := parseEntitlement(x); err == nil && y == x {
 			return x
 		}
-		return quoted(x)
+		quoted, _ := json.Marshal(x) // strings always encode
+		return string(quoted)
 	}
 	return formatValue(x)
-}
-
-// quoted returns s as a JSON string.
-func quoted(s string) string {
-	b, _ := json.Marshal(s) // strings always encode
-	return string(b)
-}
-
-// unquoted returns the string that a JSON string contains.
-func unquoted(s string) (text string, err error) {
-	if err := json.Unmarshal([]byte(s), &text); err != nil {
-		return "", errors.New("the quotation marks are not balanced")
-	}
-	return text, nil
 }
 
 // parseEntitlement parses the value of an entitlement: nothing for true, a
@@ -144,30 +135,17 @@ func parseEntitlement(s string) (any, error) {
 	case s == "" || s == "true":
 		return true, nil
 	case s[0] == '"':
-		return unquoted(s)
+		var text string
+		if json.Unmarshal([]byte(s), &text) != nil {
+			return "", errors.New("the quotation marks are not balanced")
+		}
+		return text, nil
 	}
 	var n json.Number
 	if json.Unmarshal([]byte(s), &n) == nil {
 		if f, err := n.Float64(); err == nil {
 			return f, nil
 		}
-	}
-	return s, nil
-}
-
-// formatMetadata formats the value of a metadata entry for parseMetadata.
-func formatMetadata(value string) string {
-	if strings.HasPrefix(value, `"`) {
-		return quoted(value)
-	}
-	return value
-}
-
-// parseMetadata parses the value of a metadata entry: text with or without
-// quotation marks.
-func parseMetadata(s string) (string, error) {
-	if strings.HasPrefix(s, `"`) {
-		return unquoted(s)
 	}
 	return s, nil
 }
