@@ -34,41 +34,57 @@ const maxMoving = 10 * time.Millisecond
 
 // A selection is what the page that changes several licenses shows in addition to the form.
 type selection struct {
-	Path  string // the target of the form, as a reference from dashboard/
-	Done  bool   // the action is complete, and Rows has the results
-	Query string // of a selection by filter; empty: the operator chose licenses in the list
-	Rows  []selectedRow
-	Moved int
-	Undo  *move // the move that undoes this one; nil: it cannot be undone
-	Rest  bool  // more licenses can match the filter
-}
-
-// Shown returns the rows that the page shows: all with a problem, which come first,
-// and some of the others.
-func (s selection) Shown() []selectedRow {
-	problems := 0
-	for _, row := range s.Rows {
-		if row.Problem != "" {
-			problems++
-		}
-	}
-	return s.Rows[:min(len(s.Rows), max(problems, rowsSelected))]
-}
-
-// More returns the number of rows that the page does not show.
-func (s selection) More() string {
-	if n := len(s.Rows) - len(s.Shown()); n > 0 {
-		return thousands(int64(n))
-	}
-	return ""
+	Path   string // the target of the form, as a reference from dashboard/
+	Done   bool   // the action is complete
+	Query  string // of a selection by filter; empty: the operator chose licenses in the list
+	Failed []selectedRow
+	Rows   []selectedRow // the others: those that will be changed or, after the action, were
+	Undo   *move         // the move that undoes this one; nil: it cannot be undone
+	Rest   bool          // more licenses can match the filter
 }
 
 // selectedRow is one of the selected licenses.
 type selectedRow struct {
 	ID, Name, Problem string
-	Value             string // what the form, or that of Undo, sends for the license; empty: nothing
+	Value             string // what the form, or that of Undo, sends for the license
 	Status            api.LicenseStatus
 	ExpiresAt         *time.Time
+}
+
+// newSelectedRow returns the row of a license.
+func newSelectedRow(l api.License) selectedRow {
+	return selectedRow{ID: l.ID, Name: l.Name, Value: l.ID, Status: l.Status, ExpiresAt: l.ExpiresAt}
+}
+
+// failedRow returns the row of a value of the form that was not changed.
+func failedRow(value, problem string) selectedRow {
+	return selectedRow{ID: idOf(value), Name: idOf(value), Problem: problem}
+}
+
+// add adds a row to those that have a problem, or to the others.
+func (s *selection) add(row selectedRow) {
+	if row.Problem != "" {
+		s.Failed = append(s.Failed, row)
+	} else {
+		s.Rows = append(s.Rows, row)
+	}
+}
+
+// Total returns the number of licenses.
+func (s selection) Total() int { return len(s.Failed) + len(s.Rows) }
+
+// Shown returns the rows that the page shows: all with a problem, which come first,
+// and some of the others.
+func (s selection) Shown() []selectedRow {
+	return slices.Concat(s.Failed, s.Rows[:min(len(s.Rows), max(0, rowsSelected-len(s.Failed)))])
+}
+
+// More returns the number of rows that the page does not show.
+func (s selection) More() string {
+	if n := s.Total() - len(s.Shown()); n > 0 {
+		return thousands(int64(n))
+	}
+	return ""
 }
 
 // isRenewal reports whether a move is a renewal, which has a form of its own.
@@ -98,11 +114,6 @@ func (m move) undo() *move {
 		return &bulkMoves[i]
 	}
 	return nil
-}
-
-// Succeeded returns the rows of the licenses that were changed.
-func (s selection) Succeeded() []selectedRow {
-	return slices.DeleteFunc(slices.Clone(s.Rows), func(row selectedRow) bool { return row.Problem != "" })
 }
 
 // distinct returns the different values, in order.
@@ -169,13 +180,13 @@ func (m move) bulkForm(v *visit) (p *formPage, err error) {
 			return nil, err
 		}
 	}
-	n := 0
-	if body.Rows, n, err = v.rowsBefore(m, ids, found); err != nil {
+	if err := v.addBefore(&body, m, ids, found); err != nil {
 		return nil, err
 	}
+	n := len(body.Rows)
 	p = &formPage{
 		Title: m.Label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.Label + " licenses", Danger: m.Danger, template: "selected",
-		Text: v.bulkText(m, body, n), Form: m.bulkFields(n), Extra: body,
+		Text: v.bulkText(m, body), Form: m.bulkFields(n), Extra: body,
 	}
 	if n > 0 {
 		p.Action = m.Label + " " + count(n, "license")
@@ -187,32 +198,29 @@ func (m move) bulkForm(v *visit) (p *formPage, err error) {
 	return p, nil
 }
 
-// rowsBefore returns the rows of the licenses with some IDs, of which found exist. It
-// says which of them will not be changed, and returns the number of the others.
-func (v *visit) rowsBefore(m move, ids []string, found []api.License) (rows []selectedRow, n int, err error) {
+// addBefore adds the rows of the licenses with some IDs, of which found exist. It says
+// which of them will not be changed.
+func (v *visit) addBefore(s *selection, m move, ids []string, found []api.License) error {
 	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), found...)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	byID := make(map[string]api.License, len(found))
 	for _, l := range found {
 		byID[l.ID] = l
 	}
 	for _, id := range ids {
-		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
+		row := failedRow(id, "This license no longer exists.")
 		if l, ok := byID[id]; ok {
 			row = newSelectedRow(l)
-			if row.Problem = m.excludes(l, paused); row.Problem == "" {
-				n++
-				if row.Value = id; m.isRenewal() { // so that a form that is sent twice renews once
-					row.Value += " " + l.Version().String()
-				}
+			row.Problem = m.excludes(l, paused)
+			if m.isRenewal() { // so that a form that is sent twice renews once
+				row.Value += " " + l.Version().String()
 			}
 		}
-		rows = append(rows, row)
+		s.add(row)
 	}
-	sortProblemsFirst(rows)
-	return rows, n, nil
+	return nil
 }
 
 // excludes says why a license will not be changed; empty: it will be.
@@ -228,14 +236,14 @@ func (m move) excludes(l api.License, paused []string) string {
 
 // bulkText says which licenses are selected, how many of them will be changed, and
 // what follows.
-func (v *visit) bulkText(m move, s selection, n int) (text []string) {
+func (v *visit) bulkText(m move, s selection) (text []string) {
 	if s.Query != "" {
 		text = append(text, "Selected: "+readFilter(v.r.URL.Query()).describe()+" that this can change.")
 	} else {
-		text = append(text, "Selected: "+count(len(s.Rows), "license")+" that you chose in the list.")
+		text = append(text, "Selected: "+count(s.Total(), "license")+" that you chose in the list.")
 	}
-	if n < len(s.Rows) {
-		text = append(text, thousands(int64(n))+" of "+thousands(int64(len(s.Rows)))+" licenses will be changed.")
+	if len(s.Failed) > 0 {
+		text = append(text, thousands(int64(len(s.Rows)))+" of "+thousands(int64(s.Total()))+" licenses will be changed.")
 	}
 	switch {
 	case s.Rest && m.isRenewal(): // a renewed license can still match
@@ -249,7 +257,7 @@ func (v *visit) bulkText(m move, s selection, n int) (text []string) {
 	case m.Danger:
 		text = append(text, "This cannot be undone.")
 	}
-	if n > 0 {
+	if len(s.Rows) > 0 {
 		text = append(text, "For each license: "+strings.ToLower(m.text[0][:1])+m.text[0][1:])
 	}
 	return text
@@ -290,21 +298,4 @@ func (v *visit) licensesOf(ids []string) (list []api.License, err error) {
 		list = append(list, l)
 	}
 	return list, nil
-}
-
-// newSelectedRow returns the row of a license.
-func newSelectedRow(l api.License) selectedRow {
-	return selectedRow{ID: l.ID, Name: l.Name, Status: l.Status, ExpiresAt: l.ExpiresAt}
-}
-
-func sortProblemsFirst(rows []selectedRow) {
-	slices.SortStableFunc(rows, func(a, b selectedRow) int { return rank(a) - rank(b) })
-}
-
-// rank returns 0 for a row with a problem, and 1 for others.
-func rank(row selectedRow) int {
-	if row.Problem != "" {
-		return 0
-	}
-	return 1
 }

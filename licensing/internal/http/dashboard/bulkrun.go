@@ -21,36 +21,34 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 		return nil
 	}
 	body := p.Extra.(selection)
-	body.Rows, body.Done, body.Rest = nil, true, body.Rest && !m.isRenewal()
+	body.Failed, body.Rows, body.Done, body.Rest = nil, nil, true, body.Rest && !m.isRenewal()
 	stopped := "" // why no further license is changed
-	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
-		some := rest[:min(len(rest), movedTogether)]
-		if stopped != "" {
-			body.Rows = append(body.Rows, failedRows(some, "Not attempted. "+stopped)...)
-			continue
-		}
-		if len(body.Rows) > 0 {
+	for i := 0; i < len(values); i = body.Total() {
+		if i > 0 && stopped == "" {
 			if err := v.checkAccess(); err != nil {
 				stopped = web.ProblemOf(err).Detail
-				continue
 			}
 		}
+		if stopped != "" {
+			body.add(failedRow(values[i], "Not attempted. "+stopped))
+			continue
+		}
+		some := values[i:min(i+movedTogether, len(values))]
 		rows, err := v.moveTogether(m, some, do)
 		switch {
-		case err != nil && (len(body.Rows) == 0 || isAboutForm(err)): // nothing was changed yet
+		case err != nil && (i == 0 || isAboutForm(err)): // nothing was changed yet
 			return err
 		case err != nil:
-			rows, stopped = failedRows(some, web.ProblemOf(err).Detail), "An earlier license failed."
+			rows, stopped = nil, "An earlier license failed."
+			for _, value := range some {
+				rows = append(rows, failedRow(value, web.ProblemOf(err).Detail))
+			}
 		}
-		body.Rows = append(body.Rows, rows...)
-	}
-	for _, row := range body.Rows {
-		if row.Problem == "" {
-			body.Moved++
+		for _, row := range rows {
+			body.add(row)
 		}
 	}
-	sortProblemsFirst(body.Rows)
-	if undo := m.undo(); undo != nil && body.Moved > 0 && v.may(undo.access) {
+	if undo := m.undo(); undo != nil && len(body.Rows) > 0 && v.may(undo.access) {
 		body.Undo = undo
 	}
 	p.then = func(v *visit) error {
@@ -64,13 +62,6 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 func idOf(value string) string {
 	id, _, _ := strings.Cut(value, " ")
 	return id
-}
-
-func failedRows(values []string, problem string) (rows []selectedRow) {
-	for _, value := range values {
-		rows = append(rows, selectedRow{ID: idOf(value), Name: idOf(value), Problem: problem})
-	}
-	return rows
 }
 
 // A bulkFunc changes the license of a value of the form.
@@ -125,7 +116,7 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			if len(rows) > 0 && v.h.opts.Now().Sub(start) >= maxMoving {
 				break
 			}
-			row := failedRows([]string{value}, "This license no longer exists.")[0]
+			row := failedRow(value, "This license no longer exists.")
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
 				row = newSelectedRow(before)
