@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -22,22 +23,14 @@ type activationRow struct {
 }
 
 // Label returns the name of the activation, or its fingerprint if it has none.
-func (r activationRow) Label() string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return r.Fingerprint
-}
+func (r activationRow) Label() string { return cmp.Or(r.Name, r.Fingerprint) }
 
 // Words returns the status as the page shows it.
 func (r activationRow) Words() string {
-	if r.Status == api.ActivationLeaseEnded {
-		return "lease ended"
-	}
 	if r.Status == api.ActivationLive {
 		return "active"
 	}
-	return string(r.Status)
+	return strings.ReplaceAll(string(r.Status), "_", " ")
 }
 
 func activationsPath(licenseID string) string {

@@ -33,38 +33,30 @@ func digestOf(s string) string {
 // entered returns what a field has, in words.
 func (x *field) entered() string {
 	var list []string
-	add := func(options []option) {
-		for _, o := range options {
-			if o.Chosen {
-				list = append(list, o.Label)
-			}
-		}
-	}
-	switch {
-	case x.Type == "pairs":
-		for _, p := range x.Pairs {
-			if !p.Blank() {
-				list = append(list, strings.TrimSpace(strings.TrimSpace(p.Name)+" "+strings.TrimSpace(p.Value)))
-			}
-		}
-	case x.Choices != nil:
-		for _, c := range x.Choices {
-			add(c.Options)
-		}
-	case x.Options != nil:
-		add(x.Options)
-	case x.Units != nil && strings.TrimSpace(x.Value) != "":
-		list = []string{strings.TrimSpace(x.Value)}
-		add(x.Units)
-		return strings.Join(list, " ")
-	default:
-		value := strings.TrimSpace(x.Value)
+	if value := strings.TrimSpace(x.Value); value != "" {
 		if x.Type == "datetime-local" && len(value) == len("2006-01-02T15:04:05") {
 			value = strings.TrimSuffix(value, ":00") // browsers omit seconds of zero
 		}
-		return value
+		list = append(list, strings.Join(append([]string{value}, chosenLabels(x.Units)...), " "))
 	}
-	return strings.Join(list, ", ")
+	for _, p := range x.Pairs {
+		if !p.Blank() {
+			list = append(list, strings.TrimSpace(strings.TrimSpace(p.Name)+" "+strings.TrimSpace(p.Value)))
+		}
+	}
+	for _, c := range x.Choices {
+		list = append(list, chosenLabels(c.Options)...)
+	}
+	return strings.Join(append(list, chosenLabels(x.Options)...), ", ")
+}
+
+func chosenLabels(options []option) (list []string) {
+	for _, o := range options {
+		if o.Chosen {
+			list = append(list, o.Label)
+		}
+	}
+	return list
 }
 
 // mergeForm returns the page of a submitted form whose record has changed since it was

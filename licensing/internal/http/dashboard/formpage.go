@@ -148,9 +148,10 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	default:
 		to, err = run(v)
 	}
-	if to == "" {
-		to = p.Back
+	if errors.Is(err, api.ErrStale) {
+		err = errEdited
 	}
+	to = cmp.Or(to, p.Back)
 	conflict, isConflict := errors.AsType[conflictError](err)
 	refused, isRefused := v.refuse(p.Form, err)
 	switch {
@@ -161,9 +162,6 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	case denialOf(err) != "":
 		p.Form.Problem = sentence(denialOf(err))
 		return v.renderForm(http.StatusConflict, p)
-	case errors.Is(err, api.ErrStale):
-		conflict, isConflict = errEdited, true
-		fallthrough
 	case isConflict:
 		if conflict == errEdited && p.Version != "" {
 			if p, err = v.mergeForm(build); err != nil {

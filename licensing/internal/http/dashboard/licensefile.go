@@ -1,11 +1,10 @@
 package dashboard
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -103,20 +102,20 @@ func issueFileForm(v *visit, l api.License) (*formPage, error) {
 		return nil, err
 	}
 	p.Action, p.Download, p.names = "Issue and download", true, map[string]string{"entitlements": ""}
+	var file license.File
 	text := ""
-	p.do = func(*visit) (string, error) {
+	p.do = func(*visit) (_ string, err error) {
 		params := p.Form.readFile(l)
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		file, err := v.issue(l, params)
-		if err == nil {
+		if file, err = v.issue(l, params); err == nil {
 			text, err = v.files.Sign(v.r.Context(), *file.FileClaims())
 		}
 		return "", err
 	}
 	p.then = func(v *visit) error {
-		v.download("application/jwt", fileName(l), text)
+		web.DownloadFile(v.w, file, text)
 		return nil
 	}
 	return p, nil
@@ -134,25 +133,4 @@ func (v *visit) issue(l api.License, p api.IssueFileParams) (license.File, error
 	default:
 		return holder.LicenseFile(ctx, l.ID, p.ActivationID)
 	}
-}
-
-var notInFileName = regexp.MustCompile(`[^A-Za-z0-9._]+`)
-
-// fileName returns the name of a license file, such as "atlas-lic_….license".
-func fileName(l api.License) string {
-	product := strings.Trim(notInFileName.ReplaceAllString(l.ProductID, "-"), "-.")
-	if product == "" {
-		product = "license"
-	}
-	return product[:min(len(product), 60)] + "-" + l.ID + ".license"
-}
-
-// download responds with a text that the browser stores under a name, which has
-// no characters that a header must quote.
-func (v *visit) download(mediaType, name, text string) {
-	h := v.w.Header()
-	h.Set("Content-Type", mediaType)
-	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = v.w.Write([]byte(text)) // fails if the browser has disconnected
 }

@@ -43,7 +43,7 @@ func TestIssueLicenseFile(t *testing.T) {
 	a := v.post(page, "lifetime", "2", "lifetime_unit", "w", "for", seat.ID)
 	file := s.verified(a)
 	is.Equal(a.Header.Get("Content-Type"), "application/jwt")
-	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="atlas-pro-`+l.ID+`.license"`)
+	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="atlas-pro-Reception-2026-03-15.license"`)
 	is.Equal(a.Header.Get("Cache-Control"), "no-store")
 	is.Equal(file.LicenseID, l.ID)
 	is.Equal(file.ActivationID, seat.ID)
@@ -70,7 +70,7 @@ func TestIssueLicenseFile(t *testing.T) {
 	require.Contains(t, v.get("licenses/"+unlimited.ID+"/file").body, "Any machine")
 	a = v.post("licenses/"+unlimited.ID+"/file", "lifetime", "30d", "for", "none")
 	is.Equal(s.verified(a).FingerprintHash, "")
-	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="license-`+unlimited.ID+`.license"`)
+	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="2026-03-31.license"`)
 }
 
 func TestIssueLicenseFileErrors(t *testing.T) {

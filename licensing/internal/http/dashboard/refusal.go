@@ -63,7 +63,7 @@ func askedText(code api.VerdictCode, text string, l api.License) asked {
 type refusalDay struct {
 	Date    string
 	Reasons []pair // with their numbers
-	Total   string
+	Total   int64
 }
 
 // refusalPanel shows why a license was refused.
@@ -74,23 +74,16 @@ type refusalPanel struct {
 	Apply  bool         // a reason applies now
 }
 
-// refusalReasons are the codes of refusals in words.
+// refusalReasons are the codes of refusals that are not the words for them.
 var refusalReasons = map[api.VerdictCode]string{
-	api.VerdictNotFound:           "Unknown key",
-	api.VerdictRevoked:            "Revoked",
-	api.VerdictSuspended:          "Suspended",
-	api.VerdictExpired:            "Expired",
-	api.VerdictScheduled:          "Not started",
-	api.VerdictProductMismatch:    "Wrong product",
-	api.VerdictCustomerMismatch:   "Wrong customer",
-	api.VerdictNotActivated:       "Not activated",
-	api.VerdictLeaseEnded:         "Lease expired",
-	api.VerdictEvicted:            "Seat taken over",
-	api.VerdictUpdatesEnded:       "Updates ended",
-	api.VerdictActivationLimit:    "No seat free",
-	api.VerdictUsageLimit:         "No units left",
-	api.VerdictMeterMissing:       "Meter missing",
-	api.VerdictEntitlementMissing: "Entitlement missing",
+	api.VerdictNotFound:         "Unknown key",
+	api.VerdictScheduled:        "Not started",
+	api.VerdictProductMismatch:  "Wrong product",
+	api.VerdictCustomerMismatch: "Wrong customer",
+	api.VerdictLeaseEnded:       "Lease expired",
+	api.VerdictEvicted:          "Seat taken over",
+	api.VerdictActivationLimit:  "No seat free",
+	api.VerdictUsageLimit:       "No units left",
 }
 
 // refusalReason returns a code in words.
@@ -105,11 +98,7 @@ func refusalReason(code api.VerdictCode) string {
 func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel, err error) {
 	l := head.License
 	rows := map[bool][]refusalRow{} // by whether they apply
-	type day struct {
-		reasons []pair
-		total   int64
-	}
-	days := map[string]*day{}
+	days := map[string]refusalDay{}
 	for _, r := range head.refusals {
 		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, head.Seats.Full, now.Meters), strings.TrimSuffix(head.SeatsText, "."))
 		if row.Times += " times"; r.Count == 1 {
@@ -120,11 +109,9 @@ func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel,
 			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, c.At, askedText(r.Code, c.Asked, l)})
 		}
 		for _, d := range r.Days {
-			if days[d.Date] == nil {
-				days[d.Date] = &day{}
-			}
-			days[d.Date].reasons = append(days[d.Date].reasons, pair{row.Reason, thousands(d.Count)})
-			days[d.Date].total += d.Count
+			day := days[d.Date]
+			day.Reasons, day.Total = append(day.Reasons, pair{row.Reason, thousands(d.Count)}), day.Total+d.Count
+			days[d.Date] = day
 		}
 	}
 	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
@@ -132,7 +119,7 @@ func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel,
 		if err != nil {
 			return p, err
 		}
-		p.Days = append(p.Days, refusalDay{at.Format("2 Jan 2006"), days[date].reasons, thousands(days[date].total)})
+		p.Days = append(p.Days, refusalDay{at.Format("2 Jan 2006"), days[date].Reasons, days[date].Total})
 	}
 	p.Rows, p.Apply = append(rows[true], rows[false]...), len(rows[true]) > 0
 	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.At.Compare(a.At) })

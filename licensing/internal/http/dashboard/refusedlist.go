@@ -10,13 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// A period is an option of the time that the list covers.
-type period struct {
-	Days    int
-	Current bool
-	Path    string // as a reference from dashboard/
-}
-
 // recentDays is how far back the overview looks for refusals.
 const recentDays = 7
 
@@ -29,7 +22,7 @@ type refusedList struct {
 	Days    int
 	Open    bool // only licenses to which the reason still applies
 	Other   string
-	Periods []period
+	Periods []listTab
 	Tabs    []listTab
 	AtLeast bool // the numbers are minimums
 	Rows    []refusedLicenseRow
@@ -89,7 +82,7 @@ func showRefusedLicenses(v *visit) error {
 		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(code), Query: refusedPath(code, body.Days, body.Open), Count: "0", Current: true})
 	}
 	for _, days := range refusalPeriods {
-		body.Periods = append(body.Periods, period{days, days == body.Days, refusedPath(code, days, body.Open)})
+		body.Periods = append(body.Periods, listTab{Label: count(days, "day"), Query: refusedPath(code, days, body.Open), Current: days == body.Days})
 	}
 	body.Other = refusedPath(code, body.Days, !body.Open)
 	if code != "" {

@@ -50,7 +50,7 @@ func downloadSigningKeys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.download("application/jwk-set+json", "license-keys.json", text)
+	web.Download(v.w, "application/jwk-set+json", "license-keys.json", text)
 	return nil
 }
 

@@ -1,16 +1,13 @@
 package portal
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -55,27 +52,6 @@ func answerRequest(v *visit) error {
 	return v.send(file, err, strings.ToValidUTF8(text, ""))
 }
 
-// notInFileName matches what a file name must not have.
-var notInFileName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
-
-// fileName returns the name of a license file: the product, the device if the file is
-// for one, and the day on which the file ends, such as
-// "atlas-front-desk-2027-01-31.license".
-func fileName(file license.File) string {
-	parts := []string{file.FileClaims().ProductID}
-	if a := file.Activation; a != nil {
-		parts = append(parts, cmp.Or(a.Name, a.Fingerprint))
-	}
-	name := ""
-	for _, part := range parts {
-		part = notInFileName.ReplaceAllString(part, "-")
-		if part = strings.Trim(part[:min(len(part), 60)], "-."); part != "" {
-			name += part + "-"
-		}
-	}
-	return name + file.ExpiresAt.UTC().Format(time.DateOnly) + ".license"
-}
-
 // send responds with a license file, or with the page of the license if the rules
 // refuse it. The page keeps the request text.
 func (v *visit) send(file license.File, err error, request string) error {
@@ -90,11 +66,7 @@ func (v *visit) send(file license.File, err error, request string) error {
 	if err != nil {
 		return err
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "application/jwt")
-	h.Set("Content-Disposition", `attachment; filename="`+fileName(file)+`"`)
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = io.WriteString(v.w, text) // fails if the browser has disconnected
+	web.DownloadFile(v.w, file, text)
 	return nil
 }
 
