@@ -163,24 +163,23 @@ func (m move) bulkForm(v *visit) (p *formPage, err error) {
 			ids = append(ids, idOf(value))
 		}
 	case body.Query != "":
-		if found, body.Rest, err = v.allMatching(m, f); err != nil {
-			return nil, err
-		}
+		found, body.Rest, err = v.allMatching(m, f)
 		for _, l := range found {
 			ids = append(ids, l.ID)
 		}
 	default:
 		ids = distinct(q["id"])
 	}
-	if err := checkSelected(len(ids), maxSelected, "license"); err != nil {
-		return nil, err
+	if err == nil {
+		err = checkSelected(len(ids), maxSelected, "license")
 	}
-	if !v.isRead() || body.Query == "" {
-		if found, err = v.licensesOf(ids); err != nil {
-			return nil, err
-		}
+	if err == nil && found == nil {
+		found, err = v.licensesOf(ids)
 	}
-	if err := v.addBefore(&body, m, ids, found); err != nil {
+	if err == nil {
+		err = v.addBefore(&body, m, ids, found)
+	}
+	if err != nil {
 		return nil, err
 	}
 	n := len(body.Rows)

@@ -70,29 +70,26 @@ type bulkFunc func(s *license.Service, ctx context.Context, value string) (api.L
 // doSelected returns the change that the form describes. It adds errors to the
 // form.
 func (m move) doSelected(f *form) bulkFunc {
-	if !m.isRenewal() {
-		return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
-			id, before, undoes := strings.Cut(value, " ")
-			p := api.MoveLicenseParams{ID: id, Reason: f.Field("reason").Value}
-			if undoes && m.undo() != nil {
-				return inner.Of(s).Licenses().PutBack(ctx, p, before)
-			}
-			return m.do(s, ctx, p)
+	var renewal api.RenewLicenseParams
+	if m.isRenewal() {
+		renewal = f.readRenewal()
+		if renewal.ExpiresAt == nil && renewal.Duration.IsZero() && !f.HasErrors() {
+			f.addError("duration", "enter a length")
 		}
-	}
-	p := f.readRenewal()
-	if p.ExpiresAt == nil && p.Duration.IsZero() && !f.HasErrors() {
-		f.addError("duration", "enter a length")
 	}
 	return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
-		id, version, _ := strings.Cut(value, " ")
-		v, ok := api.ParseVersion(version)
-		if !ok {
-			return api.License{}, api.ErrStale
+		id, state, undoes := strings.Cut(value, " ")
+		p := api.MoveLicenseParams{ID: id, Reason: f.Field("reason").Value}
+		switch {
+		case m.isRenewal():
+			version, _ := api.ParseVersion(state) // the zero version is that of no license
+			p := renewal
+			p.ID, p.IfMatch = id, []api.Version{version}
+			return s.Renew(ctx, p)
+		case undoes && m.undo() != nil:
+			return inner.Of(s).Licenses().PutBack(ctx, p, state)
 		}
-		p := p
-		p.ID, p.IfMatch = id, []api.Version{v}
-		return s.Renew(ctx, p)
+		return m.do(s, ctx, p)
 	}
 }
 

@@ -36,8 +36,8 @@ func (v *visit) offerNames(f *form) error {
 // offeredPlans is the maximum number of plans that a form offers in a list.
 const offeredPlans = 50
 
-// offeredPlans returns the plans of a product, "" for all, as options, or none if there are more than a list offers.
-// One that has been deleted is offered if it is the chosen one.
+// offeredPlans returns the plans of a product, "" for all, as options, or none if there are
+// more than a list offers. One that has been deleted is offered if it is the chosen one.
 func (v *visit) offeredPlans(product, chosen string) (list []option, err error) {
 	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: product, Limit: offeredPlans})
 	if err != nil || plans.HasMore {
