@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -107,6 +108,12 @@ func describeType(eventType string) (name, verb string) {
 	return sentenceCase(family), verb
 }
 
+// actorWords are the kinds of actors that have no name, in words.
+var actorWords = map[string]string{
+	"license": "the license key holder", "go": "the host application", "anonymous": "an anonymous visitor",
+	"clock": "the system", "delivery": "the system", "setup": "the dashboard setup",
+}
+
 // actorNames looks up the names of actors and caches them.
 type actorNames struct {
 	v    *visit
@@ -120,7 +127,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 		return known[0], known[1]
 	}
 	kind, id, _ := strings.Cut(actor, ":")
-	switch name = actor; kind {
+	switch kind {
 	case "operator":
 		name = id
 		if op, err := n.v.operators.Get(n.v.r.Context(), id); err == nil {
@@ -135,16 +142,8 @@ func (n *actorNames) actor(actor string) (name, link string) {
 		}
 	case "customer":
 		name = strings.TrimSpace("the customer " + id)
-	case "license":
-		name = "the license key holder"
-	case "go":
-		name = "the host application"
-	case "anonymous":
-		name = "an anonymous visitor"
-	case "clock", "delivery":
-		name = "the system"
-	case "setup":
-		name = "the dashboard setup"
+	default:
+		name = cmp.Or(actorWords[kind], actor)
 	}
 	if n.seen == nil {
 		n.seen = map[string][2]string{}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -28,14 +27,12 @@ type licenseList struct {
 	AtLeast    bool   // Count or a number on a tab is a minimum
 	Every      string // the query of a change of all matches, if there are more than on this page
 	Partial    bool   // licenses without an expiry are left out
-	Next       string // the query of the next page
-	Previous   string // the query of the previous page
-	First      string // the query of the first page, if this is another page
-	CSV        string // empty: there is no download with the filter
-	New        string // the query of the form for a new license
-	Problem    string
-	Reached    string // how far the search has come, if it did not reach its end
-	Continue   string // the query that continues it
+	pager
+	Previous string // the query of the previous page
+	CSV      string // empty: there is no download with the filter
+	New      string // the query of the form for a new license
+	Reached  string // how far the search has come, if it did not reach its end
+	Continue string // the query that continues it
 
 	Elsewhere elsewhere
 }
@@ -76,20 +73,14 @@ func showLicenses(v *visit) error {
 	if from, until, ok := readWindow(q); ok && f.Expires != "" {
 		p.ExpiresAfter, p.ExpiresBefore = from, until
 	}
-	status := http.StatusOK
 	result, examined, err := v.listed(f, p)
-	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
-		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
-		if x := invalid.Fields[0]; x.Field != "cursor" {
-			list.Problem = sentence(x.Field + " " + x.Detail)
-		}
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	if list.Rows, err = v.foundRows(result.Data, f.Search); err != nil {
 		return err
 	}
-	if list.Problem == "" && f.Search != "" {
+	if f.Search != "" {
 		if err := list.Elsewhere.addKeys(v, f, result); err != nil {
 			return err
 		}
@@ -101,41 +92,29 @@ func showLicenses(v *visit) error {
 	}
 	list.Partial = f.omitsPerpetual()
 	list.Tabs = f.tabs(nil)
-	switch {
-	case list.Problem != "":
-	case f.scans():
+	if f.scans() {
 		list.uncounted(p, result, examined)
-	default:
-		if err := v.countMatches(&list, p, result); err != nil {
-			return err
-		}
+	} else if err := v.countMatches(&list, p, result); err != nil {
+		return err
 	}
-	if p.Cursor != "" {
-		list.First = "?" + f.query().Encode()
+	more := f.query()
+	if f.Expires != "" {
+		more.Set("window", windowOf(p))
 	}
-	back := q.Get("back") != "" && result.PrevCursor != "" // otherwise there was none before it, and this is the first page
-	pageQuery := func(cursor string, back bool) string {
-		if cursor == "" {
-			return ""
-		}
-		to := f.query()
-		to.Set("cursor", cursor)
-		if back {
-			to.Set("back", "1")
-		}
-		if f.Expires != "" {
-			to.Set("window", windowOf(p))
-		}
-		return "?" + to.Encode()
+	list.pager = newPager(more, "cursor", p.Cursor, result.NextCursor)
+	if result.PrevCursor != "" {
+		more.Set("cursor", result.PrevCursor)
+		more.Set("back", "1")
+		list.Previous = "?" + more.Encode()
 	}
-	list.Next, list.Previous = pageQuery(result.NextCursor, false), pageQuery(result.PrevCursor, true)
+	back := q.Get("back") != "" && list.Previous != "" // otherwise there was none before it, and this is the first page
 	if list.Reached == "" {
 		list.Reached = reached(result, p.NewestFirst != back)
 	}
 	if list.Continue = list.Next; back {
 		list.Continue = list.Previous
 	}
-	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
+	return v.render(http.StatusOK, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
 // listed returns a page of the licenses of a filter, which p describes as far as indexes
