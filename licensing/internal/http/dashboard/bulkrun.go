@@ -73,9 +73,6 @@ func (m move) doSelected(f *form) bulkFunc {
 	var renewal api.RenewLicenseParams
 	if m.isRenewal() {
 		renewal = f.readRenewal()
-		if renewal.ExpiresAt == nil && renewal.Duration.IsZero() && !f.HasErrors() {
-			f.addError("duration", "enter a length")
-		}
 	}
 	return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
 		id, state, undoes := strings.Cut(value, " ")

@@ -131,6 +131,7 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		if !p.Form.confirmed() {
 			return "", errInvalidForm
 		}
+		p.Form.checkWhen()
 		if to, err = p.do(tx); err == nil && p.Form.HasErrors() {
 			err = errInvalidForm
 		}

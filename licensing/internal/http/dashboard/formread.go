@@ -32,18 +32,28 @@ func (f *form) text(name string) string {
 	return ""
 }
 
-// note adds the error of a value to its field; nil: it is valid.
-func (f *form) note(name string, err error) {
-	if err != nil {
-		f.addError(name, err.Error())
+// checkWhen adds an error to a field that is blank although its option is chosen, or that
+// has a value although another one is.
+func (f *form) checkWhen() {
+	for _, x := range f.Fields {
+		of, value, has := strings.Cut(x.When, "=")
+		if !has {
+			continue
+		}
+		switch chosen := f.Field(of).chosen(); {
+		case chosen == value && f.text(x.Name) == "":
+			f.addError(x.Name, "enter a value, or select something else above")
+		case chosen != value && chosen != "" && f.text(x.Name) != "":
+			f.addError(x.Name, "clear it, or select it above")
+		}
 	}
 }
 
-// read parses the value of a field, or returns nil if it is blank or invalid. A value
-// that is invalid adds an error to the field.
+// read parses the value of a field, or returns nil if the form does not have it or if it is
+// blank or invalid. A value that is invalid, or missing, adds an error to the field.
 func (f *form) read(name string) any {
 	x := f.Field(name)
-	if x.amount() == "" {
+	if x == nil || x.amount() == "" && !x.Required {
 		return nil
 	}
 	value, err := x.parse(x.amount())

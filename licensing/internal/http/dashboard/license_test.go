@@ -154,8 +154,8 @@ func TestExpiryShortcuts(t *testing.T) {
 		{[]string{"expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
 		{[]string{"term", "date"}, "", "expires_at"},
 		{[]string{"term", "date", "expires_at", "9999-12-31T23:59:59-01:00"}, "", "expires_at"}, // in UTC, the year 10000
-		{[]string{"term", "P30D", "expires_at", "2030-01-01"}, "", "term-0"},
-		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "term-0"},
+		{[]string{"term", "P30D", "expires_at", "2030-01-01"}, "", "expires_at"},
+		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "expires_at"},
 	} {
 		t.Run(strings.Join(tt.form, " "), func(t *testing.T) {
 			is := is.New(t)

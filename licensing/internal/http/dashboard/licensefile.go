@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"strings"
-
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -57,37 +55,20 @@ func (v *visit) fileFields(l api.License) (*form, error) {
 	), nil
 }
 
-// readFile returns the parameters of a submitted form. It adds an error for each
-// field that is wrong or contradicts the choice.
+// readFile returns the parameters of a submitted form.
 func (f *form) readFile(l api.License) api.IssueFileParams {
 	p := api.IssueFileParams{LicenseID: l.ID}
-	if f.Field("lifetime") != nil {
-		var err error
-		p.Lifetime, err = parseTerm(f.Field("lifetime").amount())
-		f.note("lifetime", err)
-	}
-	chosen := f.Field("for").chosen()
-	switch chosen {
+	p.Lifetime, _ = f.read("lifetime").(api.Duration)
+	switch chosen := f.Field("for").chosen(); chosen {
 	case "":
 		f.addError("for", "Select one.")
-	case forFingerprint, forRequest, forNone:
+	case forFingerprint:
+		p.Fingerprint = f.text("fingerprint")
+	case forRequest:
+		p.Request = f.text("request")
+	case forNone:
 	default:
 		p.ActivationID = chosen
-	}
-	for name, value := range map[string]*string{forFingerprint: &p.Fingerprint, forRequest: &p.Request} {
-		x := f.Field(name)
-		if x == nil {
-			continue
-		}
-		text := strings.TrimSpace(x.Value)
-		switch {
-		case chosen == name && text == "":
-			f.addError(name, "Enter it, or select something else above.")
-		case chosen == name:
-			*value = text
-		case chosen != "" && text != "":
-			f.addError(name, "Clear it, or select it above.")
-		}
 	}
 	return p
 }

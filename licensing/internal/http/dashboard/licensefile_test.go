@@ -99,7 +99,7 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 		"nothing selected":    {l, []string{"lifetime", "1d"}, "for-0", "Select one."},
 		"unknown activation":  {l, []string{"lifetime", "1d", "for", "act_nowhere"}, "for-0", "Select one."},
 		"unlimited only":      {l, []string{"lifetime", "1d", "for", "none"}, "for-0", "Select one."},
-		"no fingerprint":      {l, []string{"lifetime", "1d", "for", "fingerprint"}, "fingerprint", "Enter it"},
+		"no fingerprint":      {l, []string{"lifetime", "1d", "for", "fingerprint"}, "fingerprint", "Enter a value"},
 		"contradiction":       {l, []string{"lifetime", "1d", "for", seat.ID, "request", foreign}, "request", "Clear it"},
 		"no seat":             {l, []string{"lifetime", "1d", "for", "fingerprint", "fingerprint", "machine-2"}, "", "seat"},
 		"bad request text":    {l, []string{"lifetime", "1d", "for", "request", "request", foreign[1:]}, "request", "Must be the whole request text"},

@@ -65,12 +65,6 @@ func (f *form) createParams(now time.Time) (p api.CreateLicenseParams) {
 	decode(f.values(), &p)
 	p.Key, p.PlanID = f.text("key"), f.text("plan_id")
 	term := f.Field("term").chosen()
-	switch dated := p.ExpiresAt != nil; {
-	case term == customDate && !dated:
-		f.addError("expires_at", "enter a date or select another option")
-	case term != customDate && term != "" && dated:
-		f.addError("term", "a date is entered below: select “Custom date” or clear that field")
-	}
 	if d, err := api.ParseDuration(term); err == nil {
 		start := now
 		if p.StartsAt != nil {

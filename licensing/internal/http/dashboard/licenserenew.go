@@ -102,6 +102,7 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 		if q.Has("term") {
 			p.Form.fillFrom(q)
 		}
+		p.Form.checkWhen()
 		params := read()
 		p.Live = "The new end is not known yet."
 		if _, end, err := inner.Of(v.licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
@@ -150,28 +151,16 @@ func (v *visit) renewalOf(l api.License) (length api.Duration, text []string, er
 }
 
 // readRenewal parses the values of the form. It adds errors for values that are
-// invalid or contradict the selected term.
+// invalid.
 func (f *form) readRenewal() (p api.RenewLicenseParams) {
-	chosen := func(name string) string { return f.Field(name).chosen() }
-	p.Reason, p.From = f.Field("reason").Value, api.RenewFrom(chosen("from"))
-	term := chosen("term")
-	if term != "" && term != customLength && f.text("duration") != "" {
-		f.addError("term", "a length is entered below: select “Custom length” or clear that field")
-	}
-	if term != "" && term != customDate && f.text("expires_at") != "" {
-		f.addError("term", "a new end is entered below: select “Custom date” or clear that field")
-	}
-	switch term {
+	p.Reason, p.From = f.Field("reason").Value, api.RenewFrom(f.Field("from").chosen())
+	switch term := f.Field("term").chosen(); term {
 	case "":
 		f.addError("term", "select an option")
 	case customDate:
-		at, err := parseTime(f.text("expires_at"))
-		f.note("expires_at", err)
-		p.ExpiresAt = &at
+		p.ExpiresAt = f.time("expires_at")
 	case customLength:
-		d, err := parseTerm(f.Field("duration").amount())
-		f.note("duration", err)
-		p.Duration = d
+		p.Duration, _ = f.read("duration").(api.Duration)
 	default:
 		p.Duration, _ = api.ParseDuration(term) // one of the options
 	}
