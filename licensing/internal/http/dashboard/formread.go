@@ -86,14 +86,16 @@ func (x *field) amount() string {
 	return value
 }
 
-// values returns what the fields have, by name. A field that parses its text has none if
-// it is blank or invalid.
+// values returns what the fields have, by name. A field of rows, or one that parses its text,
+// has none if it is blank or invalid.
 func (f *form) values() map[string]any {
 	values := map[string]any{}
 	for _, x := range f.Fields {
 		switch {
 		case x.Type == "pairs":
-			values[x.Name] = f.readPairs(x)
+			if rows := f.readPairs(x); len(rows) > 0 {
+				values[x.Name] = rows
+			}
 		case x.Options != nil:
 			values[x.Name] = x.chosen()
 		case x.parse == nil:
@@ -112,18 +114,21 @@ func (f *form) values() map[string]any {
 func (f *form) changes(before *form) map[string]any {
 	was, is := before.values(), f.values()
 	for name, value := range was {
-		if rows, ok := is[name].(map[string]any); ok {
-			for row, had := range value.(map[string]any) {
+		had, isRows := value.(map[string]any)
+		switch has, kept := is[name]; {
+		case isRows && kept:
+			rows := has.(map[string]any)
+			for row, value := range had {
 				if has, kept := rows[row]; !kept {
 					rows[row] = nil
-				} else if reflect.DeepEqual(has, had) {
+				} else if reflect.DeepEqual(has, value) {
 					delete(rows, row)
 				}
 			}
-		} else if reflect.DeepEqual(is[name], value) {
-			delete(is, name)
-		} else if is[name] == nil {
+		case !kept:
 			is[name] = nil
+		case reflect.DeepEqual(has, value):
+			delete(is, name)
 		}
 	}
 	return is

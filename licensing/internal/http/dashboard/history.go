@@ -23,36 +23,30 @@ type historyEntry struct {
 
 // eventData has the fields of event data that pages show.
 type eventData struct {
-	License *struct {
-		Name string `json:"name"`
-	} `json:"license"`
-	Activation *api.Activation             `json:"activation"`
-	Client     *struct{ ID, Name string }  `json:"client"`
-	Operator   *struct{ ID, Email string } `json:"operator"`
-	Webhook    *struct{ ID, URL string }   `json:"webhook"`
-	Plan       *struct{ ID, Name string }  `json:"plan"`
-	Changes    map[string]api.FieldChange  `json:"changes"`
-	Reason     string                      `json:"reason"`
-	Reference  string                      `json:"reference"` // of a purchase
-	Address    string                      `json:"address"`
-	Erased     bool                        `json:"erased"`
-	Export     *exportData                 `json:"export"`
-	Usage      *api.UsageCount             `json:"usage"`
+	License    *eventObject               `json:"license"`
+	Activation *api.Activation            `json:"activation"`
+	Client     *eventObject               `json:"client"`
+	Operator   *eventObject               `json:"operator"`
+	Webhook    *eventObject               `json:"webhook"`
+	Plan       *eventObject               `json:"plan"`
+	Changes    map[string]api.FieldChange `json:"changes"`
+	Reason     string                     `json:"reason"`
+	Reference  string                     `json:"reference"` // of a purchase
+	Address    string                     `json:"address"`
+	Erased     bool                       `json:"erased"`
+	Export     *exportData                `json:"export"`
+	Usage      *api.UsageCount            `json:"usage"`
 }
+
+// An eventObject has what names the object of an event.
+type eventObject struct{ ID, Name, Email, URL string }
 
 // name returns the name of the object of the event, or "".
 func (d eventData) name() string {
-	switch {
-	case d.License != nil:
-		return d.License.Name
-	case d.Client != nil:
-		return d.Client.Name
-	case d.Plan != nil:
-		return d.Plan.Name
-	case d.Operator != nil:
-		return d.Operator.Email
-	case d.Webhook != nil:
-		return d.Webhook.URL
+	for _, o := range []*eventObject{d.License, d.Client, d.Plan, d.Operator, d.Webhook} {
+		if o != nil {
+			return cmp.Or(o.Name, o.Email, o.URL)
+		}
 	}
 	return ""
 }

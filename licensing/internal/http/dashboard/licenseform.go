@@ -73,19 +73,11 @@ func (f *form) createParams(now time.Time) (p api.CreateLicenseParams) {
 		end := d.AddTo(start)
 		p.ExpiresAt = &end
 	}
-	if f.Field("plan_id") != nil {
-		if term == termNever {
-			p.Explicit = append(p.Explicit, "expires_at")
-		}
-		if f.text("grace_seconds") != "" {
-			p.Explicit = append(p.Explicit, "grace_seconds")
-		}
-		if len(p.Entitlements) == 0 {
-			p.Entitlements = nil
-		}
-		if len(p.Meters) == 0 {
-			p.Meters = nil
-		}
+	if term == termNever {
+		p.Explicit = append(p.Explicit, "expires_at")
+	}
+	if f.text("grace_seconds") != "" {
+		p.Explicit = append(p.Explicit, "grace_seconds")
 	}
 	return p
 }
