@@ -14,7 +14,7 @@ import (
 
 // bulkMoves are the moves that one form can make for several licenses.
 var bulkMoves = append([]move{{
-	Name: "renew", Label: "Renew", access: supporters, verb: "renew this license", text: []string{"The expiry moves to a later time."}, from: standing,
+	Name: "renew", Label: "Renew", access: supporters, heading: "Renew license", text: []string{"The expiry moves to a later time."},
 }}, movesNamed("suspend", "reinstate", "revoke")...)
 
 func movesNamed(names ...string) []move {

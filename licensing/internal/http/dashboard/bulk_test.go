@@ -56,7 +56,7 @@ func TestBulkActions(t *testing.T) {
 	is.Equal(status(0), api.LicenseActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
-	require.Contains(t, a.body, "2 of 4 succeeded.", "Cannot suspend this license: it is revoked.", "no longer exists")
+	require.Contains(t, a.body, "2 of 4 succeeded.", "Cannot suspend license: the license is revoked.", "no longer exists")
 	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
 	is.Equal(status(0), api.LicenseSuspended)
 	is.Equal(status(1), api.LicenseRevoked)

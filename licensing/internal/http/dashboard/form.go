@@ -155,14 +155,6 @@ func (x *field) chosen() string {
 	return ""
 }
 
-// clearErrors removes the errors of all fields.
-func (f *form) clearErrors() {
-	f.Problem = ""
-	for _, x := range f.Invalid() {
-		x.Error, x.errors = "", 0
-	}
-}
-
 // addError adds an error to a field. It reports whether the form has the field.
 // A textarea collects the errors of its lines, and a field of pairs those of its
 // rows; any other field keeps the first error.

@@ -447,10 +447,10 @@ func TestForbiddenMovesAreNamed(t *testing.T) {
 	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	for name, words := range map[string]string{
-		"void-files": "void the files of this license", "rekey": "replace the key of this license", "suspend": "suspend this license",
-		"reinstate": "reinstate this license", "revoke": "revoke this license",
+		"void-files": "void license files", "rekey": "replace key", "suspend": "suspend license", "plan": "apply plan", "transfer": "transfer license",
+		"reinstate": "reinstate license", "revoke": "revoke license",
 	} {
-		want := "Cannot " + words + ": it is revoked."
+		want := "Cannot " + words + ": the license is revoked."
 		require.Contains(t, v.get("licenses/"+l.ID+"/"+name).body, want) // want
 		// Void files ends files whatever the status is.
 		if name != "void-files" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -20,78 +21,62 @@ type move struct {
 	access      access
 	heading     string
 	action      string // the label of the button that makes the change; empty: the heading
-	verb        string // with an object, as in "Cannot …"
 	text        []string
-	from        []api.LicenseStatus // the statuses for which it is offered; the license service decides
+	from        []api.LicenseStatus // the statuses for which it is offered; nil: all but revoked. The license service decides
 	done        string
 	do          func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
 	fill        func(*visit, api.License, *formPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
 }
 
-// standing are the statuses of licenses that are not revoked.
-var standing = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended}
-
 // moves are the changes in the menu of a license, in this order.
 var moves = []move{
 	{
 		Name: "plan", Label: "Apply plan", access: admins, heading: "Apply plan", done: "The license has the terms of the plan.",
-		verb: "apply a plan to this license",
 		text: []string{
 			"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. " +
 				"A license that was bought gets as many activations as its quantity buys.",
 			"The key, dates, updates, customer and metadata stay. So does the plan of a purchase: its next change of plan replaces the terms again.",
 			"If it is the plan of the purchase that governs the license, the purchase gets the terms that the plan has now, its duration included, and what was set by hand stays unless the plan has changed it.",
 		},
-		from: standing,
 		fill: fillApplyPlan,
 	},
 	{
 		Name: "transfer", Label: "Transfer", access: admins, heading: "Transfer license", done: "The license has been transferred to the customer.",
-		verb: "transfer this license",
 		text: []string{
 			"The license goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. " +
 				"Its license files are void, and its activations and metadata are deleted.",
 			"The dates, terms and entitlements stay. Its purchases become those of the new customer, without name and metadata, and continue to change the license.",
 			"To correct the ID of the same customer, edit the license instead.",
 		},
-		from: standing,
 		fill: fillTransfer,
 	},
 	{
 		Name: "suspend", Label: "Suspend", access: supporters, heading: "Suspend license", done: "The license has been suspended.",
-		verb: "suspend this license",
 		text: []string{"Validation fails as suspended until you reinstate the license. Activations are kept."},
 		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
 		Name: "reinstate", Label: "Reinstate", access: supporters, heading: "Reinstate license", done: "The license has been reinstated.",
-		verb: "reinstate this license",
 		text: []string{"The license becomes valid again if its dates allow it."},
 		from: []api.LicenseStatus{api.LicenseSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
 		Name: "rekey", Label: "Replace key", access: admins, heading: "Replace key", done: "The license key has been replaced. The old key no longer works.",
-		verb: "replace the key of this license",
 		text: []string{"For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key."},
-		from: standing,
 		do: func(s *license.Service, ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
 			return s.Rekey(ctx, api.RekeyLicenseParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
 	{
 		Name: "void-files", Label: "Void files", access: admins, heading: "Void license files", action: "Void files", done: "The license files have been voided.",
-		verb: "void the files of this license",
 		text: []string{"Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire."},
-		from: standing,
 		do:   (*license.Service).VoidFiles,
 	},
 	{
 		Name: "revoke", Label: "Revoke", Danger: true, access: admins, heading: "Revoke license", done: "The license has been revoked.",
-		verb: "revoke this license",
 		text: []string{"This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked."},
-		from: standing,
 		do:   (*license.Service).Revoke,
 	},
 	{
@@ -100,20 +85,20 @@ var moves = []move{
 			"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. The events of the license are kept.",
 			"This cannot be undone. To end the license but keep its record, revoke it instead.",
 		},
-		from: append([]api.LicenseStatus{api.LicenseRevoked}, standing...),
+		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked},
 		fill: fillDelete,
 	},
 }
 
 // refused returns why the move is not possible for a license with status s.
 func (m move) refused(s api.LicenseStatus) string {
-	return "Cannot " + m.verb + ": it is " + string(s) + "."
+	return "Cannot " + strings.ToLower(m.heading[:1]) + m.heading[1:] + ": the license is " + string(s) + "."
 }
 
 // fits reports whether the move is offered for a license. Paused are the licenses that
 // only a purchase suspends: the operator can suspend them, too.
 func (m move) fits(l api.License, paused []string) bool {
-	return slices.Contains(m.from, l.Status) || m.Name == "suspend" && slices.Contains(paused, l.ID)
+	return m.from == nil && l.Status != api.LicenseRevoked || slices.Contains(m.from, l.Status) || m.Name == "suspend" && slices.Contains(paused, l.ID)
 }
 
 func (m move) fields() *form {

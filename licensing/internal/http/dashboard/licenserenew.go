@@ -112,7 +112,6 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 			}
 			p.Live = what + then.Full + ", " + then.Relative + "."
 		}
-		p.Form.clearErrors()
 	}
 	p.do = func(tx *visit) (string, error) {
 		params := read()

@@ -1,20 +1,14 @@
 package dashboard
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// An overlap is a choice of how long the old secret remains valid after a rotation.
-type overlap struct {
-	d           time.Duration
-	label, hint string
-}
-
-// overlapField returns the field for the overlap, with the first one chosen.
-func overlapField(choices []overlap) *field {
-	var options []option
-	for _, o := range choices {
-		options = append(options, option{Value: o.d.String(), Label: o.label, Hint: o.hint})
-	}
-	return radios("overlap", "When the current secret expires", options[0].Value, options...)
+// overlapField asks how long the old secret remains valid after a rotation. The values of
+// the options are durations; the first one is chosen.
+func overlapField(options []option) *field {
+	return radios("overlap", "When the current secret expires", options[0].Value, slices.Clone(options)...)
 }
 
 // readOverlap returns the chosen overlap, or adds an error to the form.

@@ -40,11 +40,11 @@ func (v *visit) renderRepeated(p *formPage, next string) error {
 }
 
 // overlaps are the options for the expiry of the old secret.
-var overlaps = []overlap{
-	{24 * time.Hour, "After 24 hours", "Time to deploy the new secret."},
-	{7 * 24 * time.Hour, "After 7 days", ""},
-	{time.Hour, "After 1 hour", ""},
-	{0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
+var overlaps = []option{
+	{Value: "24h0m0s", Label: "After 24 hours", Hint: "Time to deploy the new secret."},
+	{Value: "168h0m0s", Label: "After 7 days"},
+	{Value: "1h0m0s", Label: "After 1 hour"},
+	{Value: "0s", Label: "Immediately", Hint: "For a leaked secret. Its access tokens are revoked too."},
 }
 
 // rotateFields asks when the current secret expires. A client with two secrets can

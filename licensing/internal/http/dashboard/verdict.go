@@ -62,7 +62,7 @@ func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, erro
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)
 	}
-	if p.Form.takeVerdictErrors(err) {
+	if p.Form.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"})) {
 		return p, nil
 	}
 	if err != nil {
@@ -110,11 +110,6 @@ func (v *visit) readable(text string) string {
 		}
 		return word + " " + v.moment(t).Full
 	})
-}
-
-// takeVerdictErrors is takeErrors for the field names of the verdict form.
-func (f *form) takeVerdictErrors(err error) bool {
-	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"}))
 }
 
 // Words returns the code of the verdict in words.

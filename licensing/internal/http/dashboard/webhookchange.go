@@ -112,10 +112,10 @@ func (v *visit) awaitAttempt(queued api.Delivery) bool {
 
 // webhookOverlaps are the options for how long deliveries are also signed with
 // the old secret.
-var webhookOverlaps = []overlap{
-	{24 * time.Hour, "After 24 hours", "Deliveries carry both signatures during this time."},
-	{7 * 24 * time.Hour, "After 7 days", ""},
-	{0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
+var webhookOverlaps = []option{
+	{Value: "24h0m0s", Label: "After 24 hours", Hint: "Deliveries carry both signatures during this time."},
+	{Value: "168h0m0s", Label: "After 7 days"},
+	{Value: "0s", Label: "Immediately", Hint: "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
 
 func rotateWebhookForm(v *visit, w webhookRow) (*formPage, error) {
