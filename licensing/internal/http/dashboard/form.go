@@ -185,14 +185,17 @@ func (v *visit) check(f *form, params any) error {
 	return &api.InvalidError{Fields: inner.Of(v.licenses).Faults(params)}
 }
 
-// takeErrors adds the field errors of err to the form. It returns false if err
-// is not an *api.InvalidError.
-func (f *form) takeErrors(err error) bool {
+// takeErrors adds the field errors of err to the form, in which fields can have other names.
+// It returns false if err is not an *api.InvalidError.
+func (f *form) takeErrors(err error, names map[string]string) bool {
 	invalid, ok := errors.AsType[*api.InvalidError](err)
 	if !ok {
 		return false
 	}
 	for _, x := range invalid.Fields {
+		if name, ok := names[x.Field]; ok {
+			x.Field = name
+		}
 		name, part, _ := strings.Cut(x.Field, "/")
 		detail := x.Detail
 		if part != "" {
@@ -229,22 +232,6 @@ func errorText(detail string) string {
 		return "Enter a value."
 	}
 	return sentence(detail)
-}
-
-// renamed returns a copy of an *api.InvalidError in which fields have the
-// names of the form. It returns any other error unchanged.
-func renamed(err error, names map[string]string) error {
-	invalid, ok := errors.AsType[*api.InvalidError](err)
-	if !ok {
-		return err
-	}
-	fields := slices.Clone(invalid.Fields)
-	for i, x := range fields {
-		if name, ok := names[x.Field]; ok {
-			fields[i].Field = name
-		}
-	}
-	return &api.InvalidError{Fields: fields}
 }
 
 // sentence returns s with an initial capital and a final period.

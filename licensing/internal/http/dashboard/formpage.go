@@ -158,7 +158,7 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 	switch {
 	case isRefused:
 		return v.renderForm(refused, p)
-	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
+	case errors.Is(err, errInvalidForm), p.Form.takeErrors(err, p.names):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
 	case denialOf(err) != "":
 		p.Form.Problem = sentence(denialOf(err))

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"log/slog"
-	"net/url"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -29,13 +28,10 @@ func fulfillPlanForm(v *visit, t api.Plan) (*formPage, error) {
 // fulfillWaiting fulfills the purchases that wait for a plan. It returns the page to show
 // next, and a notice.
 func (v *visit) fulfillWaiting(planID, after string) (to, notice string, err error) {
-	next, total, err := v.inSteps(after, func(after string) (string, int, error) {
+	to, total, err := v.inSteps(planID, "/fulfill", map[string]string{"after": after}, func(after string) (string, int, error) {
 		return inner.Of(v.licenses).Purchases().FulfillWaiting(v.r.Context(), planID, after)
 	})
-	if next == "" {
-		return planPath(planID), fulfilledText(total), err
-	}
-	return fulfillPath(planID) + "?" + url.Values{"after": {next}}.Encode(), fulfilledText(total), err
+	return to, fulfilledText(total), err
 }
 
 func fulfillPath(planID string) string { return planPath(planID) + "/fulfill" }

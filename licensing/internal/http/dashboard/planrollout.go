@@ -40,31 +40,31 @@ func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
 
 // rollOut rolls a plan out. It returns the page to show next, and a notice.
 func (v *visit) rollOut(p api.RollOutPlanParams) (to, notice string, err error) {
-	next, total, err := v.inSteps(p.Cursor, func(after string) (string, int, error) {
+	to, total, err := v.inSteps(p.ID, "/rollout", map[string]string{"after": p.Cursor, "reason": p.Reason}, func(after string) (string, int, error) {
 		p.Cursor = after
 		done, err := selling.New(v.licenses).RollOutPlan(v.r.Context(), p)
 		return done.NextCursor, done.Changed, err
 	})
-	notice = count(total, "license") + " " + verb(total, "has", "have") + " other terms now."
-	if next == "" {
-		return planPath(p.ID), notice, err
-	}
-	return planPath(p.ID) + "/rollout?" + queryOf(map[string]string{"after": next, "reason": p.Reason}).Encode(), notice, err
+	return to, count(total, "license") + " " + verb(total, "has", "have") + " other terms now.", err
 }
 
 // stepsFor is how long a request makes a change in steps. Then the operator decides
 // whether to continue.
 const stepsFor = 2 * time.Second
 
-// inSteps makes a change in steps until it is done or stepsFor has passed. A step begins
-// after a place, and returns the next one, which is empty at the end, and a number, which
-// inSteps adds up.
-func (v *visit) inSteps(after string, step func(after string) (next string, n int, err error)) (next string, total int, err error) {
+// inSteps changes what a plan was copied to until it is done or stepsFor has passed. A step
+// begins after a place, and returns the next one, which is empty at the end, and a number,
+// which inSteps adds up. It returns the page to show next: that of the plan or, to continue,
+// the form with the query.
+func (v *visit) inSteps(planID, form string, query map[string]string, step func(after string) (next string, n int, err error)) (to string, total int, err error) {
 	for start := v.h.opts.Now(); ; {
-		next, n, err := step(after)
+		next, n, err := step(query["after"])
 		total += n
-		if after = next; err != nil || next == "" || v.h.opts.Now().Sub(start) >= stepsFor {
-			return next, total, err
+		if query["after"] = next; err != nil || next == "" {
+			return planPath(planID), total, err
+		}
+		if v.h.opts.Now().Sub(start) >= stepsFor {
+			return planPath(planID) + form + "?" + queryOf(query).Encode(), total, nil
 		}
 	}
 }

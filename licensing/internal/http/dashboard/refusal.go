@@ -43,20 +43,17 @@ type refusedRow struct {
 	Asked       asked
 }
 
-// asked says what a refused request asked for and what the license has.
-type asked struct{ Asked, What, Has string }
+// asked says what a refused request asked for and, if that is another product, what the
+// license has.
+type asked struct{ Asked, Has string }
 
 // askedText returns what a request asked for, or the zero value if that is not
 // known.
 func askedText(code api.VerdictCode, text string, l api.License) asked {
-	switch {
-	case text == "":
-	case code == api.VerdictProductMismatch:
-		return asked{text, "license is", l.ProductID}
-	default:
+	if text == "" || code != api.VerdictProductMismatch {
 		return asked{Asked: text}
 	}
-	return asked{}
+	return asked{text, l.ProductID}
 }
 
 // A refusalDay shows the refusals of one day in UTC.

@@ -50,9 +50,7 @@ func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, erro
 			*t, p.Form.Field(name).Value = *at, formatTime(at)
 		}
 	}
-	if !params.At.IsZero() {
-		p.At = v.moment(params.At)
-	}
+	p.At = v.moment(params.At)
 	p.Sentence = v.verdictSentence(now, l)
 	var verdict api.Verdict
 	if !p.Tested {
@@ -62,7 +60,7 @@ func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, erro
 	if err == nil {
 		verdict, err = v.licenses.Explain(v.r.Context(), params)
 	}
-	if p.Form.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"})) {
+	if p.Form.takeErrors(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"}) {
 		return p, nil
 	}
 	if err != nil {
