@@ -170,10 +170,7 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 
 // usageLine describes what an event says about a meter.
 func usageLine(u api.UsageCount) string {
-	line := u.Meter + ": " + thousands(u.Used) + " used"
-	if u.Limit != nil {
-		line = u.Meter + ": " + thousands(u.Used) + " of " + thousands(*u.Limit) + " used"
-	}
+	line := u.Meter + ": " + usedText(u.Used, u.Limit)
 	if u.From != nil {
 		line += " since " + u.From.Format("2 Jan 2006")
 	}

@@ -12,13 +12,18 @@ type meterBar struct {
 }
 
 func (v *visit) meterBar(u api.MeterUse) meterBar {
-	b := meterBar{Name: u.Name, seatMeter: seatMeter{Text: thousands(u.Used) + " used"}}
+	b := meterBar{Name: u.Name, Resets: v.momentOf(u.ResetsAt)}
 	if u.Limit != nil {
 		b.seatMeter = usedOf(u.Used, *u.Limit)
-		b.Text = thousands(u.Used) + " of " + thousands(*u.Limit) + " used"
 	}
-	if u.ResetsAt != nil {
-		b.Resets = v.moment(*u.ResetsAt)
-	}
+	b.Text = usedText(u.Used, u.Limit)
 	return b
+}
+
+// usedText says how much was used of a limit; nil: there is none.
+func usedText(used int64, limit *int64) string {
+	if limit == nil {
+		return thousands(used) + " used"
+	}
+	return thousands(used) + " of " + thousands(*limit) + " used"
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,25 +39,23 @@ func formatMeter(m api.Meter) string {
 	return text
 }
 
+var meterPattern = regexp.MustCompile(`^(\d*) ?(?:per (day|month|year|license month|license year))? ?(soft)?$`)
+
 // parseMeter parses a limit, a period and the word soft, each of which may be left out.
 func parseMeter(s string) (m api.Meter, err error) {
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(s, ",", " ")))
-	if n := len(words); n > 0 && words[n-1] == "soft" {
-		m.Soft, words = true, words[:n-1]
+	parts := meterPattern.FindStringSubmatch(strings.Join(words, " "))
+	if parts == nil {
+		return m, errors.New("enter a whole number without separators and a period, such as “1000 per month”")
 	}
-	if len(words) > 0 && words[0] != "per" {
-		limit, err := strconv.ParseInt(words[0], 10, 64)
+	if parts[1] != "" {
+		limit, err := parseNumber(parts[1])
 		if err != nil {
-			return m, errors.New("enter a whole number without separators, such as “1000 per month”")
+			return m, err
 		}
-		m.Limit, words = &limit, words[1:]
+		m.Limit = &limit
 	}
-	if len(words) > 0 {
-		m.Per = api.MeterPeriod(strings.Join(words[1:], "_"))
-		if words[0] != "per" || !slices.Contains([]api.MeterPeriod{api.PerDay, api.PerMonth, api.PerYear, api.PerLicenseMonth, api.PerLicenseYear}, m.Per) {
-			return api.Meter{}, errors.New("enter a limit and a period, such as “1000 per month”")
-		}
-	}
+	m.Per, m.Soft = api.MeterPeriod(strings.ReplaceAll(parts[2], " ", "_")), parts[3] != ""
 	return m, nil
 }
 
