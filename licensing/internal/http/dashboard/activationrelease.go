@@ -84,7 +84,7 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 			offline = *a.OfflineUntil
 		}
 	}
-	what := count(len(names), "activation")
+	what := verb(len(names), "activation", count(len(names), "activation"))
 	list := strings.Join(names[:min(len(names), releasesNamed)], ", ")
 	if more := len(names) - releasesNamed; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
