@@ -64,6 +64,9 @@ func parseDuration(s string) (d api.Duration, err error) {
 		*durationParts(&d)[unit] += n
 		s = s[len(m[0]):]
 	}
+	if !d.InBounds() {
+		return d, errNotDuration
+	}
 	return d, nil
 }
 

@@ -134,8 +134,14 @@ func (f *form) changes(before *form) map[string]any {
 	return is
 }
 
-// decode sets the parameters of the rules, whose JSON names are those of the fields.
+// decode sets the parameters of the rules, whose JSON names are those of the fields. It
+// panics if a value is not of the type of its parameter.
 func decode(values map[string]any, params any) {
-	text, _ := json.Marshal(values) // what fields have always encodes
-	_ = json.Unmarshal(text, params)
+	text, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(text, params)
+	}
+	if err != nil {
+		panic("dashboard: " + err.Error())
+	}
 }

@@ -154,6 +154,7 @@ func TestExpiryShortcuts(t *testing.T) {
 		{[]string{"expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
 		{[]string{"term", "date"}, "", "expires_at"},
 		{[]string{"term", "date", "expires_at", "9999-12-31T23:59:59-01:00"}, "", "expires_at"}, // in UTC, the year 10000
+		{[]string{"term", "date", "expires_at", "0000-01-01T00:00:00+14:00"}, "", "expires_at"}, // before the year 0
 		{[]string{"term", "P30D", "expires_at", "2030-01-01"}, "", "expires_at"},
 		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "expires_at"},
 	} {

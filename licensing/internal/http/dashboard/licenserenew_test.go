@@ -120,7 +120,7 @@ func TestParseTerm(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(d.String(), want)
 	}
-	for _, s := range []string{"", "P", "a while", "18m", "1y 6m", "-1y", "1.5y", "0d", "999999999d"} {
+	for _, s := range []string{"", "P", "a while", "18m", "1y 6m", "-1y", "1.5y", "0d", "999999999d", "99999999d 1d"} {
 		_, err := dashboard.ParseTerm(s)
 		is.True(err != nil)
 	}

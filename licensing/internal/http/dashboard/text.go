@@ -99,7 +99,7 @@ func formatTime(t *time.Time) string {
 
 func parseTime(s string) (time.Time, error) {
 	for _, form := range timeLayouts {
-		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil && t.UTC().Year() <= 9999 {
+		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 {
 			return t.UTC(), nil
 		}
 	}
