@@ -46,3 +46,23 @@ func TestUpcomingChanges(t *testing.T) {
 	require.NotContains(t, page, "without sso")
 	require.Contains(t, page, `<span class="pill expired">refunded</span> <span class="sub">extra × 3 · does not count`)
 }
+
+// TestUpcomingMeters: a limit that an add-on raises is shown as it will be.
+func TestUpcomingMeters(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	exports := func(n int64) api.Terms {
+		return api.Terms{Meters: map[string]api.Meter{"exports": {Limit: &n, Per: api.PerMonth}}}
+	}
+	s.plan(api.PutPlanParams{ID: "year", Duration: api.Duration{Years: 1}, Terms: exports(100)})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: exports(500)})
+	id := ""
+	for _, plan := range []string{"year", "extra"} {
+		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{
+			Reference: "shop:" + plan, At: s.clock(), CustomerID: "cus_ada", PlanID: plan, State: api.PurchaseActive, LicenseID: id,
+		})
+		is.NoErr(err)
+		id = f.LicenseID
+	}
+	require.Contains(t, s.admin().get("licenses/"+id).body, "Upcoming changes", "exports: 100 per month<")
+}
