@@ -16,28 +16,29 @@ const namesPerPage = 50
 
 // A directory is the list of all customers or of all products.
 type directory struct {
-	title, path string
-	one         string // the singular noun, which is also the filter of the license list
-	empty       string // the text of an empty list
+	Title, Path string
+	One         string // the singular noun, which is also the filter of the license list
+	Empty       string // the text of an empty list
 	list        func(*license.Service, context.Context, api.NamesParams) (api.Page[api.NameCount], error)
 }
 
 var (
 	customers = directory{
-		title: "Customers", path: "customers", one: "customer", list: (*license.Service).Customers,
-		empty: "A customer appears here when you create a license with its customer ID.",
+		Title: "Customers", Path: "customers", One: "customer", list: (*license.Service).Customers,
+		Empty: "A customer appears here when you create a license with its customer ID.",
 	}
 	products = directory{
-		title: "Products", path: "products", one: "product", list: (*license.Service).Products,
-		empty: "A product appears here when you create a license with its product ID.",
+		Title: "Products", Path: "products", One: "product", list: (*license.Service).Products,
+		Empty: "A product appears here when you create a license with its product ID.",
 	}
 )
 
 // nameList is the body of the page of a directory.
 type nameList struct {
-	Title, Path, One, Empty string
-	Search                  string
-	Rows                    []nameRow
+	directory
+	Column string // the label of the names
+	Search string
+	Rows   []nameRow
 	pager
 	Problem string
 }
@@ -77,7 +78,7 @@ func (d directory) describe(v *visit, row *nameRow) error {
 	}
 	n := func(s api.LicenseStatus) string { return thousands(counts.ByStatus[s]) }
 	row.Active, row.Expired, row.Suspended = n(api.LicenseActive), n(api.LicenseExpired), n(api.LicenseSuspended)
-	if d.one == "customer" {
+	if d.One == "customer" {
 		newest, err := v.licenses.List(v.r.Context(), p)
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func (d directory) describe(v *visit, row *nameRow) error {
 
 func (d directory) show(v *visit) error {
 	q := v.r.URL.Query()
-	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Search: strings.TrimSpace(q.Get("q"))}
+	body := nameList{directory: d, Column: sentenceCase(d.One), Search: strings.TrimSpace(q.Get("q"))}
 	filter := queryOf(map[string]string{"q": body.Search})
 	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
@@ -106,5 +107,5 @@ func (d directory) show(v *visit) error {
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(status, "directory", page{Title: d.title, Section: d.path, Body: body})
+	return v.render(status, "directory", page{Title: d.Title, Section: d.Path, Body: body})
 }

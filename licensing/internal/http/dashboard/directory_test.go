@@ -35,7 +35,7 @@ func TestCustomersAndProducts(t *testing.T) {
 		for query := page; ; {
 			a := v.get(query)
 			is.Equal(a.StatusCode, http.StatusOK)
-			for _, m := range regexp.MustCompile(`rowheader"><a href="\./(?:customer\?id|licenses\?product)=[^"]*">([^<]*)</a>(?:<span class="sub">([^<]*)</span>)?</th>(?:\n<td role="cell" data-label="\w+">\d+</td>){3}\n<td role="cell" data-label="Licenses">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
+			for _, m := range regexp.MustCompile(`rowheader"><a href="\./(?:customer\?id|licenses\?product)=[^"]*">([^<]*)</a>(?:<span class="sub">([^<]*)</span>)?</th>(?:\n<td role="cell" class="num" data-label="\w+"><div>\d+</div></td>){3}\n<td role="cell" class="num" data-label="Licenses"><div>(\d+)<`).FindAllStringSubmatch(a.body, -1) {
 				list = append(list, html.UnescapeString(cmp.Or(m[2], m[1]))+" "+m[3])
 			}
 			next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
@@ -80,7 +80,7 @@ func TestCustomersArePeople(t *testing.T) {
 	is.NoErr(err)
 	list := v.get("customers").body
 	require.Contains(t, list, `">Ada Lovelace</a><span class="sub">ada@analytical.example · cus_1</span>`,
-		`data-label="Active">1<`, `data-label="Expired">0<`, `data-label="Suspended">1<`, `data-label="Licenses">2<`)
+		`data-label="Active"><div>1<`, `data-label="Expired"><div>0<`, `data-label="Suspended"><div>1<`, `data-label="Licenses"><div>2<`)
 	one := v.get("customer?id=cus_1").body
 	require.Contains(t, one, "<h1>cus_1</h1>", `<a href="mailto:ada@analytical.example">`) // the names differ
 	require.NotContains(t, one, "<code>cus_1</code>")
@@ -89,5 +89,5 @@ func TestCustomersArePeople(t *testing.T) {
 	require.Contains(t, v.get("customer?id=cus_1").body, "Last seen <time")
 	s.license(api.CreateLicenseParams{Name: "Grace Hopper", CustomerID: "cus_2"})
 	require.Contains(t, v.get("customer?id=cus_2").body, "<h1>Grace Hopper</h1>", "<code>cus_2</code>")
-	require.Contains(t, v.get("products").body, `data-label="Suspended">1<`)
+	require.Contains(t, v.get("products").body, `data-label="Suspended"><div>1<`)
 }

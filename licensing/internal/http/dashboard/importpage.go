@@ -52,7 +52,7 @@ type previewRow struct {
 
 // A csvFault is one thing that is wrong with a row.
 type csvFault struct {
-	Row            int
+	Line           int
 	Column, Detail string
 }
 

@@ -95,9 +95,9 @@ func TestImportCSVWithFaults(t *testing.T) {
 	require.Contains(t, bad.body, "name,product_id,customer_id,max_activations,error\r\n", "Ada,atlas,cus_1,many,max_activations must be", "Bob,,cus_1,2,product_id ")
 	require.NotContains(t, bad.body, "Eve")
 	require.Contains(t, a.body, `rowheader">Row 2</th>
-<td role="cell" data-label="Column"><code>max_activations</code>`)
+<td role="cell" data-label="Column"><div><code>max_activations</code>`)
 	require.Contains(t, a.body, `rowheader">Row 3</th>
-<td role="cell" data-label="Column"><code>product_id</code>`)
+<td role="cell" data-label="Column"><div><code>product_id</code>`)
 
 	for text, want := range map[string]string{
 		"name,price\n": "Column “price” is not a column",

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
-	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +35,7 @@ func pageTemplates() map[string]func() *template.Template {
 			"access":    describeScopes,
 			"products":  describeProducts,
 			"asset":     func(name string) string { return "static/" + hashedNames[name] },
-		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html", "templates/salesparts.html"))
+		}).ParseFS(templateFiles, "templates/shared/*.html"))
 	})
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -45,7 +43,7 @@ func pageTemplates() map[string]func() *template.Template {
 	}
 	pages := map[string]func() *template.Template{}
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" && name != "salesparts" {
+		if name, isPage := strings.CutSuffix(f.Name(), ".html"); isPage {
 			pages[name] = sync.OnceValue(func() *template.Template {
 				return template.Must(template.Must(base().Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
 			})
@@ -57,6 +55,8 @@ func pageTemplates() map[string]func() *template.Template {
 // A page has the data for the layout. Body has the data for the page itself.
 type page struct {
 	Title      string
+	Heading    string // of a record; empty: the title
+	Up         place  // the page above that of a record; empty: the list of the section
 	Section    string // the current entry of the navigation
 	Invalid    bool   // a form has errors
 	Notice     string // the result of the last change
@@ -89,23 +89,6 @@ func (p page) When(t any) *moment {
 	return p.v.momentOf(at)
 }
 
-// A pager has the queries of other pages of a list; empty: there is none.
-type pager struct{ Next, First string }
-
-// newPager returns the pager of the page at a cursor, in a list with a filter. The
-// parameter has that name.
-func newPager(filter url.Values, name, cursor, next string) (p pager) {
-	if cursor != "" {
-		p.First = "?" + filter.Encode()
-	}
-	if next != "" {
-		to := url.Values{name: {next}}
-		maps.Copy(to, filter)
-		p.Next = "?" + to.Encode()
-	}
-	return p
-}
-
 // A licenseTable is a table of licenses that links to their pages. The kind "pick" has checkboxes, and "customer" is about one customer.
 type licenseTable struct {
 	page
@@ -122,6 +105,9 @@ func (p page) Table(rows []licenseRow, kind string) licenseTable {
 // response is complete or an error.
 func (v *visit) render(status int, name string, p page) error {
 	p.v, p.Root, p.Here, p.Theme = v, v.root, v.here(), v.theme()
+	if p.Up.Path == "" {
+		p.Up = lists[p.Section]
+	}
 	_, isForm := p.Body.(*formPage)
 	p.Place = v.isRead() && status == http.StatusOK && !isForm
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()

@@ -165,7 +165,7 @@ func showPurchase(v *visit) error {
 		}
 		body.Fields = append(body.Fields, field)
 	}
-	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Section: "purchases", Body: body})
+	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Heading: f.Reference, Section: "purchases", Body: body})
 }
 
 // storedFieldName returns the label of a stored field of a purchase.

@@ -66,7 +66,7 @@ func (n foundNames) None() bool { return len(n.Rows) == 0 && !n.More }
 // foundNames returns the first customers or products of a search by their ID.
 func (v *visit) foundNames(d directory, text string) (found foundNames, err error) {
 	names, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: text, Limit: namesFound})
-	found = foundNames{Title: d.title, Path: d.path, More: names.HasMore}
+	found = foundNames{Title: d.Title, Path: d.Path, More: names.HasMore}
 	for _, n := range names.Data {
 		found.Rows = append(found.Rows, nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")})
 	}

@@ -171,5 +171,5 @@ func TestRequiredSecondFactor(t *testing.T) {
 	secret := a.hidden("secret")
 	is.Equal(v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password).StatusCode, http.StatusOK)
 	is.Equal(v.get("licenses").StatusCode, http.StatusOK)
-	require.Contains(t, v.get("settings/operators").body, `data-label="Second factor"><span class="pill active">yes`)
+	require.Contains(t, v.get("settings/operators").body, `data-label="Second factor"><div><span class="pill active">yes`)
 }

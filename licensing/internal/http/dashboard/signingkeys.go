@@ -33,6 +33,7 @@ func showSigningKeys(v *visit) error {
 		Rows        []files.Key
 		JWKS        string
 		Unencrypted bool // a private key is stored in plain text
+		pager
 	}
 	var err error
 	if body.Rows, err = v.files.Keys(v.r.Context()); err != nil {

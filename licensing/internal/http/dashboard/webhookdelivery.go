@@ -18,7 +18,6 @@ func deliveryPath(webhookID, id string) string {
 // deliveryBody is the body of the page of a delivery.
 type deliveryBody struct {
 	deliveryRow
-	Host    string // of the webhook
 	Self    string // this page, as a reference from dashboard/
 	Result  string
 	Note    string // the CSS class of the result
@@ -37,7 +36,7 @@ func showDelivery(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := deliveryBody{deliveryRow: newDeliveryRow(d), Host: w.Host(), Self: deliveryPath(w.ID, d.ID)}
+	body := deliveryBody{deliveryRow: newDeliveryRow(d), Self: deliveryPath(w.ID, d.ID)}
 	body.Result, body.Note = v.result(body.deliveryRow, w.Webhook)
 	if d.Status == api.DeliveryPending {
 		backlog, err := v.h.opts.Backlog(v.r.Context())
@@ -58,7 +57,9 @@ func showDelivery(v *visit) error {
 		}
 		body.Payload = text.String()
 	}
-	return v.render(http.StatusOK, "delivery", page{Title: "Delivery of " + d.EventType, Section: "webhooks", Body: body})
+	return v.render(http.StatusOK, "delivery", page{
+		Title: "Delivery of " + d.EventType, Heading: d.EventType, Up: place{w.Host(), webhookPath(w.ID) + "#deliveries"}, Section: "webhooks", Body: body,
+	})
 }
 
 // result describes the status of the delivery, with the CSS class of the note.

@@ -233,5 +233,5 @@ func showWebhook(v *visit) error {
 	for _, d := range result.Data {
 		body.Deliveries = append(body.Deliveries, newDeliveryRow(d))
 	}
-	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})
+	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Heading: body.Host(), Section: "webhooks", Body: body})
 }

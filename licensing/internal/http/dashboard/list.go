@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"maps"
+	"net/url"
+	"strings"
+)
+
+// A place is a page to return to, as a reference from dashboard/.
+type place struct{ Title, Path string }
+
+// lists are the pages of the lists, by section.
+var lists = map[string]place{
+	"credentials": {"API credentials", "settings/credentials"},
+	"customers":   {"Customers", "customers"},
+	"keys":        {"Signing keys", "settings/keys"},
+	"licenses":    {"Licenses", "licenses"},
+	"operators":   {"Operators", "settings/operators"},
+	"plans":       {"Plans", "plans"},
+	"purchases":   {"Purchases", "purchases"},
+	"webhooks":    {"Webhooks", "settings/webhooks"},
+}
+
+// A pager has the queries of other pages of a list; empty: there is none.
+type pager struct{ Next, First string }
+
+// newPager returns the pager of the page at a cursor, in a list with a filter. The
+// parameter has that name.
+func newPager(filter url.Values, name, cursor, next string) (p pager) {
+	if cursor != "" {
+		p.First = "?" + filter.Encode()
+	}
+	if next != "" {
+		to := url.Values{name: {next}}
+		maps.Copy(to, filter)
+		p.Next = "?" + to.Encode()
+	}
+	return p
+}
+
+// A recordTable shows records in rows. The first column names the record.
+type recordTable struct {
+	page
+	Caption string
+	Columns []column
+	Rows    any // a slice
+}
+
+// A column without a label has the actions of the record.
+type column struct{ Label, Class string }
+
+// A cell is what the template "cell" of a page shows: a column of a record.
+type cell struct {
+	page
+	Row    any
+	Column string
+}
+
+// Records returns a table for the template "table". Each column is a label, with the CSS
+// class after a bar; one that is false is left out.
+func (p page) Records(caption string, rows any, columns ...any) recordTable {
+	t := recordTable{page: p, Caption: caption, Rows: rows}
+	for _, c := range columns {
+		if text, ok := c.(string); ok {
+			label, class, _ := strings.Cut(text, "|")
+			t.Columns = append(t.Columns, column{label, class})
+		}
+	}
+	return t
+}
+
+// Cell returns a cell of the table.
+func (t recordTable) Cell(row any, c column) cell { return cell{t.page, row, c.Label} }
