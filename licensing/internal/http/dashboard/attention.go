@@ -63,7 +63,7 @@ func (v *visit) troubledWebhooks() (list []attentionItem, err error) {
 			rest := len(troubled) - named
 			return append(list, attentionItem{Count: count(rest, "other webhook"), Text: verb(rest, "is", "are") + " failing or disabled", Link: "settings/webhooks", Problem: true}), nil
 		}
-		row := webhookRow{w}
+		row := webhookRow{Webhook: w}
 		item := attentionItem{Count: cmp.Or(w.Description, row.Host()), Text: "is " + row.State(), Link: webhookPath(w.ID), Problem: true}
 		if item.Failing, err = v.failingWebhook(row); err != nil {
 			return nil, err

@@ -74,7 +74,9 @@ func showDevices(v *visit) error {
 		}
 	}
 	body.pager = newPager(filter, "cursor", q.Get("cursor"), next)
-	return v.render(http.StatusOK, "devices", page{Title: "Devices of " + body.ID, Section: "customers", Body: body})
+	return v.render(http.StatusOK, "devices", page{
+		Title: "Devices of " + body.ID, Heading: "Devices", Up: place{body.ID, customers.namePath(body.ID)}, Section: "customers", Body: body,
+	})
 }
 
 // releaseDevicesForm releases several activations of the licenses of a customer.

@@ -37,5 +37,5 @@ func (v *visit) credential() (auth.Client, error) {
 
 func (v *visit) webhook() (webhookRow, error) {
 	w, err := v.webhooks.Get(v.r.Context(), v.r.PathValue("id"))
-	return webhookRow{w}, err
+	return webhookRow{Webhook: w}, err
 }

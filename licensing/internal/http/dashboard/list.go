@@ -11,6 +11,7 @@ type place struct{ Title, Path string }
 
 // lists are the pages of the lists, by section.
 var lists = map[string]place{
+	"account":     {"Your account", "password"},
 	"credentials": {"API credentials", "settings/credentials"},
 	"customers":   {"Customers", "customers"},
 	"keys":        {"Signing keys", "settings/keys"},
@@ -21,8 +22,9 @@ var lists = map[string]place{
 	"webhooks":    {"Webhooks", "settings/webhooks"},
 }
 
-// A pager has the queries of other pages of a list; empty: there is none.
-type pager struct{ Next, First string }
+// A pager has the queries of other pages of a list; empty: there is none. The anchor is the
+// place of the list on its page.
+type pager struct{ Next, First, Anchor string }
 
 // newPager returns the pager of the page at a cursor, in a list with a filter. The
 // parameter has that name.

@@ -11,12 +11,11 @@ import (
 // A secretPage is the body of the page that shows a new secret once, and of
 // the page that answers when the same form is sent again.
 type secretPage struct {
-	ListTitle, ListPath string // the list of credentials or webhooks
-	Name                string
-	Values              []secretValue
-	Hint                string
-	Quick               *quickStart // nil: none
-	Next                string      // the page after this one, as a reference from dashboard/
+	Name   string
+	Values []secretValue
+	Hint   string
+	Quick  *quickStart // nil: none
+	Next   string      // the page after this one, as a reference from dashboard/
 }
 
 // A secretValue is a value to copy. ID is that of its element.
@@ -26,7 +25,7 @@ type secretValue struct{ ID, Label, Code string }
 // response: not in a redirect, a session or a log.
 func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: secretPage{
-		ListTitle: "API credentials", ListPath: "settings/credentials", Name: c.Name, Next: credentialPath(c.ID),
+		Name: c.Name, Next: credentialPath(c.ID),
 		Values: []secretValue{{"client-id", "Client ID", c.ID}, {"client-secret", "Client secret", secret}},
 		Quick:  v.quickStart(c, secret),
 	}})
@@ -34,9 +33,7 @@ func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) erro
 
 // renderRepeated answers a form for a new secret that was already submitted.
 func (v *visit) renderRepeated(p *formPage, next string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: p.Section, Body: secretPage{
-		ListTitle: p.Subject, ListPath: p.Back, Next: next,
-	}})
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: p.Section, Up: place{p.Subject, p.Back}, Body: secretPage{Next: next}})
 }
 
 // overlaps are the options for the expiry of the old secret.
@@ -51,11 +48,10 @@ var overlaps = []option{
 // only revoke both.
 func rotateFields(c auth.Client) *form {
 	x := overlapField(overlaps)
-	switch len(c.Secrets) {
-	case 0:
+	if len(c.Secrets) == 0 {
 		return newForm()
-	case 1:
-	default:
+	}
+	if len(c.Secrets) > 1 {
 		x.Label, x.Options = "Current secrets", []option{{Value: "0s", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
 	}
 	return newForm(x)

@@ -50,27 +50,23 @@ func (v *visit) setWebhook(status api.WebhookStatus, from api.ResumeFrom, done s
 
 func testWebhook(v *visit) error {
 	d, err := v.webhooks.Test(v.r.Context(), v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	done := "A test event has been queued."
-	if v.awaitAttempt(d) {
-		done = "A test event has been sent."
-	}
-	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
-	return nil
+	return v.showQueued(d, err, "A test event has been queued.", "A test event has been sent.")
 }
 
 func resend(v *visit) error {
 	d, err := v.webhooks.Resend(v.r.Context(), v.r.PathValue("id"), v.r.PathValue("delivery"))
+	return v.showQueued(d, err, "The event has been queued for delivery again.", "The event has been sent again.")
+}
+
+// showQueued redirects to a delivery that was just queued.
+func (v *visit) showQueued(d api.Delivery, err error, queued, sent string) error {
 	if err != nil {
 		return err
 	}
-	done := "The event has been queued for delivery again."
 	if v.awaitAttempt(d) {
-		done = "The event has been sent again."
+		queued = sent
 	}
-	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
+	v.redirectDone(deliveryPath(d.WebhookID, d.ID), queued)
 	return nil
 }
 

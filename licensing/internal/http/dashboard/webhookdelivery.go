@@ -15,18 +15,6 @@ func deliveryPath(webhookID, id string) string {
 	return webhookPath(webhookID) + "/deliveries/" + url.PathEscape(id)
 }
 
-// deliveryBody is the body of the page of a delivery.
-type deliveryBody struct {
-	deliveryRow
-	Self    string // this page, as a reference from dashboard/
-	Result  string
-	Note    string // the CSS class of the result
-	Stalled string
-	Sent    int64         // the timestamp of the last request; 0: none
-	Tries   []api.Attempt // newest first
-	Payload string        // indented JSON; empty if the event is no longer stored
-}
-
 func showDelivery(v *visit) error {
 	w, err := v.webhook()
 	if err != nil {
@@ -36,7 +24,15 @@ func showDelivery(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := deliveryBody{deliveryRow: newDeliveryRow(d), Self: deliveryPath(w.ID, d.ID)}
+	body := struct {
+		deliveryRow
+		Result  string
+		Note    string // the CSS class of the result
+		Stalled string
+		Tries   []api.Attempt // newest first
+		Payload string        // indented JSON; empty if the event is no longer stored
+	}{deliveryRow: newDeliveryRow(d), Tries: slices.Clone(d.Attempts)}
+	slices.Reverse(body.Tries)
 	body.Result, body.Note = v.result(body.deliveryRow, w.Webhook)
 	if d.Status == api.DeliveryPending {
 		backlog, err := v.h.opts.Backlog(v.r.Context())
@@ -45,11 +41,6 @@ func showDelivery(v *visit) error {
 		}
 		body.Stalled = stalledNotice(backlog)
 	}
-	if n := len(d.Attempts); n > 0 {
-		body.Sent = d.Attempts[n-1].At.Unix()
-	}
-	body.Tries = slices.Clone(d.Attempts)
-	slices.Reverse(body.Tries)
 	if payload != nil {
 		var text bytes.Buffer
 		if err := json.Indent(&text, payload, "", "  "); err != nil {

@@ -15,7 +15,10 @@ import (
 func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
 
 // webhookRow is a webhook as pages show it.
-type webhookRow struct{ api.Webhook }
+type webhookRow struct {
+	api.Webhook
+	Failing *failingWebhook // nil: it does not fail, or the page does not say how
+}
 
 // State returns the status of the webhook, or "failing" if it is active and its
 // deliveries fail.
@@ -39,12 +42,6 @@ func (r webhookRow) Host() string {
 	return r.URL
 }
 
-// listedWebhook is a row of the list of webhooks.
-type listedWebhook struct {
-	webhookRow
-	Failing *failingWebhook // nil: it does not fail
-}
-
 // webhooksPage is the number of webhooks on a page. The backlog of each that fails
 // costs a read of its events.
 const webhooksPage = 50
@@ -57,17 +54,17 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	body := struct {
-		Rows        []listedWebhook
+		Rows        []webhookRow
 		Stalled     string
 		Unencrypted string
 		pager
 	}{pager: newPager(nil, "after", after, hooks.NextCursor)}
 	for _, w := range hooks.Data {
-		failing, err := v.failingWebhook(webhookRow{w})
-		if err != nil {
+		row := webhookRow{Webhook: w}
+		if row.Failing, err = v.failingWebhook(row); err != nil {
 			return err
 		}
-		body.Rows = append(body.Rows, listedWebhook{webhookRow{w}, failing})
+		body.Rows = append(body.Rows, row)
 	}
 	if len(hooks.Data) > 0 {
 		backlog, err := v.h.opts.Backlog(ctx)
@@ -156,21 +153,11 @@ func (f *form) readWebhook() (address, description string, types []string) {
 // response.
 func (v *visit) renderWebhookSecret(w api.Webhook, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
-		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
+		Name: w.URL, Next: webhookPath(w.ID),
 		Values: []secretValue{{"webhook-secret", "Secret", secret}},
 		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
 			"and webhook-signature with a Standard Webhooks library.",
 	}})
-}
-
-// webhookBody is the body of the page of a webhook.
-type webhookBody struct {
-	listedWebhook
-	Stalled    string
-	Statuses   []option
-	Filtered   bool
-	Deliveries []deliveryRow
-	pager
 }
 
 // deliveryRow is a delivery as pages show it.
@@ -212,24 +199,26 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	failing, err := v.failingWebhook(w)
-	if err != nil {
+	if w.Failing, err = v.failingWebhook(w); err != nil {
 		return err
 	}
 	backlog, err := v.h.opts.Backlog(ctx)
 	if err != nil {
 		return err
 	}
-	body := webhookBody{listedWebhook: listedWebhook{w, failing}, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
+	body := struct {
+		webhookRow
+		Stalled    string
+		Statuses   []option
+		Filtered   bool
+		Deliveries []deliveryRow
+		pager
+	}{webhookRow: w, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
 	for _, s := range []api.DeliveryStatus{api.DeliveryPending, api.DeliverySucceeded, api.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
 	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)
-	for _, to := range []*string{&body.Next, &body.First} {
-		if *to != "" {
-			*to += "#deliveries"
-		}
-	}
+	body.Anchor = "#deliveries"
 	for _, d := range result.Data {
 		body.Deliveries = append(body.Deliveries, newDeliveryRow(d))
 	}

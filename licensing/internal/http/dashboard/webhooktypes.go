@@ -18,17 +18,20 @@ func typesField(all bool, types []string) *field {
 	groups := []choices{{Options: []option{{Value: allEvents, Label: "All events", Hint: "Including types that later versions add.", Chosen: all}}}}
 	known := map[string]bool{}
 	for _, c := range eventChoices("") {
-		c.Options = slices.DeleteFunc(c.Options, func(o option) bool { return o.Value == api.EventWebhookTest })
-		for i := range c.Options {
-			o := &c.Options[i]
+		group := choices{Label: c.Label}
+		for _, o := range c.Options {
+			if o.Value == api.EventWebhookTest {
+				continue
+			}
 			known[o.Value] = true
 			o.Hint, o.Chosen = o.Value, slices.Contains(types, o.Value)
+			to := &group
 			if slices.Contains(usualTypes, o.Value) {
-				groups[0].Options = append(groups[0].Options, *o)
+				to = &groups[0]
 			}
+			to.Options = append(to.Options, o)
 		}
-		c.Options = slices.DeleteFunc(c.Options, func(o option) bool { return slices.Contains(usualTypes, o.Value) })
-		groups = append(groups, c)
+		groups = append(groups, group)
 	}
 	others := choices{Label: "Others"}
 	for _, t := range types {
