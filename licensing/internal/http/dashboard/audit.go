@@ -58,7 +58,7 @@ func showAudit(v *visit) error {
 	q := v.r.URL.Query()
 	f, err := v.readAuditFilter(q)
 	filter := f.query()
-	body := auditLog{Filter: f, Types: eventChoices(f.Type), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
+	body := auditLog{Filter: f, Types: append([]choices{saleChoices(f.Type)}, eventChoices(f.Type)...), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
 	after := q.Get("after")
 	var events auditPage
 	if err == nil {
@@ -148,14 +148,18 @@ var saleLabels = map[sales.Kind]string{
 	sales.Renewed: "Renewed", sales.Ended: "Ended",
 }
 
-// eventChoices returns the event types for the filter, grouped by object.
-func eventChoices(chosen string) (list []choices) {
+// saleChoices returns what events count as in sales, for the filter.
+func saleChoices(chosen string) choices {
 	sold := choices{Label: "Sales"}
 	for _, kind := range sales.Kinds {
 		t := salesPrefix + string(kind)
 		sold.Options = append(sold.Options, option{Value: t, Label: saleLabels[kind], Chosen: t == chosen})
 	}
-	list = append(list, sold)
+	return sold
+}
+
+// eventChoices returns the event types, grouped by object.
+func eventChoices(chosen string) (list []choices) {
 	for _, k := range eventFamilies {
 		c := choices{Label: k.label}
 		for _, t := range api.EventTypes() {

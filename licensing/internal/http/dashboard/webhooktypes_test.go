@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -40,6 +41,10 @@ func TestWebhookEventTypes(t *testing.T) {
 		if slices.Contains(all, eventType) == (eventType == api.EventWebhookTest) {
 			t.Errorf("%s is offered: %t", eventType, slices.Contains(all, eventType))
 		}
+	}
+	for _, offered := range all[1:] {
+		family, isFamily := strings.CutSuffix(offered, "*")
+		is.True(slices.ContainsFunc(api.EventTypes(), func(t string) bool { return t == offered || isFamily && strings.HasPrefix(t, family) })) // a type of events
 	}
 	require.Includes(t, all, "license.*")
 	require.Includes(t, all, "license_file.*")
