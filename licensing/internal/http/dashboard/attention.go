@@ -34,25 +34,21 @@ func (v *visit) attention() (list []attentionItem, err error) {
 	for _, text := range failingNotices(backlog) {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	troubled, err := v.troubledWebhooks()
-	if err != nil {
-		return nil, err
+	stalled := func() (list []attentionItem, err error) {
+		hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Limit: 1})
+		if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
+			list = append(list, attentionItem{Text: text, Problem: true})
+		}
+		return list, err
 	}
-	list = append(list, troubled...)
-	hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Limit: 1})
-	if err != nil {
-		return nil, err
+	for _, part := range []func() ([]attentionItem, error){v.troubledWebhooks, stalled, v.unfulfilled, v.refusedLicenses} {
+		items, err := part()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, items...)
 	}
-	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
-		list = append(list, attentionItem{Text: text, Problem: true})
-	}
-	unfulfilled, err := v.unfulfilled()
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, unfulfilled...)
-	refused, err := v.refusedLicenses()
-	return append(list, refused...), err
+	return list, nil
 }
 
 // troubledWebhooks returns the webhooks that fail or are disabled.

@@ -32,24 +32,24 @@ type tick struct {
 	Label string
 }
 
-// A figure is the count of one day or week in UTC.
+// A figure has the counts of one day or week in UTC.
 type figure struct {
-	From time.Time // start of the day or week
-	N    int64
+	From       time.Time // start of the day or week
+	N, Refused int64     // validations, and refused validations and activations
 }
 
-// newChart returns a chart of validations and refused calls. Each figure is a count for a
-// number of days, 1 or 7.
-func newChart(days int, figures, refused []figure) chart {
+// newChart returns a chart of validations and refused calls. Each figure is for a number of
+// days, 1 or 7.
+func newChart(days int, figures []figure) chart {
 	c := chart{Column: "Day"}
 	unit := "a day"
 	if days == 7 {
 		c.Column, unit = "Week of", "a week"
 	}
 	var total, most, denied, top int64
-	for i, f := range figures {
+	for _, f := range figures {
 		total, most = total+f.N, max(most, f.N)
-		denied, top = denied+refused[i].N, max(top, f.N, refused[i].N) // of activations, too
+		denied, top = denied+f.Refused, max(top, f.N, f.Refused)
 	}
 	if top == 0 {
 		c.Empty, c.Summary = true, "None."
@@ -72,15 +72,14 @@ func newChart(days int, figures, refused []figure) chart {
 	}
 	slot := 100 / float64(len(figures))
 	for i, f := range figures {
-		x, h := slot*float64(i), height(f.N)
+		x, h, denied := slot*float64(i), height(f.N), height(f.Refused)
 		b := bar{
 			X: percent(x + slot*.1), Width: percent(slot * .8), Y: percent(100 - h), Height: percent(h), Slot: percent(x), SlotWidth: percent(slot),
 			Date: f.From.Format("2 Jan 2006"), ISO: f.From.Format(time.DateOnly), Count: thousands(f.N),
 		}
-		if refused[i].N > 0 {
-			h := height(refused[i].N)
-			b.RefusedY, b.RefusedH = percent(100-h), percent(h)
-			b.Count += ", " + thousands(refused[i].N) + " refused"
+		if f.Refused > 0 {
+			b.RefusedY, b.RefusedH = percent(100-denied), percent(denied)
+			b.Count += ", " + thousands(f.Refused) + " refused"
 		}
 		b.Shown = f.N > 0 || b.RefusedH != ""
 		c.Bars = append(c.Bars, b)
@@ -114,7 +113,8 @@ func weekly(figures []figure) (list []figure) {
 		if i == 0 || f.From.Weekday() == time.Monday {
 			list = append(list, figure{From: f.From})
 		}
-		list[len(list)-1].N += f.N
+		week := &list[len(list)-1]
+		week.N, week.Refused = week.N+f.N, week.Refused+f.Refused
 	}
 	return list
 }

@@ -13,7 +13,6 @@ import (
 // overview is the body of the overview page.
 type overview struct {
 	*salesPage // nil: there are no licenses
-	Total      string
 	Licenses   int64
 	Statuses   []statusCount
 	Usage      chart
@@ -21,7 +20,6 @@ type overview struct {
 	Rankings   []ranking
 	Attention  []attentionItem
 	Steps      []step // setup steps; empty if each is done
-	Open       int    // how many of them are not done
 }
 
 // usageDays is how many days of usage the overview shows, and usageWeekly the number of
@@ -37,12 +35,8 @@ var statusOrder = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, a
 // statusCount is the number of licenses with a status.
 type statusCount struct {
 	Status api.LicenseStatus
-	N      string
-	Count  int64
+	N      int64
 }
-
-// None reports whether no license has the status.
-func (c statusCount) None() bool { return c.Count == 0 }
 
 // A ranking is a list of the largest numbers.
 type ranking struct {
@@ -73,16 +67,11 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := overview{Total: thousands(o.Total), Licenses: o.Total}
+	body := overview{Licenses: o.Total}
 	empty := o.Total == 0
 	if empty || v.admin() {
 		if body.Steps, err = v.steps(o.Total); err != nil {
 			return err
-		}
-		for _, s := range body.Steps {
-			if !s.Done {
-				body.Open++
-			}
 		}
 	}
 	if body.Attention, err = v.attention(); err != nil {
@@ -92,7 +81,7 @@ func showOverview(v *visit) error {
 		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 	}
 	for _, s := range statusOrder {
-		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s]})
+		body.Statuses = append(body.Statuses, statusCount{s, o.ByStatus[s]})
 	}
 	if body.salesPage, err = v.sales(overviewRows); err != nil {
 		return err
@@ -101,18 +90,17 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var validated, denied []figure
+	var figures []figure
 	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-usageDays:] {
-		validated = append(validated, figure{From: day.From, N: day.Validations})
-		all := figure{From: day.From}
+		f := figure{From: day.From, N: day.Validations}
 		for code, n := range day.Refused {
 			refused[code] += n
-			all.N += n
+			f.Refused += n
 		}
-		denied = append(denied, all)
+		figures = append(figures, f)
 	}
-	body.Usage, body.UsageTitle = usageChart(validated, denied), fmt.Sprintf("Validations in the last %d days", usageDays)
+	body.Usage, body.UsageTitle = usageChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
 	seats, err := v.rankSeats()
 	if err != nil {
 		return err
@@ -125,15 +113,15 @@ func showOverview(v *visit) error {
 const overviewRows = 5
 
 // usageChart returns the chart of what was validated in the last days.
-func usageChart(validated, refused []figure) chart {
-	total, each := int64(0), 1
-	for _, f := range validated {
+func usageChart(figures []figure) chart {
+	total := int64(0)
+	for _, f := range figures {
 		total += f.N
 	}
 	if total < usageWeekly {
-		validated, refused, each = weekly(validated), weekly(refused), 7
+		return newChart(7, weekly(figures))
 	}
-	return newChart(each, validated, refused)
+	return newChart(1, figures)
 }
 
 // rankRefusals ranks the reasons of refusals.

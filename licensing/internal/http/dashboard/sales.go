@@ -16,7 +16,7 @@ import (
 
 // A salesPage has what was sold in a period, and what a seller has to look at.
 type salesPage struct {
-	Tabs    []salesTab
+	Tabs    []listTab
 	Title   string // such as "Sales, 16 to 22 November 2026"
 	Figures []salesFigure
 	Plans   []salesLine
@@ -25,15 +25,10 @@ type salesPage struct {
 	Notes   []string // what the numbers do not have
 	Query   string   // of the period
 
-	Due     []dueRow
+	Due     []soonRow
 	DueAll  string // their number, as the text of a link
-	Near    []nearRow
+	Near    []soonRow
 	NearAll string
-}
-
-type salesTab struct {
-	Label, Query string
-	Current      bool
 }
 
 // A salesNumber is a number with a link to the events that it counts; empty: none.
@@ -54,17 +49,12 @@ type salesLine struct {
 	DueSoon                                        salesNumber // with the licenses of the plan that expire then
 }
 
-// A dueRow is a license that ends soon, or whose updates do.
-type dueRow struct {
+// A soonRow is a license that ends soon, or whose updates do, or one that is near a limit.
+type soonRow struct {
 	ID, Name, About string
 	When            *moment
-	Updates         bool
+	Updates         bool   // they end, and the license does not
 	State           string // of its purchase: "canceled", "refunded" or "paused"; empty: nothing is known
-}
-
-// A nearRow is a license that is near a limit.
-type nearRow struct {
-	ID, Name, About string
 	Used            seatMeter
 }
 
@@ -80,11 +70,7 @@ const defaultPeriod = "last-week"
 
 // salesPeriod returns the period that the operator has chosen.
 func (v *visit) salesPeriod() (p, before sales.Period) {
-	name := v.r.URL.Query().Get("period")
-	if salesPeriods[name][0] == "" {
-		name = defaultPeriod
-	}
-	return sales.PeriodOf(name, v.h.opts.Now())
+	return sales.PeriodOf(cmp.Or(v.r.URL.Query().Get("period"), defaultPeriod), v.h.opts.Now())
 }
 
 func showSales(v *visit) error {
@@ -113,7 +99,7 @@ func (v *visit) sales(few int) (*salesPage, error) {
 	}
 	body := &salesPage{Title: "Sales, " + periodDays(period), Query: "?period=" + period.Name, Notes: v.salesNotes(rep)}
 	for _, name := range sales.PeriodNames {
-		body.Tabs = append(body.Tabs, salesTab{salesPeriods[name][0], "?period=" + name, name == period.Name})
+		body.Tabs = append(body.Tabs, listTab{Label: salesPeriods[name][0], Query: "?period=" + name, Current: name == period.Name})
 	}
 	body.ByHand, body.Trials = rep.Total.ByHand > 0, rep.Total.Trials+rep.Total.Converted > 0
 	body.Figures = v.salesFigures(rep)
@@ -132,18 +118,15 @@ func (v *visit) sales(few int) (*salesPage, error) {
 		body.Plans = append(body.Plans, line)
 	}
 	for _, d := range soon.Due[:min(len(soon.Due), few)] {
-		row := dueRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates}
-		switch d.State {
-		case api.PurchaseEnded:
+		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates, State: string(d.State)}
+		if d.State == api.PurchaseEnded {
 			row.State = "canceled"
-		default:
-			row.State = string(d.State)
 		}
 		body.Due = append(body.Due, row)
 	}
 	body.DueAll = count(int(rep.Due), "license")
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
-		row := nearRow{n.License.ID, n.License.Name, v.about(n.License, plans), usedOf(n.Used, n.Limit)}
+		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: v.about(n.License, plans), Used: usedOf(n.Used, n.Limit)}
 		if n.Meter != "" {
 			row.About += " · " + n.Meter
 		} else {
@@ -176,19 +159,15 @@ func (v *visit) dueNumber(n int64, plan string, plans map[string]api.Plan) sales
 	if plans[plan].UntilEnds == api.UntilEndsUpdates {
 		f = filter{Plan: plan, Only: "updates_end_soon"}
 	}
-	due := salesNumber{N: thousands(n)}
-	if n > 0 && plan != "" {
-		due.Link = v.root + "licenses?" + f.query().Encode()
+	if n == 0 || plan == "" {
+		return salesNumber{N: thousands(n)}
 	}
-	return due
+	return salesNumber{thousands(n), v.root + "licenses?" + f.query().Encode()}
 }
 
 // about returns the mail, or else the customer, and the plan of a license.
 func (v *visit) about(l api.License, plans map[string]api.Plan) string {
-	about := l.Metadata[v.h.opts.EmailKey]
-	if about == "" {
-		about = l.CustomerID
-	}
+	about := cmp.Or(l.Metadata[v.h.opts.EmailKey], l.CustomerID)
 	if l.PlanID != "" {
 		about += " · " + planLabel(plans, l.PlanID)
 	}

@@ -64,14 +64,14 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 			Done: len(clients.Data) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
 			Link: "settings/credentials/new", Action: "New credential",
 		},
-	}
-	list = append(list,
-		step{Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API."},
-		step{
+		{
+			Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API.",
+		},
+		{
 			Done: v.h.opts.Portal(), Title: "Add the customer pages",
 			Text: "Mount Handler.Portal in the host application. Customers see their licenses there, release devices and get license files.",
 		},
-	)
+	}
 	if v.h.opts.Operator == nil {
 		people, err := v.operators.List(ctx, operator.ListParams{Limit: 200})
 		if err != nil {
