@@ -81,7 +81,7 @@ func (h *Handler) Section() *web.Section {
 	section.Routes = append(section.Routes,
 		web.Route{Method: http.MethodGet, Path: "/", Handle: h.redirectHome},
 		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.redirectHome},
-		web.Route{Method: http.MethodGet, Path: "/dashboard/static/{name}", Handle: serveAsset},
+		web.Route{Method: http.MethodGet, Path: "/dashboard/static/{name}", Handle: assets.Serve},
 	)
 	for i := range routes {
 		section.Routes = append(section.Routes, web.Route{

@@ -15,7 +15,7 @@ func Routes() (list []Route) {
 }
 
 // Assets returns the hashed names of the assets by their plain names.
-func Assets() map[string]string { return hashedNames }
+func Assets() map[string]string { return assets.Names }
 
 // Functions with their own tests.
 var (

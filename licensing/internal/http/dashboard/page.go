@@ -34,7 +34,7 @@ func pageTemplates() map[string]func() *template.Template {
 			"seconds":   func(n int64) string { return sentenceCase(describeSeconds(n)) },
 			"access":    describeScopes,
 			"products":  describeProducts,
-			"asset":     func(name string) string { return "static/" + hashedNames[name] },
+			"asset":     func(name string) string { return "static/" + assets.Names[name] },
 		}).ParseFS(templateFiles, "templates/shared/*.html"))
 	})
 	files, err := templateFiles.ReadDir("templates")

@@ -40,7 +40,7 @@ func (h *Handler) Section() *web.Section {
 	missing := func(http.ResponseWriter, *http.Request) error { return api.ErrNotFound }
 	return &web.Section{Label: "portal", Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
 		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
-		{Method: http.MethodGet, Path: "/static/{name}", Handle: serveAsset},
+		{Method: http.MethodGet, Path: "/static/{name}", Handle: assets.Serve},
 		{Method: http.MethodGet, Path: "/link", Handle: h.visit(showLink)},
 		{Method: http.MethodPost, Path: "/link", Handle: h.visit(decideLink)},
 		{Method: http.MethodGet, Path: "/{license}", Handle: h.visit(showLicense)},

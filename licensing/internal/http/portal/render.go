@@ -58,7 +58,7 @@ func (v *visit) render(status int, name, title string, body any) error {
 }
 
 func (h *Handler) render(w http.ResponseWriter, r *http.Request, status int, name, title string, body any) error {
-	data := view{Text: h.opts.Texts, Title: title, Root: rootOf(r), CSS: hashedNames["portal.css"], JS: hashedNames["portal.js"], Body: body}
+	data := view{Text: h.opts.Texts, Title: title, Root: rootOf(r), CSS: assets.Names["portal.css"], JS: assets.Names["portal.js"], Body: body}
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return err
