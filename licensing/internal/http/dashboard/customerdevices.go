@@ -29,10 +29,11 @@ func devicesPath(id string) string {
 // license. The cursor has that of the license and that of its activations.
 func showDevices(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	body := devicePage{ID: q.Get("id"), Unseen: q.Get("unseen")}
-	if body.ID == "" {
-		return notFound("This page does not exist.")
+	id, err := v.customer()
+	if err != nil {
+		return err
 	}
+	body := devicePage{ID: id, Unseen: q.Get("unseen")}
 	filter := queryOf(map[string]string{"id": body.ID, "unseen": body.Unseen})
 	var since time.Time
 	if body.Unseen != "" {

@@ -2,29 +2,22 @@ package dashboard
 
 import (
 	"fmt"
-	"net/url"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// customerFormPage returns the page of a form about the customer in the query.
-func (v *visit) customerFormPage(title, heading string, text ...string) (p *formPage, id string, err error) {
-	if id = v.r.URL.Query().Get("id"); id == "" {
-		return nil, "", notFound("This page does not exist.")
-	}
-	return &formPage{Title: title + id, Section: "customers", Heading: heading, Text: text, Back: customers.namePath(id), Subject: id, Action: heading}, id, nil
+// customerFormPage returns the page of a form about a customer.
+func customerFormPage(id, title, heading string, text ...string) *formPage {
+	return &formPage{Title: title + " " + id, Section: "customers", Heading: heading, Text: text, Back: customers.namePath(id), Subject: id, Action: heading}
 }
 
 // customerIDForm gives a customer another ID. If that is the ID of another customer, it
 // first says that it merges the two. If it is interrupted, the same form finishes.
-func customerIDForm(v *visit) (*formPage, error) {
-	p, id, err := v.customerFormPage("Change the customer ID of ", "Change customer ID",
+func customerIDForm(_ *visit, id string) (*formPage, error) {
+	p := customerFormPage(id, "Change the customer ID of", "Change customer ID",
 		"All licenses and purchases of this customer get the new ID. Keys, activations, names and email addresses stay. Programs notice nothing, unless they send the customer ID.",
 		"Tell your shop the new ID. A new purchase under the ID before would create a license of that ID. If this is interrupted, repeat it.")
-	if err != nil {
-		return nil, err
-	}
 	p.Form = newForm(
 		&field{Name: "to", Label: "New customer ID", Type: "text", Required: true, MaxLength: 255},
 		reasonField("Optional. Recorded in the history."))
@@ -47,16 +40,16 @@ func customerIDForm(v *visit) (*formPage, error) {
 			}
 		}
 		_, err := tx.licenses.ChangeCustomerID(tx.r.Context(), change)
-		return "customer?" + url.Values{"id": {change.To}}.Encode(), err
+		return customers.namePath(change.To), err
 	}
 	return p, nil
 }
 
 // exportCustomer downloads what is stored about a customer.
 func exportCustomer(v *visit) error {
-	id := v.r.URL.Query().Get("id")
-	if id == "" {
-		return notFound("This page does not exist.")
+	id, err := v.customer()
+	if err != nil {
+		return err
 	}
 	d := &csvDownload{v: v, name: "customer", json: true}
 	return d.ended(v.licenses.ExportCustomer(v.r.Context(), d, id))

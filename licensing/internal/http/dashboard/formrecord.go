@@ -31,6 +31,15 @@ func (v *visit) purchase() (api.Fulfillment, error) {
 	return selling.New(v.licenses).GetFulfillment(v.r.Context(), v.r.PathValue("reference"))
 }
 
+// customer returns the customer ID in the query.
+func (v *visit) customer() (string, error) {
+	id := v.r.URL.Query().Get("id")
+	if id == "" {
+		return "", notFound("This page does not exist.")
+	}
+	return id, nil
+}
+
 func (v *visit) credential() (auth.Client, error) {
 	return v.auth.GetClient(v.r.Context(), v.r.PathValue("id"))
 }

@@ -32,22 +32,19 @@ type importPage struct {
 	Checked  bool // the page is a preview
 	Imported bool // the page is a result
 
-	Rows                     []previewRow
-	Created, Exists, Refused string // numbers of licenses
-	Faults                   []csvFault
-	MoreFaults               int
-	More                     int    // rows that are not shown
-	Lines                    string // the rows to import, packed; empty: there is nothing to confirm
-	Bad                      string // the refused rows as a CSV file, packed
-	None                     bool   // all licenses exist
-	WithFaults, AnyExist     bool
+	Rows       []previewRow
+	N          map[string]int // licenses by result
+	Faults     []csvFault
+	MoreFaults int
+	More       int    // rows that are not shown
+	Lines      string // the rows to import, packed; empty: there is nothing to confirm
+	Bad        string // the refused rows as a CSV file, packed
 }
 
-// previewRow is a row of a CSV file as the preview shows it.
+// previewRow is a row of a CSV file and what its import would do.
 type previewRow struct {
-	Line            int
-	Row             api.LicenseRow
-	Refused, Exists bool
+	api.RowResult
+	Row api.LicenseRow
 }
 
 // A csvFault is one thing that is wrong with a row.
@@ -98,11 +95,11 @@ func previewImport(v *visit) error {
 		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
 	body, status := v.previewPage(preview.Results, preview.Rows), http.StatusOK
-	if !body.None {
+	if body.N[api.ImportCreated] > 0 {
 		body.Lines = pack(preview.NDJSON)
 	}
 	body.Bad = pack(preview.Refused)
-	if body.WithFaults {
+	if body.N[api.ImportRefused] > 0 {
 		status = http.StatusUnprocessableEntity
 	}
 	return v.renderImport(status, body)
@@ -144,17 +141,16 @@ func (v *visit) previewPage(results []api.RowResult, rows []api.LicenseRow) impo
 	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
 	body.take(results)
 	for i, result := range results[:min(len(results), rowsPreviewed)] {
-		row := rows[i]
-		body.Rows = append(body.Rows, previewRow{result.Line, row, result.Result == api.ImportRefused, result.Result == api.ImportExists})
+		body.Rows = append(body.Rows, previewRow{result, rows[i]})
 	}
 	return body
 }
 
 // take counts results and lists their faults.
 func (b *importPage) take(results []api.RowResult) {
-	n := map[string]int{}
+	b.N = map[string]int{}
 	for _, result := range results {
-		n[result.Result]++
+		b.N[result.Result]++
 		for _, x := range result.Errors {
 			if len(b.Faults) == faultsReported {
 				b.MoreFaults++
@@ -167,9 +163,6 @@ func (b *importPage) take(results []api.RowResult) {
 			b.Faults = append(b.Faults, csvFault{result.Line, column, errorText(x.Detail)})
 		}
 	}
-	b.Created, b.Exists = count(n[api.ImportCreated], "license"), count(n[api.ImportExists], "license")
-	b.Refused, b.WithFaults = count(n[api.ImportRefused], "row"), n[api.ImportRefused] > 0
-	b.None, b.AnyExist = n[api.ImportCreated] == 0, n[api.ImportExists] > 0
 }
 
 // runImport imports the rows that a preview has checked. Submitting the form again

@@ -55,9 +55,10 @@ func (d directory) params(id string) api.ListLicensesParams {
 }
 
 func showCustomer(v *visit) error {
-	ctx, id := v.r.Context(), v.r.URL.Query().Get("id")
-	if id == "" {
-		return notFound("This page does not exist.")
+	ctx := v.r.Context()
+	id, err := v.customer()
+	if err != nil {
+		return err
 	}
 	p := customers.params(id)
 	p.Limit = licensesRead
@@ -90,10 +91,7 @@ func showCustomer(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range bought {
-		body.Purchases = append(body.Purchases, newPurchaseRow(f))
-	}
-	body.Bought = more
+	body.Purchases, body.Bought = purchaseRows(bought), more
 	held, reason, err := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
 	if err != nil {
 		return err
@@ -142,13 +140,10 @@ func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 	return label, end
 }
 
-func eraseForm(v *visit) (*formPage, error) {
-	p, id, err := v.customerFormPage("Erase the data of ", "Erase customer data",
+func eraseForm(_ *visit, id string) (*formPage, error) {
+	p := customerFormPage(id, "Erase the data of", "Erase customer data",
 		"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
 		"If the erasure is interrupted, repeat it. This cannot be undone.")
-	if err != nil {
-		return nil, err
-	}
 	confirm := typedField("customer", "Customer ID", id, "The customer ID does not match.")
 	confirm.Hint, confirm.Mono = "Type “"+id+"” to confirm.", false
 	p.Form, p.Danger, p.done = newForm(confirm), true, "The customer's data has been erased."

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"html/template"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -29,6 +31,7 @@ func pageTemplates() map[string]func() *template.Template {
 			"breakable": breakable,
 			"path":      url.PathEscape,
 			"number":    thousands,
+			"count":     count,
 			"keyEnd":    keyEndOf,
 			"sentence":  sentence,
 			"seconds":   func(n int64) string { return sentenceCase(describeSeconds(n)) },
@@ -133,9 +136,12 @@ func (v *visit) render(status int, name string, p page) error {
 	return nil
 }
 
-// renderError writes the page for an error.
-func (v *visit) renderError(p *web.Problem) {
-	title := map[int]string{
+// The titles of the pages for errors. A code goes before a status.
+var (
+	codeTitles = map[api.Code]string{
+		"deleted": "Deleted", "invalid_query": "Invalid address", "none_selected": "No license selected", "too_many_selected": "Too many licenses selected",
+	}
+	statusTitles = map[int]string{
 		http.StatusNotFound:            "Not found",
 		http.StatusForbidden:           "Not allowed",
 		http.StatusConflict:            "Not possible",
@@ -143,22 +149,16 @@ func (v *visit) renderError(p *web.Problem) {
 		http.StatusUnprocessableEntity: "Invalid request",
 		http.StatusServiceUnavailable:  "Temporarily unavailable",
 		http.StatusInternalServerError: "Something went wrong",
-	}[p.Status]
-	deleted := ""
-	switch p.Code {
-	case "deleted":
-		title, deleted = "Deleted", v.r.PathValue("id")
-	case "invalid_query":
-		title = "Invalid address"
-	case "none_selected":
-		title = "No license selected"
-	case "too_many_selected":
-		title = "Too many licenses selected"
 	}
-	if title == "" {
-		title = http.StatusText(p.Status)
+)
+
+// renderError writes the page for an error.
+func (v *visit) renderError(p *web.Problem) {
+	title := cmp.Or(codeTitles[p.Code], statusTitles[p.Status], http.StatusText(p.Status))
+	deleted, licenseRef := "", ""
+	if p.Code == "deleted" {
+		deleted = v.r.PathValue("id")
 	}
-	licenseRef := ""
 	if id := v.r.PathValue("id"); id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
 		licenseRef = licensePath(id)
 	}

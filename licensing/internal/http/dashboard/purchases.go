@@ -62,6 +62,13 @@ func newPurchaseRow(f api.Fulfillment) purchaseRow {
 	return r
 }
 
+func purchaseRows(list []api.Fulfillment) (rows []purchaseRow) {
+	for _, f := range list {
+		rows = append(rows, newPurchaseRow(f))
+	}
+	return rows
+}
+
 // A waitingList has the purchases without a license that are in the same situation.
 type waitingList struct {
 	ID, Title, Text, None string // None is the text of an empty list; without one, it is not shown
@@ -88,10 +95,13 @@ func showPurchases(v *visit) error {
 		}
 		body.Problem = "No purchase has this reference."
 	}
-	paid := waitingList{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license." + keptFor, None: "None."}
-	unpaid := waitingList{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active." + keptFor, None: "None."}
-	ended := waitingList{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license." + keptFor}
-	kept := waitingList{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license. They change nothing until that is corrected."}
+	lists := []waitingList{
+		{ID: "paid", Title: "Paid, no key", Text: "These customers have paid and have no license." + keptFor, None: "None."},
+		{ID: "unpaid", Title: "Not paid yet", Text: "No event has reported these purchases as active." + keptFor, None: "None."},
+		{ID: "ended", Title: "Ended without a license", Text: "These purchases ended before they had a license." + keptFor},
+		{ID: "kept", Title: "With a license", Text: "These purchases wait for a plan, or do not count in their license. They change nothing until that is corrected."},
+	}
+	paid, unpaid, ended, kept := &lists[0], &lists[1], &lists[2], &lists[3]
 	listed := 0
 	for f, err := range selling.New(v.licenses).AllFulfillments(v.r.Context(), api.ListFulfillmentsParams{}) {
 		if err != nil {
@@ -101,26 +111,20 @@ func showPurchases(v *visit) error {
 			body.Full = true
 			break
 		}
-		to := &unpaid
+		to := unpaid
 		switch {
 		case f.License != nil && f.Waiting == "":
 			continue // another purchase of its license has ended since
 		case f.License != nil:
-			to = &kept
+			to = kept
 		case inner.Of(v.licenses).Purchases().Paid(f):
-			to = &paid
+			to = paid
 		case f.EndedAt != nil || f.RefundedAt != nil:
-			to = &ended
+			to = ended
 		}
 		to.Rows = append(to.Rows, newPurchaseRow(f))
 	}
-	body.Lists = []waitingList{paid, unpaid}
-	if len(ended.Rows) > 0 {
-		body.Lists = append(body.Lists, ended)
-	}
-	if len(kept.Rows) > 0 {
-		body.Lists = append(body.Lists, kept)
-	}
+	body.Lists = slices.DeleteFunc(lists, func(l waitingList) bool { return len(l.Rows) == 0 && l.None == "" })
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
 }
 
@@ -148,13 +152,10 @@ func showPurchase(v *visit) error {
 			if field.Moment = value; value == nil {
 				field.Value = "never"
 			}
-		case api.PurchaseState:
-			field.Value = string(value)
-			if f.EndedAt != nil { // ended and refunded are stored apart from the other states
-				field.Value, field.At = string(api.PurchaseEnded), *f.EndedAt
-			}
-			if f.RefundedAt != nil {
-				field.Value, field.At = string(api.PurchaseRefunded), *f.RefundedAt
+		case api.PurchaseState: // ended and refunded are stored apart from the other states
+			field.Value = string(body.State)
+			if at := cmp.Or(f.RefundedAt, f.EndedAt); at != nil {
+				field.At = *at
 			}
 		case *string:
 			if field.Value = "removed"; value != nil {

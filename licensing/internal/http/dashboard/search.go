@@ -145,10 +145,7 @@ func showSearch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range purchases {
-		body.Purchases = append(body.Purchases, newPurchaseRow(f))
-	}
-	body.MorePurchases = more
+	body.Purchases, body.MorePurchases = purchaseRows(purchases), more
 	if body.Customers, err = v.foundNames(customers, text); err != nil {
 		return err
 	}
