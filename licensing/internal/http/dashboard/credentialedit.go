@@ -8,19 +8,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// scopeHints describe what each scope allows.
-var scopeHints = map[string]string{
-	auth.ScopeLicenseRead:     "Read licenses, activations and verdicts",
-	auth.ScopeLicenseWrite:    "Create, change and delete licenses",
-	auth.ScopeEventRead:       "Read events",
-	auth.ScopeWebhookWrite:    "Manage webhooks",
-	auth.ScopeTokenIntrospect: "Check the access tokens of other clients",
-}
-
 func credentialFields(c auth.Client) *form {
 	scopes := &field{Name: "scopes", Label: "Scopes", Hint: "What its access tokens allow.", Type: "checks"}
 	for _, s := range auth.Scopes() {
-		scopes.Options = append(scopes.Options, option{Value: s, Label: s, Hint: scopeHints[s], Chosen: slices.Contains(c.Scopes, s)})
+		scopes.Options = append(scopes.Options, option{Value: s, Label: s, Hint: scopeTexts[s].hint, Chosen: slices.Contains(c.Scopes, s)})
 	}
 	return newForm(
 		&field{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -11,26 +10,22 @@ import (
 // credentialsPage is the number of credentials on a page of the list.
 const credentialsPage = 50
 
-// scopeWords are the scopes in a few words.
-var scopeWords = map[string]string{
-	auth.ScopeLicenseRead:     "read licenses",
-	auth.ScopeLicenseWrite:    "change licenses",
-	auth.ScopeEventRead:       "read events",
-	auth.ScopeWebhookWrite:    "manage webhooks",
-	auth.ScopeTokenIntrospect: "introspect tokens",
+// scopeTexts are the scopes in a few words, and what each allows.
+var scopeTexts = map[string]struct{ words, hint string }{
+	auth.ScopeLicenseRead:     {"read licenses", "Read licenses, activations and verdicts"},
+	auth.ScopeLicenseWrite:    {"change licenses", "Create, change and delete licenses"},
+	auth.ScopeEventRead:       {"read events", "Read events"},
+	auth.ScopeWebhookWrite:    {"manage webhooks", "Manage webhooks"},
+	auth.ScopeTokenIntrospect: {"introspect tokens", "Check the access tokens of other clients"},
 }
 
 // describeScopes describes scopes: "Read and change licenses, read events".
 func describeScopes(scopes []string) string {
 	var words []string
 	for _, s := range scopes {
-		if s == auth.ScopeLicenseWrite && slices.Contains(words, scopeWords[auth.ScopeLicenseRead]) {
-			words[0] = "read and change licenses"
-			continue
-		}
-		words = append(words, scopeWords[s])
+		words = append(words, scopeTexts[s].words)
 	}
-	return sentenceCase(strings.Join(words, ", "))
+	return sentenceCase(strings.Replace(strings.Join(words, ", "), "read licenses, change licenses", "read and change licenses", 1))
 }
 
 // describeProducts describes the products that a client can access.

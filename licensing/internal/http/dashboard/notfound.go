@@ -42,15 +42,13 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 // when and by whom.
 func (v *visit) explainNotFound(err error) error {
 	id := v.r.PathValue("id")
-	if id == "" {
+	if id == "" || !errors.Is(err, api.ErrNotFound) {
 		return err
 	}
 	kind := "license"
-	switch isCredential := strings.HasPrefix(v.path, "settings/credentials/"); {
-	case isCredential && errors.Is(err, api.ErrNotFound):
+	switch {
+	case strings.HasPrefix(v.path, "settings/credentials/"):
 		kind = "credential"
-	case isCredential || !errors.Is(err, api.ErrNotFound):
-		return err
 	case strings.HasPrefix(v.path, "settings/webhooks/"):
 		kind = "webhook"
 	}

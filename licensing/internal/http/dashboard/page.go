@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -69,7 +68,6 @@ type page struct {
 	Here       string // this page, for the redirect after a change of theme
 	Theme      string
 	Operator   operator.Operator
-	Known      bool
 	Admin      bool   // the operator may make all changes
 	Supports   bool   // the operator may renew, reinstate and release
 	Audits     bool   // the operator may view the API credentials
@@ -84,13 +82,7 @@ type page struct {
 }
 
 // When formats a time, or a pointer to one, for the page; nil: there is none.
-func (p page) When(t any) *moment {
-	if at, ok := t.(time.Time); ok {
-		return p.v.moment(at)
-	}
-	at, _ := t.(*time.Time)
-	return p.v.momentOf(at)
-}
+func (p page) When(t any) *moment { return p.v.momentOf(t) }
 
 // A licenseTable is a table of licenses that links to their pages. The kind "pick" has checkboxes, and "customer" is about one customer.
 type licenseTable struct {
@@ -113,7 +105,7 @@ func (v *visit) render(status int, name string, p page) error {
 	}
 	_, isForm := p.Body.(*formPage)
 	p.Place = v.isRead() && status == http.StatusOK && !isForm
-	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
+	p.Operator, p.Admin = v.op, v.admin()
 	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
 	p.Home, p.SignOut, p.SignIn = v.h.opts.HomeURL, v.h.opts.SignOutURL, v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity

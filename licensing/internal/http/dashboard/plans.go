@@ -60,27 +60,31 @@ func (v *visit) planUses() (func(id string) planUse, error) {
 	}, err
 }
 
+// planRows formats plans with the number of their licenses.
+func (v *visit) planRows(plans ...api.Plan) (rows []planRow, err error) {
+	use, err := v.planUses()
+	for _, t := range plans {
+		r := row(t)
+		r.Licenses = use(t.ID)
+		rows = append(rows, r)
+	}
+	return rows, err
+}
+
 func showPlans(v *visit) error {
 	after := v.r.URL.Query().Get("after")
 	list, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Cursor: after})
 	if err != nil {
 		return err
 	}
-	var body struct {
-		Rows []planRow
-		pager
-	}
-	body.pager = newPager(nil, "after", after, list.NextCursor)
-	use, err := v.planUses()
+	rows, err := v.planRows(list.Data...)
 	if err != nil {
 		return err
 	}
-	for _, t := range list.Data {
-		r := row(t)
-		r.Licenses = use(t.ID)
-		body.Rows = append(body.Rows, r)
-	}
-	return v.render(http.StatusOK, "plans", page{Title: "Plans", Section: "plans", Body: body})
+	return v.render(http.StatusOK, "plans", page{Title: "Plans", Section: "plans", Body: struct {
+		Rows []planRow
+		pager
+	}{rows, newPager(nil, "after", after, list.NextCursor)}})
 }
 
 func showPlan(v *visit) error {
@@ -88,14 +92,12 @@ func showPlan(v *visit) error {
 	if err != nil {
 		return err
 	}
-	use, err := v.planUses()
+	rows, err := v.planRows(t)
 	if err != nil {
 		return err
 	}
-	r := row(t)
-	r.Licenses = use(t.ID)
 	return v.render(http.StatusOK, "plan", page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
 		Entitlements, Meters []pair
-	}{r, entitlementPairs(t.Entitlements), meterPairs(t.Meters)}})
+	}{rows[0], entitlementPairs(t.Entitlements), meterPairs(t.Meters)}})
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-const (
-	keysPath  = "settings/keys"
-	keysTitle = "Signing keys"
-)
-
 // keyEndOf returns the characters of the ID of a signing key that confirm a change.
 func keyEndOf(id string) string { return id[max(0, len(id)-6):] }
 
@@ -43,7 +38,7 @@ func showSigningKeys(v *visit) error {
 		return err
 	}
 	body.Unencrypted = slices.ContainsFunc(body.Rows, func(k files.Key) bool { return k.Private == files.PrivatePlain })
-	return v.render(http.StatusOK, "signingkeys", page{Title: keysTitle, Section: "keys", Body: body})
+	return v.render(http.StatusOK, "signingkeys", page{Title: "Signing keys", Section: "keys", Body: body})
 }
 
 func downloadSigningKeys(v *visit) error {
@@ -61,7 +56,7 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := &formPage{
-		Title: "Rotate signing key", Section: "keys", Back: keysPath, Subject: keysTitle, Form: newForm(), Action: "Rotate key", Once: true, done: "The next key signs license files now.",
+		Title: "Rotate signing key", Section: "keys", Back: lists["keys"].Path, Subject: lists["keys"].Title, Form: newForm(), Action: "Rotate key", Once: true, done: "The next key signs license files now.",
 		Text: []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."},
 	}
 	i := slices.IndexFunc(keys, func(k files.Key) bool { return k.State == files.KeyNext })
@@ -126,7 +121,7 @@ func compromiseKeyForm(v *visit) (*formPage, error) {
 		return nil, err
 	}
 	p := &formPage{
-		Title: "Mark signing key as compromised", Section: "keys", Back: keysPath, Subject: keysTitle, Action: "Mark as compromised", Danger: true, done: "The key has been marked as compromised.",
+		Title: "Mark signing key as compromised", Section: "keys", Back: lists["keys"].Path, Subject: lists["keys"].Title, Action: "Mark as compromised", Danger: true, done: "The key has been marked as compromised.",
 		Text: []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."},
 		Form: newForm(typedField("key", "Last 6 characters of the key ID", keyEndOf(k.ID), "These are not the last 6 characters of the key ID.")),
 		do: func(tx *visit) (string, error) {

@@ -35,12 +35,13 @@ func (v *visit) moment(t time.Time) *moment {
 	}
 }
 
-// momentOf is moment for a time that may be nil.
-func (v *visit) momentOf(t *time.Time) *moment {
-	if t == nil {
-		return nil
+// momentOf is moment for a time, or a pointer to one; nil: there is none.
+func (v *visit) momentOf(t any) *moment {
+	if at, _ := t.(*time.Time); at != nil {
+		return v.moment(*at)
 	}
-	return v.moment(*t)
+	at, _ := t.(time.Time)
+	return v.moment(at)
 }
 
 // relative formats a duration from now in one unit, such as "in 2 days".

@@ -35,11 +35,9 @@ func showDelivery(v *visit) error {
 	slices.Reverse(body.Tries)
 	body.Result, body.Note = v.result(body.deliveryRow, w.Webhook)
 	if d.Status == api.DeliveryPending {
-		backlog, err := v.h.opts.Backlog(v.r.Context())
-		if err != nil {
+		if body.Stalled, err = v.stalled(); err != nil {
 			return err
 		}
-		body.Stalled = stalledNotice(backlog)
 	}
 	if payload != nil {
 		var text bytes.Buffer

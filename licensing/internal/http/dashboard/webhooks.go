@@ -67,11 +67,9 @@ func showWebhooks(v *visit) error {
 		body.Rows = append(body.Rows, row)
 	}
 	if len(hooks.Data) > 0 {
-		backlog, err := v.h.opts.Backlog(ctx)
-		if err != nil {
+		if body.Stalled, err = v.stalled(); err != nil {
 			return err
 		}
-		body.Stalled = stalledNotice(backlog)
 		if !v.h.opts.Sealed {
 			body.Unencrypted = unencryptedNotice
 		}
@@ -85,6 +83,12 @@ func stalledNotice(b feed.Backlog) string {
 		return ""
 	}
 	return "Events, deliveries or expiry notices are overdue. Check that the host application calls Handler.Run."
+}
+
+// stalled returns a warning if background work is overdue, or "".
+func (v *visit) stalled() (string, error) {
+	backlog, err := v.h.opts.Backlog(v.r.Context())
+	return stalledNotice(backlog), err
 }
 
 // failingNotices returns a warning for each subscriber that fails.
@@ -202,7 +206,7 @@ func showWebhook(v *visit) error {
 	if w.Failing, err = v.failingWebhook(w); err != nil {
 		return err
 	}
-	backlog, err := v.h.opts.Backlog(ctx)
+	stalled, err := v.stalled()
 	if err != nil {
 		return err
 	}
@@ -213,7 +217,7 @@ func showWebhook(v *visit) error {
 		Filtered   bool
 		Deliveries []deliveryRow
 		pager
-	}{webhookRow: w, Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
+	}{webhookRow: w, Stalled: stalled, Filtered: p.Status != ""}
 	for _, s := range []api.DeliveryStatus{api.DeliveryPending, api.DeliverySucceeded, api.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
