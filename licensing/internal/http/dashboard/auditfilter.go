@@ -37,23 +37,16 @@ func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
 		Subject: strings.TrimSpace(q.Get("subject")), Customer: q.Get("customer"), Plan: strings.TrimSpace(q.Get("plan")), actors: actorNames{v: v},
 	}
 	var err error
-	day := func(name, value string) (t time.Time) {
-		if value != "" {
-			var wrong error
-			if t, wrong = time.Parse(time.DateOnly, value); wrong != nil && err == nil {
-				err = api.Invalid(name, api.FieldInvalidFormat, "must be a date, such as 2027-01-31")
-			}
-		}
-		return t
+	if f.since, err = dayOf("from", f.From); err != nil {
+		return f, err
 	}
-	f.since, f.until = day("from", f.From), day("to", f.To)
-	if !f.until.IsZero() {
-		f.until = f.until.AddDate(0, 0, 1)
-		if !f.since.Before(f.until) && err == nil {
-			err = api.Invalid("to", api.FieldOutOfRange, "must not be before the first day")
-		}
+	if f.until, err = dayOf("to", f.To); err != nil || f.until.IsZero() {
+		return f, err
 	}
-	return f, err
+	if f.until = f.until.AddDate(0, 0, 1); !f.since.Before(f.until) {
+		return f, api.Invalid("to", api.FieldOutOfRange, "must not be before the first day")
+	}
+	return f, nil
 }
 
 // query returns the parameters of the filter.

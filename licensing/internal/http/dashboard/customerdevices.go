@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -35,12 +34,9 @@ func showDevices(v *visit) error {
 	}
 	body := devicePage{ID: id, Unseen: q.Get("unseen")}
 	filter := queryOf(map[string]string{"id": body.ID, "unseen": body.Unseen})
-	var since time.Time
-	if body.Unseen != "" {
-		var wrong error
-		if since, wrong = time.Parse(time.DateOnly, body.Unseen); wrong != nil {
-			return api.Invalid("unseen", api.FieldInvalidFormat, "must be a day, such as 2027-01-31")
-		}
+	since, err := dayOf("unseen", body.Unseen)
+	if err != nil {
+		return err
 	}
 	list := api.ListLicensesParams{CustomerID: body.ID, NewestFirst: true, Limit: 1}
 	seats := api.ListActivationsParams{Limit: 2 * activationsPerPage}

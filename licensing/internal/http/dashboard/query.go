@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -32,6 +33,19 @@ func queryOf(values map[string]string) url.Values {
 		}
 	}
 	return q
+}
+
+// dayOf returns the day that a parameter names in UTC, the zero time if it is blank, or an
+// *api.InvalidError.
+func dayOf(name, value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, value)
+	if err != nil {
+		return t, api.Invalid(name, api.FieldInvalidFormat, "must be a date, such as 2027-01-31")
+	}
+	return t, nil
 }
 
 // checkQuery returns an error if the query of a request has a part that the page

@@ -25,6 +25,8 @@ type quickStart struct {
 type snippet struct {
 	ID, Label, Hint string
 	Parts           []string
+
+	source *template.Template
 }
 
 // quickUse is the request for which a quick start uses the access token.
@@ -66,25 +68,23 @@ func (v *visit) quickStart(c auth.Client, secret string) *quickStart {
 		q.Text = "Gets an access token and introspects it."
 		use.Method, use.Path, use.Introspect = "POST", "/oauth/introspect", true
 	}
-	for _, l := range quickLanguages {
+	for _, s := range quickLanguages {
 		var b bytes.Buffer
-		if err := l.source.Execute(&b, use); err != nil {
+		if err := s.source.Execute(&b, use); err != nil {
 			panic(err) // the templates only use the fields of quickUse
 		}
-		q.Snippets = append(q.Snippets, snippet{l.id, l.label, l.hint, strings.Split(strings.TrimSpace(b.String()), addressMark)})
+		s.Parts = strings.Split(strings.TrimSpace(b.String()), addressMark)
+		q.Snippets = append(q.Snippets, s)
 	}
 	return q
 }
 
 // quickLanguages are the languages of a quick start.
-var quickLanguages = []struct {
-	id, label, hint string
-	source          *template.Template
-}{
-	{"curl", "curl", "Run it in a shell.", quickTemplate("curl")},
-	{"go", "Go", "Save it as main.go and run “go run main.go”. It needs only the standard library; package licensing/client has typed methods.", quickTemplate("go")},
-	{"node", "Node.js", "Save it as quickstart.mjs and run “node quickstart.mjs”, with Node.js 18 or later.", quickTemplate("node")},
-	{"python", "Python", "Save it as quickstart.py and run “python3 quickstart.py”. It needs only the standard library.", quickTemplate("python")},
+var quickLanguages = []snippet{
+	{ID: "curl", Label: "curl", Hint: "Run it in a shell.", source: quickTemplate("curl")},
+	{ID: "go", Label: "Go", Hint: "Save it as main.go and run “go run main.go”. It needs only the standard library; package licensing/client has typed methods.", source: quickTemplate("go")},
+	{ID: "node", Label: "Node.js", Hint: "Save it as quickstart.mjs and run “node quickstart.mjs”, with Node.js 18 or later.", source: quickTemplate("node")},
+	{ID: "python", Label: "Python", Hint: "Save it as quickstart.py and run “python3 quickstart.py”. It needs only the standard library.", source: quickTemplate("python")},
 }
 
 //go:embed quickstart

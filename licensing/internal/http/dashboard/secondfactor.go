@@ -23,8 +23,7 @@ type secondFactor struct {
 	Secret   string       // in groups of four characters; empty: a second factor is enabled
 	URI      template.URL // what authenticator apps open
 	QR       *qrCode      // of URI; nil if it is too long
-	Codes    []string     // recovery codes, shown once
-	CodeList string       // the same as text to copy
+	Codes    string       // recovery codes, one a line, shown once
 	Required bool         // the host requires one, and there is none
 	Left     int          // how many recovery codes are left
 }
@@ -112,7 +111,7 @@ func secondFactorForm(v *visit) (*formPage, error) {
 			return "", nil
 		}
 		p.then = func(v *visit) error {
-			p.Form, p.Extra = newForm(), secondFactor{Codes: codes, CodeList: strings.Join(codes, "\n") + "\n"}
+			p.Form, p.Extra = newForm(), secondFactor{Codes: strings.Join(codes, "\n") + "\n"}
 			return v.renderForm(http.StatusOK, p)
 		}
 		return p.next(err)
