@@ -37,7 +37,6 @@ type auditLog struct {
 	pager
 	Stopped string // why the page is not full although older events may match; empty: it is full or the last
 	CSV     string // the export with the same filter, as a reference from dashboard/
-	Problem string
 }
 
 // choices are options with a common heading.
@@ -57,17 +56,14 @@ type auditRow struct {
 func showAudit(v *visit) error {
 	q := v.r.URL.Query()
 	f, err := v.readAuditFilter(q)
+	if err != nil {
+		return err
+	}
 	filter := f.query()
 	body := auditLog{Filter: f, Types: append([]choices{saleChoices(f.Type)}, eventChoices(f.Type)...), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
 	after := q.Get("after")
-	var events auditPage
-	if err == nil {
-		events, err = v.fillAudit(f, after)
-	}
-	status := http.StatusOK
-	if problem, ok := auditProblem(err); ok {
-		status, body.Problem = http.StatusBadRequest, problem
-	} else if err != nil {
+	events, err := v.fillAudit(f, after)
+	if err != nil {
 		return err
 	}
 	body.pager = newPager(filter, "after", after, events.next)
@@ -80,7 +76,7 @@ func showAudit(v *visit) error {
 	for _, e := range events.list {
 		body.Rows = append(body.Rows, f.actors.auditRow(e))
 	}
-	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
+	return v.render(http.StatusOK, "audit", page{Title: "Audit log", Section: "audit", Body: body})
 }
 
 // An auditPage is a page of the audit log.

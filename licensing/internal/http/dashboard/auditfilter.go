@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -233,17 +232,4 @@ func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
 		list = append(list, choices{Label: "Selected", Options: []option{{Value: f.Actor, Label: name, Chosen: true}}})
 	}
 	return list, nil
-}
-
-// auditProblem returns the message for an error of the filter or the cursor.
-func auditProblem(err error) (problem string, ok bool) {
-	invalid, ok := errors.AsType[*api.InvalidError](err)
-	if !ok {
-		return "", false
-	}
-	x := invalid.Fields[0]
-	if x.Field == "after" {
-		return "This page of the list does not exist. Start again from the newest events.", true
-	}
-	return sentence(strings.TrimSuffix(x.Field, "_id") + " " + x.Detail), true
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,7 +39,6 @@ type nameList struct {
 	Search string
 	Rows   []nameRow
 	pager
-	Problem string
 }
 
 // nameRow is a customer or a product with the number of its licenses.
@@ -92,11 +90,8 @@ func (d directory) show(v *visit) error {
 	q := v.r.URL.Query()
 	body := nameList{directory: d, Column: sentenceCase(d.One), Search: strings.TrimSpace(q.Get("q"))}
 	filter := queryOf(map[string]string{"q": body.Search})
-	status := http.StatusOK
 	list, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
-	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
-		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	body.pager = newPager(filter, "after", q.Get("after"), list.NextCursor)
@@ -107,5 +102,5 @@ func (d directory) show(v *visit) error {
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(status, "directory", page{Title: d.Title, Section: d.Path, Body: body})
+	return v.render(http.StatusOK, "directory", page{Title: d.Title, Section: d.Path, Body: body})
 }

@@ -84,7 +84,7 @@ func (v *visit) explainQuery(err error) error {
 		return err
 	}
 	x := invalid.Fields[0]
-	detail := sentence(x.Field + " " + x.Detail)
+	detail := sentence(strings.TrimSuffix(x.Field, "_id") + " " + x.Detail)
 	if x.Field == "cursor" || x.Field == "after" {
 		detail = "This page of the list does not exist. Start again from the first page."
 	}

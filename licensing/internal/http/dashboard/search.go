@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,7 +30,6 @@ type searchPage struct {
 	Purchases     []purchaseRow // with the reference, and those without a license
 	MorePurchases bool
 
-	Problem string
 	Reached string // how far the search has come, if it did not reach its end
 
 	Continue  string // the list that continues it, as a reference from dashboard/
@@ -101,27 +99,23 @@ func (v *visit) addOwners(p *searchPage) {
 func showSearch(v *visit) error {
 	ctx, text := v.r.Context(), strings.TrimSpace(v.r.URL.Query().Get("q"))
 	body := searchPage{Search: text}
-	render := func(status int) error {
-		return v.render(status, "search", page{Title: "Search", Section: "search", Body: body})
+	render := func() error {
+		return v.render(http.StatusOK, "search", page{Title: "Search", Section: "search", Body: body})
 	}
 	if text == "" {
-		return render(http.StatusOK)
+		return render()
 	}
 	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
 		body.First = "search?" + url.Values{"q": {text}}.Encode()
 		if err := body.Elsewhere.addFingerprints(v, text, cursor); err != nil {
 			return err
 		}
-		return render(http.StatusOK)
+		return render()
 	}
 	f := filter{Search: text}
 	params := f.params(v.h.opts.Now())
 	params.Limit = licensesFound
 	found, err := v.licenses.List(ctx, params)
-	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
-		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
-		return render(http.StatusBadRequest)
-	}
 	if err != nil {
 		return err
 	}
@@ -153,7 +147,7 @@ func showSearch(v *visit) error {
 		return err
 	}
 	v.addOwners(&body)
-	return render(http.StatusOK)
+	return render()
 }
 
 // isNamed reports whether a text is the ID or the key of a license, which is the
