@@ -4,8 +4,10 @@ their activations, customers and products, the audit log, and settings for API
 credentials, webhooks and operators.
 
 The pages use the services of packages license and auth and add no rules of
-their own. They are html/template with one stylesheet. A small script adds
-conveniences such as copy buttons; every page works without it.
+their own. They are html/template with one stylesheet. A list, a record and a table
+of records have one template each, in templates/shared/list.html; their pages
+define what differs. A small script adds conveniences such as copy buttons;
+every page works without it.
 
 All links, form actions and redirects are relative references, so that the
 pages work under any mount and behind any proxy. The filters and the page of a

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -117,27 +116,26 @@ func showCustomer(v *visit) error {
 // lastEnd returns until when a customer has a license: the last end of those that are
 // active or, if none is, of those that have expired.
 func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
-	active := slices.DeleteFunc(slices.Clone(list), func(l api.License) bool { return l.Status != api.LicenseActive })
-	label = "Valid until"
+	labels := map[api.LicenseStatus]string{api.LicenseActive: "Valid until", api.LicenseExpired: "Ended"}
 	if bought {
-		label = "Paid until"
+		labels[api.LicenseActive] = "Paid until"
 	}
-	if len(active) == 0 {
-		label = "Ended"
-		active = slices.DeleteFunc(slices.Clone(list), func(l api.License) bool { return l.Status != api.LicenseExpired })
-	}
-	if len(active) == 0 {
-		return "", nil
-	}
-	for _, l := range active {
-		if l.ExpiresAt == nil {
-			return label, nil
+	for _, status := range []api.LicenseStatus{api.LicenseActive, api.LicenseExpired} {
+		for _, l := range list {
+			switch {
+			case l.Status != status:
+				continue
+			case l.ExpiresAt == nil:
+				return labels[status], nil
+			case end == nil || l.ExpiresAt.After(*end):
+				label, end = labels[status], l.ExpiresAt
+			}
 		}
-		if end == nil || l.ExpiresAt.After(*end) {
-			end = l.ExpiresAt
+		if label != "" {
+			return label, end
 		}
 	}
-	return label, end
+	return "", nil
 }
 
 func eraseForm(_ *visit, id string) (*formPage, error) {

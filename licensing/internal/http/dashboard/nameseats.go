@@ -30,10 +30,8 @@ func (v *visit) seatsOf(licenses []api.License, more bool) (seats []licenseSeat,
 		of = fmt.Sprintf(" of the %d newest licenses", len(licenses))
 	}
 	rest := false
-	for _, l := range licenses {
-		if rest = len(seats) == seatsRead; rest {
-			break
-		}
+	for i := 0; i < len(licenses) && !rest; i++ {
+		l := licenses[i]
 		page, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
 		if err != nil {
 			return nil, "", err
@@ -41,9 +39,7 @@ func (v *visit) seatsOf(licenses []api.License, more bool) (seats []licenseSeat,
 		for _, a := range page.Data {
 			seats = append(seats, licenseSeat{activationRow{Activation: a}, l})
 		}
-		if rest = page.HasMore; rest {
-			break
-		}
+		rest = page.HasMore || len(seats) == seatsRead && i < len(licenses)-1
 	}
 	slices.SortStableFunc(seats, func(a, b licenseSeat) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
 	n := len(seats)

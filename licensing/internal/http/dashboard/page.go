@@ -19,6 +19,11 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
+//go:embed static
+var static embed.FS
+
+var assets = web.NewAssets(static, "static")
+
 // templates has the pages by name, each with the layout and the parts. A page is
 // parsed when it is first shown: all pages take 10 MB, and a host may show none.
 var templates = pageTemplates()

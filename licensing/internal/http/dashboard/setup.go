@@ -77,14 +77,9 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		admins := 0
-		for _, op := range people.Data {
-			if op.Role == operator.RoleAdmin && !op.Disabled {
-				admins++
-			}
-		}
+		admins := slices.DeleteFunc(people.Data, func(op operator.Operator) bool { return op.Role != operator.RoleAdmin || op.Disabled })
 		list = append(list, step{
-			Done: admins > 1 || people.HasMore, Title: "Invite a second admin", Text: "Another admin can reset your password if you lose it.",
+			Done: len(admins) > 1 || people.HasMore, Title: "Invite a second admin", Text: "Another admin can reset your password if you lose it.",
 			Link: "settings/operators/new", Action: "Invite operator",
 		})
 	}

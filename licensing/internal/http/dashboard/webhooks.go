@@ -213,14 +213,10 @@ func showWebhook(v *visit) error {
 	body := struct {
 		webhookRow
 		Stalled    string
-		Statuses   []option
-		Filtered   bool
+		Filter     api.DeliveryStatus
 		Deliveries []deliveryRow
 		pager
-	}{webhookRow: w, Stalled: stalled, Filtered: p.Status != ""}
-	for _, s := range []api.DeliveryStatus{api.DeliveryPending, api.DeliverySucceeded, api.DeliveryFailed} {
-		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
-	}
+	}{webhookRow: w, Stalled: stalled, Filter: p.Status}
 	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)
 	body.Anchor = "#deliveries"
 	for _, d := range result.Data {
