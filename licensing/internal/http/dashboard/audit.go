@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type auditLog struct {
 	pager
 	Stopped string // why the page is not full although older events may match; empty: it is full or the last
 	CSV     string // the export with the same filter, as a reference from dashboard/
+	Problem string // of the filter
 }
 
 // choices are options with a common heading.
@@ -56,14 +58,14 @@ type auditRow struct {
 func showAudit(v *visit) error {
 	q := v.r.URL.Query()
 	f, err := v.readAuditFilter(q)
-	if err != nil {
-		return err
-	}
 	filter := f.query()
 	body := auditLog{Filter: f, Types: append([]choices{saleChoices(f.Type)}, eventChoices(f.Type)...), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
 	after := q.Get("after")
-	events, err := v.fillAudit(f, after)
-	if err != nil {
+	var events auditPage
+	status := http.StatusOK
+	if invalid, ok := errors.AsType[*api.InvalidError](err); ok { // the form can correct it
+		status, body.Problem = http.StatusBadRequest, sentence(invalid.Fields[0].Field+" "+invalid.Fields[0].Detail)
+	} else if events, err = v.fillAudit(f, after); err != nil {
 		return err
 	}
 	body.pager = newPager(filter, "after", after, events.next)
@@ -76,7 +78,7 @@ func showAudit(v *visit) error {
 	for _, e := range events.list {
 		body.Rows = append(body.Rows, f.actors.auditRow(e))
 	}
-	return v.render(http.StatusOK, "audit", page{Title: "Audit log", Section: "audit", Body: body})
+	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
 }
 
 // An auditPage is a page of the audit log.

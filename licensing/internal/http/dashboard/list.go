@@ -48,7 +48,7 @@ type recordTable struct {
 	Rows    any // a slice
 }
 
-// A column without a label has the actions of the record.
+// A column has a label that the page shows, except "Actions".
 type column struct{ Label, Class string }
 
 // A cell is what the template "cell" of a page shows: a column of a record.
