@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -178,24 +180,16 @@ func (v *visit) seekAudit(f *auditFilter) (string, error) {
 		}
 		return page.Data[0], nil
 	}
-	e, err := before(0)
-	if err != nil || e.Timestamp.Before(limit) {
+	newest, err := before(0)
+	if err != nil || newest.Timestamp.Before(limit) {
 		return "", err
 	}
-	// The event before low is older than the limit, the event before high is not.
-	low, high := int64(1), e.Seq+1
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		if e, err = before(middle); err != nil {
-			return "", err
-		}
-		if e.ID == "" || e.Timestamp.Before(limit) {
-			low = middle
-		} else {
-			high = e.Seq + 1
-		}
-	}
-	return placeAt(high), nil
+	n := sort.Search(int(newest.Seq), func(i int) bool {
+		e, wrong := before(int64(i) + 1)
+		err = cmp.Or(err, wrong)
+		return e.ID != "" && !e.Timestamp.Before(limit)
+	})
+	return placeAt(int64(n) + 1), err
 }
 
 // placeAt returns the cursor for the events below a Seq, newest first.

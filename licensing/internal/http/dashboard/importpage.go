@@ -94,11 +94,14 @@ func previewImport(v *visit) error {
 	if len(preview.NDJSON) > maxRows {
 		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
-	body, status := v.previewPage(preview.Results, preview.Rows), http.StatusOK
+	body, status := importPage{Checked: true, More: max(0, len(preview.Results)-rowsPreviewed), Bad: pack(preview.Refused)}, http.StatusOK
+	body.take(preview.Results)
+	for i, result := range preview.Results[:min(len(preview.Results), rowsPreviewed)] {
+		body.Rows = append(body.Rows, previewRow{result, preview.Rows[i]})
+	}
 	if body.N[api.ImportCreated] > 0 {
 		body.Lines = pack(preview.NDJSON)
 	}
-	body.Bad = pack(preview.Refused)
 	if body.N[api.ImportRefused] > 0 {
 		status = http.StatusUnprocessableEntity
 	}
@@ -134,16 +137,6 @@ func downloadRefused(v *visit) error {
 	}
 	_, err = io.Copy(&csvDownload{v: v, name: "refused-rows"}, rows)
 	return err
-}
-
-// previewPage shows the results of a preview and the rows that they are about.
-func (v *visit) previewPage(results []api.RowResult, rows []api.LicenseRow) importPage {
-	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
-	body.take(results)
-	for i, result := range results[:min(len(results), rowsPreviewed)] {
-		body.Rows = append(body.Rows, previewRow{result, rows[i]})
-	}
-	return body
 }
 
 // take counts results and lists their faults.
