@@ -73,7 +73,7 @@ func everyPage(s *site) map[string]reply {
 	pages["licenses/{id}/file, wrong"] = v.post(at("licenses/{id}/file"))
 	pages["licenses/selected/suspend, asked"] = v.get("licenses/selected/suspend?id=" + at("licenses/{id}")[len("licenses/"):])
 	pages["licenses/selected/suspend, done"] = v.post("licenses/selected/suspend", "id", at("licenses/{id}")[len("licenses/"):])
-	pages["audit, wrong"] = v.get("audit?type=mislaid")
+	pages["audit, wrong"] = v.get("audit?from=soon")
 	pages["webhooks/new, wrong"] = v.post("settings/webhooks/new", "url", "nowhere")
 	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other", "types", "all")
 	pages["secret"] = v.post("settings/credentials/new", "name", "Partner", "scopes", auth.ScopeLicenseRead)
