@@ -76,16 +76,22 @@ func showAudit(v *visit) error {
 		return err
 	}
 	for _, e := range events.list {
-		body.Rows = append(body.Rows, f.actors.auditRow(e))
+		body.Rows = append(body.Rows, f.actors.auditRow(e.Event, e.sales))
 	}
 	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
 }
 
 // An auditPage is a page of the audit log.
 type auditPage struct {
-	list     []api.Event
+	list     []auditMatch
 	next     string // the cursor of the next page; empty: none
 	examined int    // the maximum number of events that were examined
+}
+
+// An auditMatch is an event of the audit log, with what matches returns for it.
+type auditMatch struct {
+	api.Event
+	sales int
 }
 
 // stopped describes how far the search went.
@@ -121,10 +127,10 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 				page.next = ""
 				return page, nil
 			}
-			if ok, err := f.matches(e); err != nil {
+			if n, err := f.matches(e); err != nil {
 				return auditPage{}, err
-			} else if ok {
-				page.list = append(page.list, e)
+			} else if n > 0 {
+				page.list = append(page.list, auditMatch{e, n})
 			}
 			if len(page.list) == auditPerPage && (i < len(part.Data)-1 || part.HasMore) {
 				page.next = placeAt(e.Seq)
@@ -175,8 +181,8 @@ func eventChoices(chosen string) (list []choices) {
 	return list
 }
 
-// auditRow describes an event of any type.
-func (n *actorNames) auditRow(e api.Event) auditRow {
+// auditRow describes an event of any type, which counts as a number of sales.
+func (n *actorNames) auditRow(e api.Event, sales int) auditRow {
 	data := readEventData(e)
 	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Event: e}
 	name, verb := describeType(e.Type)
@@ -203,6 +209,9 @@ func (n *actorNames) auditRow(e api.Event) auditRow {
 	}
 	if row.Subject == "" && e.Type == "operator.sign_in_failed" {
 		row.Subject = "an unknown account"
+	}
+	if sales > 1 { // only ends of purchases are more than one
+		row.Details = append(row.Details, count(sales, "purchase")+" ended.")
 	}
 	if data.Export != nil {
 		row.Details = append(row.Details, data.Export.describe()...)

@@ -39,10 +39,10 @@ func exportAudit(v *visit) error {
 				part.HasMore = false
 				break
 			}
-			if ok, err := f.matches(e); err != nil {
+			if sales, err := f.matches(e); err != nil {
 				return d.ended(err)
-			} else if ok {
-				out.Write(f.actors.csvRow(e))
+			} else if sales > 0 {
+				out.Write(f.actors.csvRow(e, sales))
 			}
 		}
 		if err := out.Flush(); err != nil {
@@ -57,8 +57,8 @@ func exportAudit(v *visit) error {
 	}
 }
 
-func (n *actorNames) csvRow(e api.Event) []string {
-	x := n.auditRow(e)
+func (n *actorNames) csvRow(e api.Event, sales int) []string {
+	x := n.auditRow(e, sales)
 	return []string{
 		e.Timestamp.Format(time.RFC3339Nano), x.Text, e.Type, x.Subject, e.Subject, e.ProductID, e.CustomerID, x.Actor, e.Actor,
 		x.Reason, strings.Join(x.Details, "; "), e.RequestID, e.ID,

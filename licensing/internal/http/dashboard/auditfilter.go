@@ -92,17 +92,17 @@ func (f *auditFilter) sale() sales.Kind {
 	return ""
 }
 
-// matches reports whether an event satisfies the conditions that the feed cannot
-// check.
-func (f *auditFilter) matches(e api.Event) (bool, error) {
+// matches returns 0 unless an event satisfies the conditions that the feed cannot check:
+// how many sales it counts as, if the filter selects those, and otherwise 1.
+func (f *auditFilter) matches(e api.Event) (n int, err error) {
 	switch {
 	case !f.since.IsZero() && e.Timestamp.Before(f.since), !f.until.IsZero() && !e.Timestamp.Before(f.until):
-		return false, nil
+		return 0, nil
 	case !actorMatches(f.Actor, e.Actor), f.Search != "" && !f.found(e):
-		return false, nil
+		return 0, nil
 	}
 	if f.Plan == "" && f.sale() == "" {
-		return true, nil
+		return 1, nil
 	}
 	v := f.actors.v
 	return inner.Of(v.licenses).Sales().Matches(v.r.Context(), e, f.sale(), f.Plan)

@@ -105,7 +105,7 @@ func showCustomer(v *visit) error {
 	}
 	names := actorNames{v: v}
 	for _, e := range found.Data {
-		body.Events = append(body.Events, names.auditRow(e))
+		body.Events = append(body.Events, names.auditRow(e, 1))
 	}
 	if len(licenses.Data)+len(found.Data)+len(bought) == 0 {
 		return notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")

@@ -102,6 +102,35 @@ func TestEverySalesNumberLinksToItsEvents(t *testing.T) {
 	is.Equal(strings.Count(v.get("sales.csv?period=week").body, "\r\n"), 1)
 }
 
+// TestOneEventCountsAsManyEnds: two purchases that end at one instant are one row of the
+// audit log, which says so.
+func TestOneEventCountsAsManyEnds(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.plan(api.PutPlanParams{ID: "forever", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	s.plan(api.PutPlanParams{ID: "seats", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](2)}})
+	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", CustomerID: "cus_1", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	for i := range 3 {
+		p := api.FulfillParams{Reference: fmt.Sprint("shop:seats_", i), CustomerID: "cus_1", LicenseID: f.LicenseID, PlanID: "seats", State: api.PurchaseActive, At: s.clock()}
+		if i == 2 {
+			p.Until = api.To(s.clock().AddDate(0, 0, 10).Add(time.Hour))
+		}
+		_, err := s.Selling().Fulfill(t.Context(), p)
+		is.NoErr(err)
+	}
+	s.advance(10 * 24 * time.Hour)
+	v, link := s.admin(), "audit?from=2026-03-01&plan=seats&to=2026-03-31&type=sales.ended"
+	rows := func() int { return strings.Count(v.get(link).body, `role="rowheader">License updated`) }
+	s.run(t, func() bool { return rows() == 1 })
+	s.advance(time.Hour)
+	s.run(t, func() bool { return rows() == 2 })
+	require.Contains(t, v.get("sales?period=month").body, `<a href="./`+strings.ReplaceAll(link, "&", "&amp;")+`">3</a>`)
+	require.Contains(t, v.get(link).body, "<p class=\"small\">2 purchases ended.</p>")
+	require.Contains(t, v.get(strings.Replace(link, "audit?", "audit.csv?", 1)).body, "2 purchases ended.")
+	require.NotContains(t, v.get(link).body, "1 purchase ended.", "3 purchases ended.")
+}
+
 // TestASellersMonday: what was sold last week, who is due, who is near the limit, which
 // webhook fails and why, and who paid without a key are on the first page.
 func TestASellersMonday(t *testing.T) {

@@ -38,18 +38,23 @@ type Sale struct {
 // NoPlan stands for the licenses without a plan. No plan has it as an ID.
 const NoPlan = "-"
 
-// Matches reports whether an event counts as something of a plan. Without a kind it
-// reports whether the event is about a license of the plan, or about the plan; an empty
-// plan is any.
-func (s Service) Matches(ctx context.Context, e api.Event, kind Kind, plan string) (bool, error) {
+// Matches returns how many sales of a kind and a plan an event counts as. Without a kind
+// it returns 1 if the event is about a license of the plan, or about the plan, and 0
+// otherwise; an empty plan is any.
+func (s Service) Matches(ctx context.Context, e api.Event, kind Kind, plan string) (n int, err error) {
 	sales, plans, err := s.salesOf(ctx, e)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	if kind == "" {
-		return plan == "" || slices.Contains(plans, planOf(plan)) || strings.HasPrefix(e.Type, "plan.") && e.Subject == plan, nil
+	if kind == "" && (plan == "" || slices.Contains(plans, planOf(plan)) || strings.HasPrefix(e.Type, "plan.") && e.Subject == plan) {
+		return 1, nil
 	}
-	return slices.ContainsFunc(sales, func(s Sale) bool { return s.Kind == kind && (plan == "" || s.Plan == planOf(plan)) }), nil
+	for _, sale := range sales {
+		if sale.Kind == kind && (plan == "" || sale.Plan == planOf(plan)) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // planOf returns the ID of a plan in a filter.
