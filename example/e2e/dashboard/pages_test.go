@@ -116,10 +116,9 @@ type view struct {
 	open func(*browser)
 }
 
-// TestEveryPage opens every page in its states, wide in the light theme and narrow in
-// the dark one; if E2E_SCREENSHOTS names a directory, in each theme at each width, of
-// which it takes screenshots. It runs axe-core, and checks that the page does not scroll
-// horizontally.
+// TestEveryPage opens every page in its states, in each theme at each width. It runs
+// axe-core, checks that the page does not scroll horizontally, and takes screenshots if
+// E2E_SCREENSHOTS names a directory.
 func TestEveryPage(t *testing.T) {
 	inspect := newInspection(t)
 
@@ -270,6 +269,22 @@ func newInspection(t *testing.T) inspection {
 	return inspection{dir, axe(t)}
 }
 
+// looks inspects the current page in both themes, on a desktop, a tablet and a phone, and
+// checks that it does not scroll horizontally on a narrow phone.
+func (i inspection) looks(b *browser, name string) {
+	b.t.Helper()
+	is := is.New(b.t)
+	for n, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		for m, width := range []int64{1440, 1024, 390} {
+			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+			i.page(b, fmt.Sprintf("%s-%s-%d", name, scheme, width), n+m > 0)
+		}
+	}
+	is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))
+	require.AtMost(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0)
+}
+
 // page runs axe-core on the current page, and takes a screenshot if there is a directory
 // for it.
 func (i inspection) page(b *browser, name string, again bool) {
@@ -302,20 +317,7 @@ func (i inspection) views(t *testing.T, h *host, session *http.Cookie, views []v
 			b.scheme("light")
 			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
 			v.open(b)
-			for n, scheme := range []string{"light", "dark"} {
-				b.scheme(scheme)
-				for m, width := range []int64{1440, 390} {
-					if n != m && i.dir == "" {
-						continue // each theme and each width is seen once
-					}
-					is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
-					i.page(b, v.name+"-"+scheme+map[int64]string{1440: "-wide", 390: "-narrow"}[width], n+m > 0)
-				}
-			}
-			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))
-			over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
-			is.NoErr(err)
-			require.AtMost(t, over, 0) // no horizontal scrolling at 320 pixels
+			i.looks(b, v.name)
 		})
 	}
 	b.t = t

@@ -166,9 +166,8 @@ func TestCustomerPagesByKeyboard(t *testing.T) {
 	}
 }
 
-// TestCustomerPages checks the pages for customers with axe-core in both themes on a
-// phone, and takes screenshots as TestEveryPage does. One of them is
-// licensing/docs/portal.png.
+// TestCustomerPages checks the pages for customers as TestEveryPage does. One of the
+// screenshots is licensing/docs/portal.png.
 func TestCustomerPages(t *testing.T) {
 	is := is.New(t)
 	inspect := newInspection(t)
@@ -187,16 +186,7 @@ func TestCustomerPages(t *testing.T) {
 		},
 	} {
 		open()
-		for n, scheme := range []string{"light", "dark"} {
-			b.scheme(scheme)
-			for m, width := range []int64{390, 1440} {
-				is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 844)))
-				inspect.page(b.browser, name+"-"+scheme+map[int64]string{1440: "-wide", 390: "-narrow"}[width], n+m > 0)
-			}
-		}
-		is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 844)))
-		over := eval[int](b.browser, `document.documentElement.scrollWidth - innerWidth`)
-		is.True(over <= 0) // no horizontal scrolling at 320 pixels
+		inspect.looks(b.browser, name)
 	}
 	is.Equal(b.policyErrors(), nil)
 }
