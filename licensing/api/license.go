@@ -51,6 +51,7 @@ type License struct {
 // not set stays.
 type UpcomingChange struct {
 	At             time.Time         `json:"at"`
+	EndsAt         *time.Time        `json:"ends_at,omitempty"` // when a purchase ends that the license outlives; At is the end of its grace period
 	PlanID         string            `json:"plan_id,omitempty"`
 	Reference      string            `json:"reference,omitempty"` // of the purchase that governs then
 	ExpiresAt      Change[time.Time] `json:"expires_at,omitzero"`

@@ -75,7 +75,7 @@ func TestTimeChangesMeters(t *testing.T) {
 	s := newMeterShop(t, memory.New())
 	id := s.sell(t, []bought{sold("a", "daily", 0), until(sold("b", "free", 0), 60), sold("c", "more", 0)}, []int{0, 1, 2})
 	l := s.mustGet(t, id)
-	is.Equal(string(record.Encode(l.Upcoming)), `[{"at":"2026-03-31T12:00:00Z","max_activations":1,"meters":{"calls":null,"exports":null}}]`)
+	is.Equal(string(record.Encode(l.Upcoming)), `[{"at":"2026-03-31T12:00:00Z","ends_at":"2026-03-31T12:00:00Z","max_activations":1,"meters":{"calls":null,"exports":null}}]`)
 	verdict, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
 	is.NoErr(err)
 	is.Equal(*verdict.NextChangeAt, onDay(60)) // a validation does not ask about meters

@@ -59,6 +59,7 @@ func TestListWhere(t *testing.T) {
 	is.Equal(list(api.ListLicensesParams{}, "unseen"), "4 of 5, 0 of 5, unlimited")
 	is.Equal(list(api.ListLicensesParams{NewestFirst: true}, "updates_ended"), "3 of 5, 4 of 5")
 	is.Equal(list(api.ListLicensesParams{}, "updates_end_soon"), "0 of 5")
+	is.Equal(list(api.ListLicensesParams{}, "due"), "0 of 5")
 	is.Equal(list(api.ListLicensesParams{Search: "unlimited"}, "unseen"), "unlimited")
 	_, _, err := inner.Of(f.As(license.Caller{Products: []string{"prod_editor"}})).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "x", "")
 	require.ErrorIs(t, err, api.ErrProductForbidden)

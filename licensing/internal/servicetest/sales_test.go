@@ -81,6 +81,7 @@ func newShop(t *testing.T, st store.Store, opts licensing.Options) *shop {
 		{ID: "team", Duration: api.Duration{Days: 60}, Terms: api.Terms{GraceSeconds: 86400, MaxActivations: new(int64(5))}},
 		{ID: "forever", UntilEnds: api.UntilEndsUpdates, Duration: api.Duration{Days: 90}},
 		{ID: "seats", Kind: api.PlanAddOn, Duration: api.Duration{Days: 20}, Terms: api.Terms{MaxActivations: new(int64(2))}},
+		{ID: "free", Terms: api.Terms{MaxActivations: new(int64(1))}},
 		{ID: "trial", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(1))}},
 	} {
 		p.ProductID = "atlas"
@@ -149,7 +150,7 @@ func (s *shop) day() {
 	}
 	for range 1 + s.rand.IntN(3) {
 		time.Sleep(time.Duration(1+s.rand.IntN(100)) * time.Minute)
-		switch s.rand.IntN(17) {
+		switch s.rand.IntN(18) {
 		case 0, 1, 2:
 			s.sell("month", "", s.next("cus"))
 		case 3:
@@ -214,6 +215,10 @@ func (s *shop) day() {
 			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchasePaused})
 			time.Sleep(time.Hour)
 			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchaseActive})
+		case 17:
+			free := s.sell("free", "", s.next("cus"))
+			time.Sleep(time.Hour)
+			s.sell("month", free.license, free.customer)
 		case 16:
 			l, err := s.h.Service().Get(ctx, pick().license)
 			if err == nil && l.Status == api.LicenseActive {
@@ -270,7 +275,19 @@ type oldLicense struct {
 	plan, reference string
 	ends, grace     time.Time
 	valid           bool
-	perpetual       bool // ends is the end of updates
+	perpetual       bool        // ends is the end of updates
+	purchases       []time.Time // ends of purchases that the license outlives
+}
+
+// moved returns the first end that a license has no longer.
+func (l oldLicense) moved(is oldLicense) time.Time {
+	was := slices.SortedFunc(slices.Values(append(slices.Clone(l.purchases), l.ends)), time.Time.Compare)
+	for _, end := range was {
+		if !end.IsZero() && !end.Equal(is.ends) && !slices.ContainsFunc(is.purchases, end.Equal) {
+			return end
+		}
+	}
+	return time.Time{}
 }
 
 func (l oldLicense) trial() bool { return strings.HasPrefix(l.reference, "trial:") }
@@ -307,6 +324,9 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 				ExpiresAt *time.Time `json:"expires_at"`
 				Updates   *time.Time `json:"updates_until"`
 				Grace     int64      `json:"grace_seconds"`
+				Upcoming  []struct {
+					EndsAt *time.Time `json:"ends_at"`
+				} `json:"upcoming"`
 			} `json:"license"`
 			Granted   string   `json:"granted"`
 			Reference string   `json:"reference"`
@@ -322,6 +342,11 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 		} else if data.License.Updates != nil {
 			is.ends, is.perpetual = *data.License.Updates, true
 		}
+		for _, c := range data.License.Upcoming {
+			if c.EndsAt != nil {
+				is.purchases = append(is.purchases, *c.EndsAt)
+			}
+		}
 		if data.Granted != "" && strings.HasPrefix(data.Reference, "trial:") {
 			count(e.Time, &of(data.Granted).Trials)
 		} else if data.Granted != "" {
@@ -333,9 +358,12 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 			count(e.Time, &of(is.plan).ByHand)
 		}
 		longer := !was.ends.IsZero() && (is.ends.IsZero() || is.perpetual && !was.perpetual || is.ends.After(was.ends) && is.perpetual == was.perpetual)
+		longer = longer || e.Type == "license.renewed" && is.ends.Equal(was.ends)
 		if longer && !was.trial() && !is.trial() && e.Actor != "clock" && (data.Granted == "" || was.paid()) {
 			count(e.Time, &of(is.plan).Renewed)
-			count(was.ends, &of(is.plan).DueRenewed)
+			if end := was.moved(is); !end.IsZero() && end.Before(time.Now().Truncate(24*time.Hour).AddDate(0, 0, 1)) {
+				count(end, &of(is.plan).DueRenewed)
+			}
 		}
 		switch e.Type {
 		case "license.lapsed":
@@ -355,7 +383,11 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 				s.ok(err)
 				plan := p.Fields["plan_id"].Value.(string)
 				count(e.Time, &of(plan).Ended)
-				count(e.Time, &of(plan).DueEnded)
+				end := was.moved(is)
+				if end.IsZero() || plan == "seats" {
+					end = e.Time
+				}
+				count(end, &of(plan).DueEnded)
 			}
 		}
 		if in(e.Time) {
@@ -551,8 +583,14 @@ func (s *shop) truth() {
 			if end == nil {
 				end = l.UpdatesUntil
 			}
-			if end != nil && !trial && !end.Before(today) && end.Before(today.AddDate(0, 0, 31)) {
-				ends[l.PlanID]++
+			all := []*time.Time{end}
+			for _, c := range l.Upcoming {
+				all = append(all, c.EndsAt)
+			}
+			for _, end := range all {
+				if end != nil && !trial && !end.Before(today) && end.Before(today.AddDate(0, 0, 31)) {
+					ends[l.PlanID]++
+				}
 			}
 		}
 		if cursor = page.NextCursor; !page.HasMore {

@@ -46,14 +46,15 @@ type salesLine struct {
 	Name, Path                                     string // no Path: there is no page of the plan
 	InForce                                        string
 	New, ByHand, Trials, Converted, Renewed, Ended salesNumber
-	DueSoon                                        salesNumber // with the licenses of the plan that expire then
+	DueSoon                                        salesNumber
 }
 
-// A soonRow is a license that ends soon, or whose updates do, or one that is near a limit.
+// A soonRow is something of a license that ends soon, or a license that is near a limit.
 type soonRow struct {
 	ID, Name, About string
 	When            *moment
 	Updates         bool   // they end, and the license does not
+	Purchase        bool   // it ends, and the license does not
 	State           string // of its purchase: "canceled", "refunded" or "paused"; empty: nothing is known
 	Used            seatMeter
 }
@@ -108,7 +109,7 @@ func (v *visit) sales(few int) (*salesPage, error) {
 			return v.salesNumber(n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
 		}
 		line := salesLine{
-			Name: planLabel(plans, p.Plan), InForce: thousands(p.InForce), DueSoon: v.dueNumber(p.DueSoon, p.Plan, plans),
+			Name: planLabel(plans, p.Plan), InForce: thousands(p.InForce), DueSoon: v.dueNumber(p.DueSoon, p.Plan),
 			New: number(p.New, sales.New), ByHand: number(p.ByHand, sales.ByHand), Trials: number(p.Numbers.Trials, sales.Trial),
 			Converted: number(p.Converted, sales.Converted), Renewed: number(p.Renewed, sales.Renewed), Ended: number(p.Ended, sales.Ended),
 		}
@@ -118,13 +119,13 @@ func (v *visit) sales(few int) (*salesPage, error) {
 		body.Plans = append(body.Plans, line)
 	}
 	for _, d := range soon.Due[:min(len(soon.Due), few)] {
-		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates, State: string(d.State)}
+		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates, Purchase: d.Purchase, State: string(d.State)}
 		if d.State == api.PurchaseEnded {
 			row.State = "canceled"
 		}
 		body.Due = append(body.Due, row)
 	}
-	body.DueAll = count(int(rep.Due), "license")
+	body.DueAll = thousands(rep.Due)
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
 		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: v.about(n.License, plans), Used: usedOf(n.Used, n.Limit)}
 		if n.Meter != "" {
@@ -152,17 +153,14 @@ func planLabel(plans map[string]api.Plan, id string) string {
 	return cmp.Or(plans[id].Name, id, "No plan")
 }
 
-// dueNumber returns how many licenses of a plan are due, with the list of the licenses that
-// expire, or whose updates end, in the same time; no list has only those without a plan.
-func (v *visit) dueNumber(n int64, plan string, plans map[string]api.Plan) salesNumber {
-	f := filter{Plan: plan, Expires: expiringFilter}
-	if plans[plan].UntilEnds == api.UntilEndsUpdates {
-		f = filter{Plan: plan, Only: "updates_end_soon"}
+// dueNumber returns how much of a plan is due, with the list of its licenses; no list has
+// only those without a plan.
+func (v *visit) dueNumber(n int64, plan string) salesNumber {
+	due := salesNumber{N: thousands(n)}
+	if n > 0 && plan != "" {
+		due.Link = v.root + "licenses?" + filter{Plan: plan, Only: "due"}.query().Encode()
 	}
-	if n == 0 || plan == "" {
-		return salesNumber{N: thousands(n)}
-	}
-	return salesNumber{thousands(n), v.root + "licenses?" + f.query().Encode()}
+	return due
 }
 
 // about returns the mail, or else the customer, and the plan of a license.

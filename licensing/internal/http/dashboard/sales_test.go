@@ -147,7 +147,7 @@ func TestASellersMonday(t *testing.T) {
 	require.Contains(t, a,
 		`<span class="pill revoked">problem</span> <span class="any"><a href="./purchase/shop:0">Paula 0</a> paid and has no key: no plan price_team_month · <a href="./plans/new?id=price_team_month">Create it</a>`,
 		`<a href="./purchases#paid">2 other purchases</a> paid, no key`,
-		`">cus_team</a>`, `<span class="sub any">bob1@shop.example · Atlas, a month</span>`, `· <strong>paused</strong>`, ">3 licenses</span>")
+		`">cus_team</a>`, `<span class="sub any">bob1@shop.example · Atlas, a month</span>`, `· <strong>paused</strong>`, `<span class="small">3</span>`)
 	require.NotContains(t, a, ">note<", "try_1")                                  // trials are not due
 	is.True(strings.Index(a, "cus_team") < strings.Index(a, "bob1@shop.example")) // sooner
 	s.operator("vic@example.com", operator.RoleViewer)
@@ -183,8 +183,8 @@ func TestNearTheLimit(t *testing.T) {
 	is.Equal(strings.Count(list, `<th scope="row"`), 2)
 }
 
-// TestDueOfAPlanLinksToItsLicenses: the list has those that expire or, for a plan of
-// updates, those whose updates end.
+// TestDueOfAPlanLinksToItsLicenses: the list has as many licenses as the number says, also
+// of those whose updates end, or which outlive a purchase.
 func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	is := is.New(t)
 	s := soldSite(t)
@@ -192,15 +192,54 @@ func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "forever", Duration: api.Duration{Days: 10}, UntilEnds: api.UntilEndsUpdates})
 	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:forever", CustomerID: "cus_forever", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
-	a := v.get("sales").body
-	for query, n := range map[string][2]int{
-		"expires=30d&amp;plan=month":             {2, 3}, // one is revoked
-		"expires=30d&amp;plan=team":              {1, 1},
-		"only=updates_end_soon&amp;plan=forever": {1, 1},
-	} {
-		require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?%s">%d</a>`, query, n[0]))
-		is.Equal(strings.Count(v.get("licenses?"+strings.ReplaceAll(query, "&amp;", "&")).body, `<th scope="row"`), n[1])
+	s.plan(api.PutPlanParams{ID: "free", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 20}, Terms: api.Terms{MaxActivations: ptr[int64](3), GraceSeconds: 14 * 86400}})
+	free, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:free", CustomerID: "cus_free", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	s.advance(time.Minute)
+	pro := api.FulfillParams{Reference: "shop:pro", CustomerID: "cus_free", LicenseID: free.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock()}
+	_, err = s.Selling().Fulfill(t.Context(), pro)
+	is.NoErr(err)
+	for n := range 2 {
+		if n > 0 { // the same as before it was counted
+			s.run(t, func() bool { return !v.get("sales").says("being counted") })
+		}
+		a := v.get("sales").body
+		for plan, n := range map[string]int{"month": 2, "team": 1, "forever": 1, "pro": 1} {
+			require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?only=due&amp;plan=%s">%d</a>`, plan, n))
+			is.Equal(strings.Count(v.get("licenses?only=due&plan="+plan).body, `<th scope="row"`), n)
+		}
 	}
+	is.Equal(strings.Count(v.get("licenses?only=due").body, `<th scope="row"`), 5)
+	require.Contains(t, v.get("sales").body, `">cus_free</a>`, `purchase ends <time datetime="2026-03-30T12:`, `updates end <time datetime="2026-03-20T12:`, `<a href="./licenses?only=due">`)
+	s.advance(time.Minute)
+	pro.At, pro.Until = s.clock(), api.To(s.clock().AddDate(0, 0, 40))
+	_, err = s.Selling().Fulfill(t.Context(), pro)
+	is.NoErr(err)
+	require.NotContains(t, v.get("sales").body, "purchase ends", "plan=pro")
+}
+
+// TestDueOfAPurchaseThatItsLicenseOutlives: its ends are those that were due, whether it was
+// renewed or has ended.
+func TestDueOfAPurchaseThatItsLicenseOutlives(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.plan(api.PutPlanParams{ID: "free", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
+	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](3), GraceSeconds: 14 * 86400}})
+	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:free", CustomerID: "cus", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	s.advance(time.Minute)
+	pro := api.FulfillParams{Reference: "shop:pro", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock(), Until: api.To(s.clock().AddDate(0, 0, 10))}
+	_, err = s.Selling().Fulfill(t.Context(), pro) // until 11 March
+	is.NoErr(err)
+	s.advance(9 * 24 * time.Hour)
+	pro.At, pro.Until = s.clock(), api.To(s.clock().AddDate(0, 0, 11)) // until 21 March
+	_, err = s.Selling().Fulfill(t.Context(), pro)
+	is.NoErr(err)
+	s.advance(40 * 24 * time.Hour)
+	v := s.admin()
+	s.run(t, func() bool { return strings.Contains(v.get("sales.csv?period=last-month").body, ",1,0,1\r\n") })
+	require.Contains(t, v.get("sales.csv?period=last-month").body, "2026-03-11,pro,0,0,0,0,0,0,1,0\r\n", "2026-03-21,pro,0,0,0,0,0,0,0,1\r\n")
 }
 
 // TestFailingWebhookIsNamed: the overview says which webhook fails and why.

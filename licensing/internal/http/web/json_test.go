@@ -32,7 +32,7 @@ func TestLicensesAreEncodedAsByEncodingJSON(t *testing.T) {
 		},
 		reflect.TypeFor[map[string]string](): {map[string]string{}, map[string]string(nil), map[string]string{"b": "<", "a": ""}},
 		reflect.TypeFor[[]api.UpcomingChange](): {[]api.UpcomingChange(nil), []api.UpcomingChange{}, []api.UpcomingChange{
-			{At: at, MaxActivations: api.To[int64](5), ExpiresAt: api.ToNull[time.Time](), Entitlements: map[string]any{"<a>": nil}}, {At: at, PlanID: "<pro>"}, {At: at, Meters: map[string]*api.Meter{"b": nil, "a": {Limit: new(int64(0))}}},
+			{At: at, MaxActivations: api.To[int64](5), ExpiresAt: api.ToNull[time.Time](), Entitlements: map[string]any{"<a>": nil}}, {At: at, EndsAt: &at, PlanID: "<pro>"}, {At: at, Meters: map[string]*api.Meter{"b": nil, "a": {Limit: new(int64(0))}}},
 		}},
 	}
 	var all []api.License

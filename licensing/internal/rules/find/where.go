@@ -19,6 +19,7 @@ type where struct {
 	planID    string
 	nearLimit bool            // see NearLimits
 	updates   store.TimeRange // when the updates end
+	due       bool            // see EndsOf
 	unseen    time.Time       // created before, and no active activation was seen since
 }
 
@@ -36,6 +37,8 @@ func whereOf(planID, name string, now time.Time) (where, error) {
 		w.updates.Before = now
 	case "updates_end_soon":
 		w.updates = store.TimeRange{From: now, Before: now.Add(recent)}
+	case "due":
+		w.due = true
 	case "unseen":
 		w.unseen = now.Add(-recent)
 	default:
@@ -54,7 +57,7 @@ const (
 
 // ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
 // for which a condition holds ("": none): "near_limit", see [NearLimits];
-// "updates_ended"; "updates_end_soon", in the next 30 days; "unseen", created at least 30
+// "updates_ended"; "updates_end_soon", in the next 30 days; "due", see [EndsOf]; "unseen", created at least 30
 // days ago and no active activation seen since. The page can be short although HasMore is
 // true; examined is the number of licenses that it looked at. Seats are those of
 // [Service.SeatCounts]. A caller limited to some products gets [api.ErrProductForbidden].
@@ -114,6 +117,13 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]boo
 		all[i] = (w.planID == "" || l.PlanID == w.planID) &&
 			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
 			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
+		if all[i] && w.due {
+			shown, err := licenses.FromRecord(l, part.at)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = isDue(shown, part.at)
+		}
 		if all[i] {
 			recs, ids = append(recs, l), append(ids, l.ID)
 		}

@@ -40,15 +40,25 @@ func isExpired(rec record.License, now time.Time) bool {
 func BaseEnds(rec record.License) (ends map[string]terms.Change, err error) {
 	changes, err := ChangesOf(rec)
 	for _, c := range changes {
-		if c.Ends.IsZero() || !rec.ExpiresAt.IsZero() && !c.Ends.Before(rec.ExpiresAt) {
+		if !outlives(rec, c) {
 			continue
 		}
 		if ends == nil {
 			ends = map[string]terms.Change{}
 		}
-		ends[rec.ID+"/"+c.Ends.Format(time.RFC3339Nano)] = c
+		ends[BaseEndKey(rec, c.Ends)] = c
 	}
 	return ends, err
+}
+
+// BaseEndKey returns the key of the notices that a base of a license ends.
+func BaseEndKey(rec record.License, end time.Time) string {
+	return rec.ID + "/" + end.UTC().Format(time.RFC3339Nano)
+}
+
+// outlives reports whether a base ends with a change before the license does.
+func outlives(rec record.License, c terms.Change) bool {
+	return !c.Ends.IsZero() && (rec.ExpiresAt.IsZero() || c.Ends.Before(rec.ExpiresAt))
 }
 
 // NextNotice returns when the next notice that something ends is due; zero: never.

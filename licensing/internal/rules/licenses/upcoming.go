@@ -25,6 +25,9 @@ func upcoming(rec record.License) ([]api.UpcomingChange, error) {
 			LeaseSeconds: toCount(c.LeaseSeconds), OfflineSeconds: toCount(c.OfflineSeconds), UpdatesUntil: toInstant(c.UpdatesUntil),
 			Entitlements: c.Entitlements, Meters: c.Meters,
 		}
+		if outlives(rec, c) {
+			u.EndsAt = &c.Ends
+		}
 		record.Set(&u.PlanID, c.PlanID)
 		record.Set(&u.Reference, c.Reference)
 		shown = append(shown, u)

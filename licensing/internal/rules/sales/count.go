@@ -151,15 +151,15 @@ func (c *count) know(id string, is standing) {
 }
 
 func (c *count) addEnd(s standing, n int64) {
-	if s.Kind != trial && !s.Ends.IsZero() {
-		c.days.add(s.Ends, s.Plan, Numbers{Ends: n})
+	for _, end := range s.Ends {
+		c.days.add(end, s.Plan, Numbers{Ends: n})
 	}
 }
 
 // replace sets how a license stands from an instant on; nil: it is not in force.
 func (c *count) replace(id string, is *standing, at time.Time) {
 	was, known := c.standings[id]
-	if is == nil && !known || is != nil && known && was == *is {
+	if is == nil && !known || is != nil && known && was.equal(*is) {
 		return
 	}
 	c.changed[id] = true

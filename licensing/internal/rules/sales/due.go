@@ -10,17 +10,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Due is a license that ends soon, or whose updates do.
+// A Due is something of a license that ends soon; see [find.EndsOf].
 type Due struct {
-	License api.License
-	At      time.Time
-	Updates bool
-	State   api.PurchaseState // of the purchase that governs, if that is not active; empty: it is, or there is none
+	License  api.License
+	At       time.Time
+	Updates  bool              // the updates end
+	Purchase bool              // a purchase ends that the license outlives
+	State    api.PurchaseState // of that purchase or the one that governs, if it is not active; empty: it is, or there is none
+
+	reference string // of the purchase of State
 }
 
 // A Soon is what a seller has to look at: the first 20 licenses that are due in the next 30
@@ -54,14 +58,14 @@ func (s Service) Soon(ctx context.Context) (soon Soon, err error) {
 // due returns the licenses that end in the next days, in the order of their ends.
 func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error) {
 	now := s.Now()
-	soon := store.TimeRange{From: now, Before: now.AddDate(0, 0, dueDays)}
+	soon, seen := find.DueSoon(now), map[string]bool{}
 	q := store.LicenseQuery{Order: store.ByExpiresAt, Expires: soon, Limit: 2 * listed}
 	for len(list) < listed { // until enough of them are no trials
 		rows, err := r.Licenses(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		if list, err = appendDue(list, rows, now); err != nil {
+		if list, err = appendDue(list, rows, seen, now); err != nil {
 			return nil, err
 		}
 		if len(rows) < q.Limit {
@@ -78,7 +82,7 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 	if err == nil && len(ids) > 0 {
 		var rows []store.License
 		if rows, err = r.Licenses(ctx, store.LicenseQuery{IDs: ids}); err == nil {
-			list, err = appendDue(list, rows, now)
+			list, err = appendDue(list, rows, seen, now)
 		}
 	}
 	if err != nil {
@@ -91,16 +95,36 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 	return list, s.setStates(ctx, r, list)
 }
 
-// appendDue appends those of some licenses that are due now and are no trials.
-func appendDue(list []Due, rows []store.License, now time.Time) ([]Due, error) {
+// appendDue appends what is due now of those of some licenses that were not seen.
+func appendDue(list []Due, rows []store.License, seen map[string]bool, now time.Time) ([]Due, error) {
 	for _, row := range rows {
-		l, err := licenses.FromRow(row, now)
+		if seen[row.ID] || row.State == store.StateRevoked {
+			continue
+		}
+		seen[row.ID] = true
+		rec, err := licenses.Read(row, now)
 		if err != nil {
 			return nil, err
 		}
-		is := standingOf(l)
-		if row.State != store.StateRevoked && is.Kind != trial && is.Ends.After(now) && is.Ends.Before(now.AddDate(0, 0, dueDays)) {
-			list = append(list, Due{License: l, At: is.Ends, Updates: is.Grace.IsZero()})
+		l, err := licenses.FromRecord(rec, now)
+		if err != nil {
+			return nil, err
+		}
+		bases, err := licenses.BaseEnds(rec)
+		if err != nil {
+			return nil, err
+		}
+		for _, end := range find.EndsOf(l) {
+			if !find.DueSoon(now).Contains(end) || find.Lapsed(l, now) {
+				continue
+			}
+			d := Due{License: l, At: end, reference: l.Reference}
+			if c, is := bases[licenses.BaseEndKey(rec, end)]; is {
+				d.Purchase, d.reference = true, c.Ended[0]
+			} else {
+				d.Updates = l.ExpiresAt == nil
+			}
+			list = append(list, d)
 		}
 	}
 	return list, nil
@@ -110,13 +134,13 @@ func appendDue(list []Due, rows []store.License, now time.Time) ([]Due, error) {
 func (s Service) setStates(ctx context.Context, r store.Reader, list []Due) error {
 	var digests []string
 	for _, d := range list {
-		if d.License.Reference != "" {
-			digests = append(digests, call.Digest(d.License.Reference))
+		if d.reference != "" {
+			digests = append(digests, call.Digest(d.reference))
 		}
 	}
 	found, err := entries.Of(ctx, r, purchases.PurchaseKind, digests, call.ReadJSON[purchases.Purchase])
 	for i, d := range list {
-		p := found[call.Digest(d.License.Reference)]
+		p := found[call.Digest(d.reference)]
 		list[i].License = s.Shown(d.License)
 		switch {
 		case !p.FirstRefunded.IsZero():

@@ -25,7 +25,7 @@ type Numbers struct {
 	// them a license lapsed.
 	DueRenewed int64 `json:"due_renewed,omitempty"`
 	DueEnded   int64 `json:"due_ended,omitempty"`
-	// Ends are the licenses in force that end on the day, or whose updates do, except trials.
+	// Ends are the ends on the day of the licenses in force; see [find.EndsOf].
 	Ends int64 `json:"ends,omitempty"`
 
 	// The change of the number of licenses in force, and of those of them with a purchase

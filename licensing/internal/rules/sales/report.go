@@ -12,14 +12,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // reportEvents is how many events a report counts beside what the consumer has counted.
 const reportEvents = 1000
-
-// dueDays is how far ahead ends are due.
-const dueDays = 30
 
 // A Report is what was sold in a period.
 type Report struct {
@@ -37,7 +35,7 @@ type Report struct {
 
 	CountedTo *time.Time // the last event that was counted, if there are too many after it
 	KeptSince *time.Time // the first event that is kept, if the period begins before it
-	Due       int64      // licenses that end in the next 30 days, except trials
+	Due       int64      // ends in the next 30 days
 }
 
 // A PlanReport is what was sold of a plan.
@@ -83,7 +81,8 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 		return rep, err
 	}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
-	soon, month := Period{"", today, today.AddDate(0, 0, dueDays+1)}, Period{"", today.AddDate(0, 0, -dueDays), today.AddDate(0, 0, 1)}
+	due, month := find.DueSoon(today), Period{"", today.AddDate(0, 0, -30), today.AddDate(0, 0, 1)}
+	soon := Period{"", due.From, due.Before}
 	plans := map[string]*PlanReport{}
 	plan := func(id string) *PlanReport {
 		if plans[id] == nil {

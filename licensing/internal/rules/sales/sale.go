@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -114,9 +116,6 @@ func saidBy(e store.Event) (s said, err error) {
 	return s, err
 }
 
-// isTrial reports whether a reference is that of a trial.
-func isTrial(reference string) bool { return strings.HasPrefix(reference, purchases.TrialPrefix) }
-
 // sales returns what an event with a license counts as. It follows from the event alone,
 // except for the plans of purchases that have ended.
 func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []Sale, err error) {
@@ -127,7 +126,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 	created := e.Type == api.EventLicenseCreated
 	switch {
 	case e.Imported:
-	case e.Granted != "" && isTrial(e.Reference):
+	case e.Granted != "" && find.IsTrial(e.Reference):
 		add(Trial, e.Granted, nil)
 	case e.Granted != "":
 		if add(New, e.Granted, nil); !created && was.Kind == trial {
@@ -137,8 +136,8 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		add(ByHand, is.Plan, nil)
 	}
 	first := e.Granted != "" && was.Kind != paying
-	if moved, later := e.later(); later && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != call.ClockActor {
-		add(Renewed, is.Plan, moved)
+	if e.later() && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != call.ClockActor {
+		add(Renewed, is.Plan, moved(was.Ends, is.Ends))
 	}
 	switch {
 	case is.Kind == trial:
@@ -149,7 +148,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		add(Ended, is.Plan, nil)
 	}
 	for _, reference := range e.Ended {
-		if e.Type != api.EventLicenseUpdated || isTrial(reference) { // a notice names what will end
+		if e.Type != api.EventLicenseUpdated || find.IsTrial(reference) { // a notice names what will end
 			continue
 		}
 		p, found, err := purchases.ReadPurchase(ctx, r, reference, now)
@@ -159,29 +158,40 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		if p.IsOwn() {
 			continue
 		}
-		plan := was.Plan
+		plan, due := was.Plan, &e.Time
 		if found && p.Terms.Value.ID != "" {
 			plan = p.Terms.Value.ID
 		}
-		add(Ended, plan, &e.Time)
+		if end := moved(was.Ends, is.Ends); end != nil && p.Terms.Value.Kind != api.PlanAddOn {
+			due = end
+		}
+		add(Ended, plan, due)
 	}
 	return list, nil
 }
 
-// later reports whether the end of a license, or of the updates of one that does not end,
-// became later, and the end
-// that moved; nil: that of a purchase which does not end the license.
-func (e said) later() (moved *time.Time, later bool) {
+// moved returns the first end that is no longer one; nil: there is none.
+func moved(was, is []time.Time) *time.Time {
+	i := slices.IndexFunc(was, func(end time.Time) bool { return !slices.ContainsFunc(is, end.Equal) })
+	if i < 0 {
+		return nil
+	}
+	return &was[i]
+}
+
+// later reports whether the end of a license, of the updates of one that does not end, or
+// of a purchase that the license outlives became later.
+func (e said) later() bool {
 	name := "expires_at"
 	if _, ends := e.Changes[name]; !ends && e.License.ExpiresAt == nil {
 		name = "updates_until"
 	}
 	from, to, changed := e.times(name)
 	if changed && from != nil && (to == nil || to.After(*from)) {
-		return from, true
+		return true
 	}
 	_, updates := e.Changes["updates_until"]
-	return nil, e.Type == api.EventLicenseRenewed && !changed && !updates
+	return e.Type == api.EventLicenseRenewed && !changed && !updates
 }
 
 // times returns the old and the new value of a field that has changed.
@@ -212,6 +222,10 @@ func (e said) before() standing {
 	}
 	if from, _, changed := e.times("updates_until"); changed {
 		l.UpdatesUntil = from
+	}
+	if c, changed := e.Changes["upcoming"]; changed {
+		l.Upcoming = nil
+		_ = call.Decode(record.Encode(c.From), &l.Upcoming) // it was encoded as such
 	}
 	return standingOf(l)
 }

@@ -1,17 +1,19 @@
 package sales
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // standingKind is the kind of the entries of licenses in force: what the totals have of
-// each. Key is the license ID, Data a standing, and ExpiresAt the end of the updates of a
-// license that does not end itself.
+// each. Key is the license ID, Data a standing, and ExpiresAt the first of its ends that is
+// not the end of the license.
 const standingKind = "sales_license"
 
 // A holding is how a license was acquired.
@@ -25,27 +27,28 @@ const (
 
 // A standing is what sales know of a license in force.
 type standing struct {
-	Plan  string    `json:"plan,omitempty"`
-	Kind  holding   `json:"kind"`
-	Ends  time.Time `json:"ends,omitzero"`  // zero: never
-	Grace time.Time `json:"grace,omitzero"` // when its grace period ends; zero: never
+	Plan  string      `json:"plan,omitempty"`
+	Kind  holding     `json:"kind"`
+	Ends  []time.Time `json:"ends,omitempty"` // see [find.EndsOf]
+	Grace time.Time   `json:"grace,omitzero"` // when its grace period ends; zero: never
 }
 
 func standingOf(l api.License) standing {
-	s := standing{Plan: l.PlanID, Kind: byHand}
+	s := standing{Plan: l.PlanID, Kind: byHand, Ends: find.EndsOf(l)}
 	switch {
-	case isTrial(l.Reference):
+	case find.IsTrial(l.Reference):
 		s.Kind = trial
 	case l.Reference != "":
 		s.Kind = paying
 	}
-	switch {
-	case l.ExpiresAt != nil:
-		s.Ends, s.Grace = *l.ExpiresAt, l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second)
-	case l.UpdatesUntil != nil:
-		s.Ends = *l.UpdatesUntil
+	if l.ExpiresAt != nil {
+		s.Grace = l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
 	}
 	return s
+}
+
+func (s standing) equal(o standing) bool {
+	return s.Plan == o.Plan && s.Kind == o.Kind && s.Grace.Equal(o.Grace) && slices.EqualFunc(s.Ends, o.Ends, time.Time.Equal)
 }
 
 // over reports whether the grace period has ended.
@@ -77,8 +80,8 @@ func (e said) wasInForce() bool {
 
 func (s standing) entry(id string, now time.Time) store.Entry {
 	e := store.Entry{Kind: standingKind, Key: id, Data: record.Encode(s), CreatedAt: now}
-	if s.Grace.IsZero() {
-		e.ExpiresAt = s.Ends
+	if len(s.Ends) > 1 || len(s.Ends) == 1 && s.Grace.IsZero() { // the end of the license is the last
+		e.ExpiresAt = s.Ends[0]
 	}
 	return e
 }
