@@ -3,6 +3,7 @@ package dashboard
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,4 +192,66 @@ func (h *host) download(t *testing.T, page string) string {
 	text, err := io.ReadAll(resp.Body)
 	is.NoErr(err)
 	return string(text)
+}
+
+// TestMonday answers the questions of a seller's Monday with the sample data: most on the
+// first page, and each in full after at most two clicks.
+func TestMonday(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	is.NoErr(example.Seed(t.Context(), h.store))
+	h.admin(t)
+	hook, _, err := h.Webhooks().Create(t.Context(), api.CreateWebhookParams{URL: "https://127.0.0.1/accounting", Description: "Accounting"})
+	is.NoErr(err)
+	_, err = h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Fjord Garage", ProductID: "atlas", CustomerID: "fjord-garage"})
+	is.NoErr(err)
+	h.runUntil(t, `!document.body.textContent.includes("being counted") && document.querySelector(".attention").textContent.includes("Accounting")`)
+	c := &counted{browser: newSignedIn(t, h, true)}
+	within := func(heading string) string { return `//section[.//h2[normalize-space()="` + heading + `"]]` }
+	from := func(clicks int, do func()) {
+		t.Helper()
+		c.open("")
+		c.clicks = 0
+		do()
+		is.Equal(c.clicks, clicks)
+	}
+
+	from(0, func() { // what was sold last week by plan, who is due and near the limit, which webhook fails and why
+		c.see("Sales, ")
+		is.True(eval[int](c.browser, `document.querySelectorAll(".figures.wide tbody tr").length`) > 2)
+		for _, heading := range []string{"Due in the next 30 days", "Near the limit"} {
+			is.True(eval[int](c.browser, `document.evaluate('count(`+within(heading)+`//li)', document, null, 1).numberValue`) > 2)
+		}
+		c.see("Accounting · Fails (the address is not public)")
+	})
+	from(1, func() { // this month
+		c.press("This month")
+		c.see("in the month before")
+	})
+	from(1, func() { // the events of a number
+		c.follow(`//table[contains(@class, "figures")]//td/a[contains(@href, "audit")]`)
+		is.True(eval[int](c.browser, `document.querySelectorAll("[role=rowheader]").length`) > 0)
+	})
+	from(1, func() { // all that are due
+		number := c.read(`[aria-labelledby="due-title"] .between .small`)
+		c.press("View licenses that are due")
+		c.see(number + " matching licenses")
+	})
+	from(1, func() { // all that are near the limit
+		number := strings.TrimSuffix(c.read(`[aria-labelledby="near-title"] .between .small`), " licenses")
+		c.press("View licenses near the limit")
+		c.see(number + " matching licenses")
+	})
+	from(1, func() { // the failing webhook
+		c.follow(`//ul[@class="attention"]//a[normalize-space()="Accounting"]`)
+		c.see(hook.URL)
+	})
+	from(2, func() { // what colleagues changed
+		c.press("Audit log")
+		eval[bool](c.browser, `(e => { e.value = "operator:"; return e.dispatchEvent(new Event("change", { bubbles: true })); })(document.getElementById("actor"))`)
+		c.clicks++
+		c.wait(`location.search.includes("actor=operator") && document.readyState === "complete"`)
+		is.Equal(eval[int](c.browser, `[...document.querySelectorAll("td[data-label=By]")].filter(e => !e.textContent.includes("@")).length`), 0)
+	})
+	is.Equal(c.policyErrors(), nil)
 }

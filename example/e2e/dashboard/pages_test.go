@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -252,6 +253,30 @@ func TestEveryPage(t *testing.T) {
 			{"viewer-forbidden", func(b *browser) { b.open("licenses/new") }},
 		})
 	})
+}
+
+// TestLongWords checks pages with names and IDs of one long word, of which no part may be
+// wider than a phone.
+func TestLongWords(t *testing.T) {
+	is := is.New(t)
+	inspect := newInspection(t)
+	h := newHost(t)
+	h.admin(t)
+	word := strings.Repeat("w", 200)
+	_, err := h.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "plan_" + word, Name: word, ProductID: word, Duration: api.Duration{Days: 9}})
+	is.NoErr(err)
+	bought, err := h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:" + word, CustomerID: "cus_" + word, Name: word, PlanID: "plan_" + word, State: api.PurchaseActive})
+	is.NoErr(err)
+	_, err = h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2" + word, CustomerID: "cus_" + word, PlanID: "price_" + word, State: api.PurchaseActive})
+	is.NoErr(err)
+	var views []view
+	for name, path := range map[string]string{
+		"overview": "?period=week", "license": "licenses/" + bought.LicenseID, "customer": "customer?id=cus_" + word, "customers": "customers",
+		"plans": "plans", "plan": "plan/plan_" + word, "purchases": "purchases", "search": "search?q=" + word[:9], "audit": "audit",
+	} {
+		views = append(views, view{"word-" + name, func(b *browser) { b.open(path) }})
+	}
+	inspect.views(t, h, h.cookie(t, adminEmail, adminPassword), views)
 }
 
 // An inspection checks views.

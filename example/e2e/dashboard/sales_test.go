@@ -139,7 +139,8 @@ func (h *host) counted(t *testing.T) {
 	h.runUntil(t, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("3/3")`)
 }
 
-// runUntil runs the service until an expression is true on the page of the month's sales.
+// runUntil runs the service until an expression is true on the overview with the month's
+// sales.
 func (h *host) runUntil(t *testing.T, js string) {
 	t.Helper()
 	is := is.New(t)
@@ -148,7 +149,7 @@ func (h *host) runUntil(t *testing.T, js string) {
 	go func() { done <- h.Run(ctx) }()
 	b := newSignedIn(t, h, false)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		b.open("sales?period=month")
+		b.open("?period=month")
 		if eval[bool](b, js) {
 			break
 		}

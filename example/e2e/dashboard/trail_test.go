@@ -41,6 +41,14 @@ func TestTrail(t *testing.T) {
 	b.press("harbour-pilots")
 	is.Equal(crumb(), "Customers → customers") // the trail ends here
 
+	b.open("licenses/new") // typed, too
+	b.press("Create license")
+	b.see("Fix ")
+	is.Equal(crumb(), "Licenses → licenses")
+	b.open("licenses/import")
+	b.preview(goodCSV)
+	is.Equal(crumb(), "Licenses → licenses") // not the page itself
+
 	// A page that the browser shows again from its history ends the trail as it did before.
 	b.open(list)
 	b.press("Compass for harbour-pilots")

@@ -189,7 +189,7 @@ func (n *actorNames) auditRow(e api.Event, sales int) auditRow {
 	row.Text, row.Subject = name+" "+verb, data.name()
 	switch {
 	case strings.HasSuffix(e.Type, ".deleted"):
-	case data.License != nil:
+	case data.License != nil, strings.HasPrefix(e.Subject, "lic_"):
 		row.SubjectLink = licensePath(e.Subject)
 	case data.Client != nil:
 		row.SubjectLink = n.v.credentialLink(data.Client.ID)

@@ -66,7 +66,7 @@ func TestOverview(t *testing.T) {
 		counts = append(counts, m[1]+" "+m[2])
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
-	require.Contains(t, a.body, `<h2 id="due-title">Due in the next 30 days</h2> <span class="small">2 licenses</span>`, `href="./licenses?expires=30d"`)
+	require.Contains(t, a.body, `<h2 id="due-title">Due in the next 30 days</h2> <span class="small">2</span>`, `href="./licenses?only=due"`)
 	require.NotContains(t, a.body, "is suspended", "unencrypted")                     // nothing to act on
 	is.Equal(strings.Count(a.body, `<span class="sub any">harbour-pilots</span>`), 2) // due
 	week := v.get("licenses?expires=2026-03-09..2026-03-15&status=active")

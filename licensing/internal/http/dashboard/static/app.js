@@ -88,12 +88,13 @@ addEventListener("DOMContentLoaded", () => {
     let trail = known ? JSON.parse(sessionStorage.getItem("trail") ?? "[]") : [];
     const seen = trail.findIndex(({ key }) => key === here.key);
     if (place && seen >= 0) trail = trail.slice(0, seen);
-    const from = trail.at(-1);
+    const from = trail.findLast(({ href }) => href !== at.href); // the result of a form has its address
     if (from) {
       Object.assign(crumb, { href: from.href, textContent: from.title });
       for (const e of main.querySelectorAll("a[data-back]")) e.href = from.href;
     }
-    if (place) sessionStorage.setItem("trail", JSON.stringify([...trail, here].slice(-20)));
+    if (place) trail = [...trail, here].slice(-20);
+    if (place || crumb) sessionStorage.setItem("trail", JSON.stringify(trail));
   };
   const remember = () => { try { follow(); } catch { } }; // no storage: the links stay
   if (home) {
