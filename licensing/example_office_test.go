@@ -26,7 +26,7 @@ func Example_office() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	request, err := licensefile.SignOfficeRequest("the license key", 25, key)
+	request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: 25, KeyHash: licensefile.KeyHash("the license key")}, key)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -67,6 +67,10 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
 		RecheckAfter: opts.RecheckAfter, MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
 	})
+	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
+	h.files = new(files.Service)
+	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Revocations().List, inner.Of(h.service).Meters().OfficeTotals)
+	inner.Of(h.service).SetOffice(inner.Of(h.files).Office())
 	h.webhooks = new(webhook.Service)
 	inner.Of(h.webhooks).Init(h.service, h.limitOf, opts.Webhooks)
 	h.auth = auth.New(h.store, auth.Options{
@@ -74,11 +78,8 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Fail: h.WriteError, Limit: limitClients(limiter),
 	})
 	inner.Of(h.auth).Observe(web.SetClient)
-	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
 	h.operators = new(operator.Service)
 	inner.Of(h.operators).Init(config, inner.Of(h.auth).Options().Tokens.MaxFailures, opts.ClientIP)
-	h.files = new(files.Service)
-	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).Revocations().List)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.site = web.Config{

@@ -33,7 +33,7 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	keyFile := set.String("office-key-file", "office.key", "a file with the signing key of the office, which is created if it is missing")
 	licenseFile := set.String("license-key-file", "", "a file with the license key")
 	answerFile := set.String("answer-file", "", "the file that the vendor returned for the request")
-	seats := set.String("seats", "", "print the request for this number of seats, to take to the vendor, and exit")
+	seats := set.String("seats", "", "print the request for this number of seats, to take to the vendor, and exit; with --store and --answer-file, it has the usage")
 	rest, err := set.Parse(args)
 	if err != nil {
 		return err
@@ -48,7 +48,8 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	var store, answer string
 	options := set.MasterKeys()
-	if *seats == "" {
+	first := *seats != "" && *answerFile == ""
+	if !first {
 		store, answer = set.Store(), set.File("answer-file", *answerFile)
 		rejectAddr(set, "addr", *addr)
 	}
@@ -59,8 +60,8 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if *seats != "" {
-		text, err := licensefile.SignOfficeRequest(licenseKey, wanted, key)
+	if first {
+		text, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: wanted, KeyHash: licensefile.KeyHash(licenseKey)}, key)
 		if err == nil {
 			_, err = fmt.Fprintln(out, text)
 		}
@@ -83,6 +84,13 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	h := licensing.NewHandler(db, options)
+	if *seats != "" {
+		text, err := h.Files().OfficeRequest(ctx, licenseKey, wanted)
+		if err == nil {
+			_, err = fmt.Fprintln(out, text)
+		}
+		return err
+	}
 	if err := putLicense(ctx, h, lender.Claims, licenseKey); err != nil {
 		return err
 	}
@@ -124,15 +132,20 @@ func officeKey(file string) (crypto.Signer, error) {
 }
 
 // putLicense puts the license into the store of the office, with as many activations as
-// the office has seats.
+// the office has seats, and with the meters of the vendor.
 func putLicense(ctx context.Context, h *licensing.Handler, c licensefile.Claims, key string) error {
-	_, err := h.Service().Update(ctx, api.UpdateLicenseParams{ID: c.LicenseID, MaxActivations: api.To(c.Office.Seats)})
+	l, err := h.Service().Get(ctx, c.LicenseID)
+	if err == nil {
+		_, err = h.Service().Update(ctx, api.UpdateLicenseParams{
+			ID: c.LicenseID, MaxActivations: api.To(c.Office.Seats), Meters: api.To(meterChanges(l.Meters, c.Office.Meters)),
+		})
+	}
 	if !errors.Is(err, api.ErrNotFound) {
 		return err
 	}
 	row, err := json.Marshal(map[string]any{
 		"id": c.LicenseID, "key": key, "name": c.Name, "product_id": c.ProductID, "customer_id": "office",
-		"max_activations": c.Office.Seats, "lease_seconds": officeLease,
+		"max_activations": c.Office.Seats, "lease_seconds": officeLease, "meters": c.Office.Meters,
 	})
 	if err != nil {
 		return err
@@ -143,4 +156,23 @@ func putLicense(ctx context.Context, h *licensing.Handler, c licensefile.Claims,
 		}
 		return nil
 	})
+}
+
+// meterChanges replaces the meters of a license with those of the vendor.
+func meterChanges(from map[string]api.Meter, to map[string]licensefile.Meter) map[string]*api.MeterChange {
+	changes := map[string]*api.MeterChange{}
+	for name := range from {
+		changes[name] = nil
+	}
+	for name, m := range to {
+		c := &api.MeterChange{Limit: api.ToNull[int64](), Soft: &m.Soft, Per: api.ToNull[api.MeterPeriod]()}
+		if m.Limit != nil {
+			c.Limit = api.To(*m.Limit)
+		}
+		if m.Per != "" {
+			c.Per = api.To(api.MeterPeriod(m.Per))
+		}
+		changes[name] = c
+	}
+	return changes
 }

@@ -5,9 +5,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +30,7 @@ func TestOfficeCommand(t *testing.T) {
 	is, dir := is.New(t), t.TempDir()
 	vendor := licensing.NewHandler(memory.New(), licensing.Options{})
 	l, err := vendor.Service().Create(t.Context(), api.CreateLicenseParams{
-		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(5))},
+		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(5)), Meters: map[string]api.Meter{"exports": {Limit: new(int64(3))}}},
 	})
 	is.NoErr(err)
 	pinned, err := vendor.Files().KeySet(t.Context())
@@ -47,13 +50,18 @@ func TestOfficeCommand(t *testing.T) {
 	}
 	lend := func(seats string, use func(url string)) {
 		t.Helper()
-		request := output(t, nil, append(flags, "--seats", seats)...)
+		running := append(slices.Clone(flags), "--store", path("office.db"), "--answer-file", path("answer"))
+		asking := flags
+		if _, err := os.Stat(path("answer")); err == nil {
+			asking = running
+		}
+		request := output(t, nil, append(slices.Clone(asking), "--seats", seats)...)
 		f, err := vendor.Service().IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Request: strings.TrimSpace(request)})
 		is.NoErr(err)
 		answer, err := vendor.Files().Sign(t.Context(), *f.FileClaims())
 		is.NoErr(err)
 		is.NoErr(os.WriteFile(path("answer"), []byte(answer), 0o600))
-		cmd := program(t, nil, append(flags, "--store", path("office.db"), "--answer-file", path("answer"), "--addr", "127.0.0.1:0")...)
+		cmd := program(t, nil, append(running, "--addr", "127.0.0.1:0")...)
 		log, err := cmd.StderrPipe()
 		is.NoErr(err)
 		is.NoErr(cmd.Start())
@@ -71,13 +79,31 @@ func TestOfficeCommand(t *testing.T) {
 		}
 		is.NoErr(cmd.Wait())
 	}
+	use := func(url, id string, want int) {
+		t.Helper()
+		body := fmt.Sprintf(`{"key":%q,"usage":[{"meter":"exports","id":%q,"total":2}]}`, l.Key, id)
+		res, err := http.Post(url+"/license/usage", "application/json", strings.NewReader(body))
+		is.NoErr(err)
+		res.Body.Close()
+		is.Equal(res.StatusCode, want)
+	}
 	lend("1", func(url string) {
+		use(url, "first", http.StatusOK)
 		is.Equal(open(url, "pc-1"), api.VerdictValid)
 		is.Equal(open(url, "pc-2"), api.VerdictActivationLimit)
 	})
+	_, err = vendor.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Meters: api.To(map[string]*api.MeterChange{
+		"exports": {Limit: api.To[int64](4)}, "calls": {},
+	})})
+	is.NoErr(err)
 	lend("2", func(url string) {
+		use(url, "second", http.StatusOK)
+		use(url, "third", http.StatusConflict) // the limit of the vendor
 		is.Equal(open(url, "pc-2"), api.VerdictValid)
 		is.Equal(open(url, "pc-1"), api.VerdictValid)
 		is.Equal(open(url, "pc-3"), api.VerdictActivationLimit)
 	})
+	usage, err := vendor.Metering().ListUsage(t.Context(), api.ListUsageParams{LicenseID: l.ID})
+	is.NoErr(err)
+	is.Equal(usage.Data[0].Used, int64(2)) // of the first, in the request of the second
 }

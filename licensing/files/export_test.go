@@ -31,7 +31,7 @@ func New(st store.Store, o Options) *Service {
 	inner.Of(s).Init(inner.Config{Store: st, Now: o.Now, Logger: o.Logger, MasterKey: o.MasterKey, PreviousMasterKeys: o.PreviousMasterKeys},
 		o.SigningKeys, func(context.Context, string, string) ([]licensefile.RevokedLicense, time.Time, error) {
 			return nil, time.Time{}, nil
-		})
+		}, nil)
 	return s
 }
 

@@ -37,8 +37,9 @@ func (i internals) Validate(hostKeys []SigningKey) error {
 // in the store; if there are any, the Service generates none itself. Init panics if
 // one of them is invalid. revoked returns the licenses of a product some files of
 // which are refused, for [Service.Revocations], or one of them and when that was last
-// changed, for [Service.LicenseRevocations]. Init does no I/O and starts no goroutine.
-func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error)) {
+// changed, for [Service.LicenseRevocations]. totals returns what an office has
+// counted, for [Service.OfficeRequest]. Init does no I/O and starts no goroutine.
+func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error), totals func(context.Context) (map[string]int64, error)) {
 	host, err := signersOf(hostKeys)
 	if err != nil {
 		panic("files: " + err.Error())
@@ -47,7 +48,7 @@ func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx 
 	if err != nil {
 		panic("files: " + err.Error())
 	}
-	*i.s = Service{st: c.Store, opts: c, hostKeys: hostKeys, host: host, lender: lender, revoked: revoked, warned: new(sync.Once), cache: new(cache)}
+	*i.s = Service{st: c.Store, opts: c, hostKeys: hostKeys, host: host, lender: lender, revoked: revoked, totals: totals, warned: new(sync.Once), cache: new(cache)}
 }
 
 // In returns a Service whose calls are part of a running Update, through its

@@ -32,6 +32,9 @@ var (
 
 	// ErrKeyExists means that the ring already has the key.
 	ErrKeyExists = errors.New("files: the ring already has this signing key")
+
+	// ErrNoOffice means that the service is not an office.
+	ErrNoOffice = errors.New("files: this is not an office; set SigningKey.Office")
 )
 
 // A SigningKey is a key of the host. The store keeps only its public half and
@@ -48,8 +51,10 @@ type SigningKey struct {
 	// of that file, which its store must have under the same ID and key, to programs
 	// that have the keys of the vendor: files are signed by this key within that file,
 	// and the revocation list is that of the vendor. Import the license with as many
-	// MaxActivations as the claim office has seats, and a lease. A renewal is a new
-	// Handler for the same store, with the new answer. Empty: the key is the vendor's.
+	// MaxActivations as the claim office has seats, its meters, and a lease. No more seats
+	// are lent than the claim has, whatever the store says. A renewal is a new Handler for
+	// the same store, with the vendor's answer to [Service.OfficeRequest]. Empty: the key is
+	// the vendor's.
 	Office string
 }
 
@@ -104,6 +109,7 @@ type Service struct {
 	host     map[string]crypto.Signer // their signers by ID
 	lender   *licensefile.Lender      // of an office; nil: the service is the vendor's
 	revoked  func(ctx context.Context, productID, licenseID string) ([]licensefile.RevokedLicense, time.Time, error)
+	totals   func(context.Context) (map[string]int64, error) // what the office has counted
 	caller   auth.Caller
 	warned   *sync.Once
 	cache    *cache

@@ -71,3 +71,25 @@ func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (file string, 
 	list, err := s.LicenseRevocations(ctx, c.ProductID, c.LicenseID)
 	return text + " " + list, err
 }
+
+// OfficeRequest returns the request of this office, to take to the vendor: for a number of
+// seats of the license with a key as typed, with how much the office has counted of its
+// meters so far. The vendor counts what it did not know of, whether or not it answers with a
+// file. Make a new request each time; an older one counts nothing more. Before the office has
+// its first file, use [licensefile.SignOfficeRequest]. It returns [ErrNoOffice],
+// [api.ErrNotFound] if the store does not have the license, or the errors of
+// SignOfficeRequest.
+func (s *Service) OfficeRequest(ctx context.Context, licenseKey string, seats int64) (text string, err error) {
+	if s.lender == nil {
+		return "", ErrNoOffice
+	}
+	totals, err := s.totals(ctx)
+	if err == nil {
+		request := licensefile.OfficeRequest{Seats: seats, KeyHash: licensefile.KeyHash(licenseKey), Meters: totals}
+		text, err = licensefile.SignOfficeRequest(request, s.hostKeys[0].Signer) // its only key
+	}
+	if err != nil {
+		return "", fmt.Errorf("office request: %w", err)
+	}
+	return text, nil
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // The rooms of the rules, for the calls of a Service.
@@ -71,6 +72,15 @@ func (s internals) Refused() refusals.Service        { return s.refusals() }
 func (s internals) Sales() sales.Service             { return sales.Of(&s.c) }
 func (s internals) MoveIn() movein.Service           { return s.movein() }
 func (s internals) Leave() leave.Service             { return s.leave() }
+
+// SetOffice makes a new Service that of the office with a file; nil: it is not one.
+func (s internals) SetOffice(c *licensefile.Claims) {
+	if c == nil {
+		return
+	}
+	id, _ := licensefile.KeyID(c.Office.Key) // which was read from the file
+	s.c.Opts.Office = call.Office{KeyID: id, LicenseID: c.LicenseID, Seats: c.Office.Seats}
+}
 
 // ForRequest returns the Service for one request of a browser: its searches take a
 // limited time together, and each makes at least one call of the store.

@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -112,6 +114,10 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		is.NoErr(err)
 		_, err = metering.New(s.Service).CountUsage(ctx, api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: who + "-job", Total: 8}}})
 		is.NoErr(err)
+		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: 100, KeyHash: licensefile.KeyHash(l.Key), Meters: map[string]int64{"exports": 1}}, ed25519.NewKeyFromSeed(make([]byte, 32)))
+		is.NoErr(err)
+		_, err = s.IssueFile(ctx, api.IssueFileParams{LicenseID: l.ID, Request: request}) // counts, and gets no seats
+		is.True(errors.Is(err, api.ErrActivationLimit))
 		at := s.Service.As(license.Caller{Address: map[string]string{"zaphod": "203.0.113.42"}[who]})
 		for i := range 7 { // one more than there are seats
 			p := api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint(who, "-pc-", i), Name: who, File: days14}

@@ -15,6 +15,17 @@ import (
 type Office struct {
 	Key   crypto.PublicKey // jwk: an [ed25519.PublicKey] or an [*ecdsa.PublicKey] on P-256
 	Seats int64            // seats: how many programs it may lend the license to at a time, from 1 on
+	// Meters (meters) are those of the license when the file was issued, by name, with
+	// which the office counts usage. Programs ignore them.
+	Meters map[string]Meter
+}
+
+// A Meter says how much of something an office counts at most. Its JSON form is that of a
+// meter of the API.
+type Meter struct {
+	Limit *int64 `json:"limit,omitempty"` // units in one period; nil: usage is only counted
+	Soft  bool   `json:"soft,omitempty"`  // usage above Limit is counted, too, instead of being refused
+	Per   string `json:"per,omitempty"`   // when counting starts again at 0, such as "month"; empty: never
 }
 
 // OfficeFingerprint returns the fingerprint of seat n, from 1 on, that the license
@@ -24,8 +35,9 @@ func OfficeFingerprint(keyID string, n int64) string { return fmt.Sprintf("offic
 
 // wireOffice is the encoding of an Office.
 type wireOffice struct {
-	Key   jwk   `json:"jwk"`
-	Seats int64 `json:"seats"`
+	Key    jwk              `json:"jwk"`
+	Seats  int64            `json:"seats"`
+	Meters map[string]Meter `json:"meters,omitempty"`
 }
 
 // wire returns the encoding of an office; nil: there is none.
@@ -40,7 +52,7 @@ func (o *Office) wire() (*wireOffice, error) {
 	if err == nil && (o.Seats < 1 || o.Seats > maxNumber) {
 		err = fmt.Errorf("%w: the office has no seats", ErrMalformed)
 	}
-	return &wireOffice{k.jwk, o.Seats}, err
+	return &wireOffice{k.jwk, o.Seats, o.Meters}, err
 }
 
 // office reads the claim; nil: there is none.
@@ -56,6 +68,7 @@ func (m *members) office() *Office {
 	}
 	in := members{from: all}
 	o := &Office{Key: in.jwk(), Seats: in.number("seats", true, 1)}
+	in.read("meters", false, &o.Meters)
 	m.err = in.err
 	return o
 }

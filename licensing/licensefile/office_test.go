@@ -18,7 +18,7 @@ func officeClaims(office crypto.Signer) Claims {
 	c := fullClaims()
 	c.ID, c.Nonce, c.NotBefore, c.ExpiresAt = "office-1", "", issued, issued.Add(90*24*time.Hour)
 	c.FingerprintHash = FingerprintHash(c.LicenseID, OfficeFingerprint(must(KeyID(office.Public())), 1))
-	c.Office = &Office{office.Public(), 3}
+	c.Office = &Office{office.Public(), 3, map[string]Meter{"exports": {Limit: new(int64(100)), Soft: true, Per: "month"}, "calls": {}}}
 	return c
 }
 
@@ -106,9 +106,9 @@ func forgeries(t *testing.T, vendor, office, other crypto.Signer) []forgery {
 	}
 	jwk := func(k crypto.Signer) string { return must(newKey(k.Public())).jwk.X }
 	longer := func(c *Claims) { c.ExpiresAt = issued.Add(90*24*time.Hour + time.Second) }
-	nested := lend(file, office, func(c *Claims) { c.Office = &Office{other.Public(), 3} })
+	nested := lend(file, office, func(c *Claims) { c.Office = &Office{Key: other.Public(), Seats: 3} })
 	replaced := officeClaims(office)
-	replaced.Office = &Office{other.Public(), 3}
+	replaced.Office = &Office{Key: other.Public(), Seats: 3}
 	good, more := lend(file, office, same), lend(file, office, longer)
 	return []forgery{
 		{"more seats", lend(altered(`"seats":3`, `"seats":9`), office, same), ErrSignature},
@@ -217,7 +217,7 @@ func TestNewLenderRefuses(t *testing.T) {
 		"a part":          {strings.Split(file, ".")[0], office, ErrTruncated},
 		"something else":  {"a.b.c", office, ErrEncoding},
 		"a list":          {must(SignRevocations(Revocations{ProductID: "atlas", Sequence: 1, IssuedAt: issued, ExpiresAt: issued}, vendor)), office, ErrMalformed},
-		"a request of it": {must(SignOfficeRequest("", 3, office)), office, ErrMalformed},
+		"a request of it": {must(SignOfficeRequest(OfficeRequest{Seats: 3}, office)), office, ErrMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewLender(c.answer, c.key)
@@ -241,13 +241,23 @@ func TestNewLenderRefuses(t *testing.T) {
 func TestOfficeRequest(t *testing.T) {
 	is := is.New(t)
 	office := edKey('o')
-	text := must(SignOfficeRequest("abcde-fghjk", 3, office))
+	text := must(SignOfficeRequest(OfficeRequest{Seats: 3, KeyHash: KeyHash("abcde-fghjk")}, office))
 	require.AtMost(t, len(text), 600) // for a QR code
 	is.True(IsOfficeRequest("\n" + text))
 	is.True(!IsOfficeRequest(must(NewRequest("", "machine").Text())))
 	r, err := ParseOfficeRequest(" " + text[:100] + "\r\n" + text[100:] + "\n")
 	is.NoErr(err)
-	is.Equal(r, OfficeRequest{Office{office.Public(), 3}, KeyHash("ABCDE FGHJK")})
+	want := OfficeRequest{office.Public(), 3, KeyHash("ABCDE FGHJK"), nil}
+	is.Equal(r, want)
+
+	// The longest names of as many meters as a license may have fit.
+	want.Meters = map[string]int64{}
+	for i := range 20 {
+		want.Meters[fmt.Sprintf("%064d", i)] = maxNumber
+	}
+	r, err = ParseOfficeRequest(must(SignOfficeRequest(want, office)))
+	is.NoErr(err)
+	is.Equal(r, want)
 
 	other := edKey('p')
 	parts := strings.Split(text, ".")
@@ -258,6 +268,9 @@ func TestOfficeRequest(t *testing.T) {
 		"truncated":          text[:len(text)-1],
 		"more seats":         parts[0] + "." + base64url.EncodeToString([]byte(strings.Replace(payload, `"seats":3`, `"seats":4`, 1))) + "." + parts[2],
 		"no seats":           raw(t, head, strings.Replace(payload, `"seats":3`, `"seats":0`, 1), office),
+		"totals for any key": raw(t, head, strings.Replace(payload, `"key_hash"`, `"meters":{"exports":1},"x"`, 1), office),
+		"a negative total":   raw(t, head, payload[:len(payload)-1]+`,"meters":{"exports":-1}}`, office),
+		"a broken total":     raw(t, head, payload[:len(payload)-1]+`,"meters":{"exports":1.5}}`, office),
 		"no jwk":             raw(t, head, `{"seats":3}`, office),
 		"another jwk":        raw(t, head, payload, other),
 		"of another typ":     must(sign(Type, []byte(payload), office, "")),
@@ -271,6 +284,22 @@ func TestOfficeRequest(t *testing.T) {
 			require.ErrorIs(t, err, ErrRequest)
 		})
 	}
-	_, err = SignOfficeRequest("", 0, office)
-	require.ErrorIs(t, err, ErrMalformed)
+	many := map[string]int64{}
+	for i := range 400 {
+		many[fmt.Sprint(i)] = 1
+	}
+	for _, c := range []struct {
+		of   OfficeRequest
+		want error
+	}{
+		{OfficeRequest{}, ErrMalformed},
+		{OfficeRequest{Seats: 1, Meters: map[string]int64{"exports": 1}}, ErrMalformed},
+		{OfficeRequest{Seats: 1, KeyHash: "x", Meters: map[string]int64{"exports": -1}}, ErrMalformed},
+		{OfficeRequest{Seats: 1, KeyHash: "x", Meters: map[string]int64{"exports": maxNumber + 1}}, ErrMalformed},
+		{OfficeRequest{Seats: 1, KeyHash: "x", Meters: map[string]int64{"": 1}}, ErrMalformed},
+		{OfficeRequest{Seats: 1, KeyHash: "x", Meters: many}, ErrTooLarge},
+	} {
+		_, err = SignOfficeRequest(c.of, office)
+		require.ErrorIs(t, err, c.want)
+	}
 }

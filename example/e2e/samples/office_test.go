@@ -41,7 +41,7 @@ func TestSamplesWithAnOffice(t *testing.T) {
 		is.NoErr(err)
 		_, key, err := ed25519.GenerateKey(nil)
 		is.NoErr(err)
-		request, err := licensefile.SignOfficeRequest(l.Key, 1, key)
+		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: 1, KeyHash: licensefile.KeyHash(l.Key)}, key)
 		is.NoErr(err)
 		f, err := vendor.Service().IssueFile(ctx, api.IssueFileParams{LicenseID: l.ID, Request: request, Lifetime: api.Duration{Days: 10}})
 		is.NoErr(err)

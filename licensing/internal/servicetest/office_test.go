@@ -29,7 +29,7 @@ func officeKey(seed byte) ed25519.PrivateKey {
 // officeRequest returns the request text of an office.
 func officeRequest(t testing.TB, key string, seats int64, office ed25519.PrivateKey) string {
 	t.Helper()
-	text, err := licensefile.SignOfficeRequest(key, seats, office)
+	text, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: seats, KeyHash: licensefile.KeyHash(key)}, office)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,14 @@ type Options struct {
 	HoldOffline    bool
 	FileIssuer     string
 	ExpiryNotices  []time.Duration
+	Office         Office // zero: the service is not an office
+}
+
+// An Office is what the file of an office says of a service that is one.
+type Office struct {
+	KeyID     string // of its signing key
+	LicenseID string
+	Seats     int64 // how many it may lend
 }
 
 // A Call is the call that is being served: on which store, at what time, for whom, and in

@@ -57,6 +57,8 @@ func traces() []trace {
 		// What is left of those of a deleted license expires, and so do the IDs of reports, of
 		// which only digests are stored.
 		{name: "usage", kinds: []string{meters.MeterKind, meters.CountedKind}, deleted: leaveUsage, transferred: leaveUsage},
+		// After a transfer with the key, the offices go on with their totals.
+		{name: "usage of offices", kinds: []string{meters.OfficeKind}, deleted: removeOffices, transferred: removeOffices},
 		// Those of a deleted license expire.
 		{name: "spent seats", kinds: []string{seats.SpentKind}, transferred: removeSpentSeats},
 		// A transfer raises the generation, so replace revokes the files.
@@ -159,6 +161,15 @@ func leaveUsage(ctx context.Context, tx *call.Tx, d departure) error {
 		return meters.RemoveLasting(ctx, tx, d.from.ID)
 	}
 	return meters.RemoveEnded(ctx, tx, d.from.ID)
+}
+
+// removeOffices deletes what is known of the offices of a license. Those of a license with
+// the same key may still report: their totals stay.
+func removeOffices(ctx context.Context, tx *call.Tx, d departure) error {
+	if !d.from.Metered || d.to.Key == d.from.Key {
+		return nil
+	}
+	return meters.RemoveOffices(ctx, tx, d.from.ID)
 }
 
 // removeSpentSeats deletes the spent seats of a license. With Options.HoldOffline they

@@ -33,6 +33,9 @@ func (s Service) CorrectUsage(ctx context.Context, p api.CorrectUsageParams) (co
 		after := before
 		after.Used = p.Used
 		corrected.Used = p.Used
+		if err := s.addTotals(ctx, tx, map[string]int64{key: after.Used - before.Used}); err != nil {
+			return err
+		}
 		return s.tell(ctx, tx, rec.License, key, before, after, limit, p.Reason)
 	})
 	if err != nil {

@@ -218,8 +218,10 @@ func (s Service) Put(ctx context.Context, tx *call.Tx, l *Ledger) error {
 		return nil
 	}
 	var put []store.Entry
+	changed := map[string]int64{}
 	for key, r := range l.rows {
 		if r.next.Used != r.stored.Used {
+			changed[key] = r.next.Used - r.stored.Used
 			put = append(put, r.next.entry(key, r.stored, l.now))
 		}
 	}
@@ -230,6 +232,9 @@ func (s Service) Put(ctx context.Context, tx *call.Tx, l *Ledger) error {
 	}
 	slices.SortFunc(put, func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
 	if err := tx.PutEntries(ctx, put...); err != nil {
+		return err
+	}
+	if err := s.addTotals(ctx, tx, changed); err != nil {
 		return err
 	}
 	for _, r := range l.reached {

@@ -47,7 +47,9 @@ func (s Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, er
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
 	if ask.office != nil {
-		v, err = as.issueOffice(ctx, find, a, ask)
+		if err = as.countOffice(ctx, p, ask.office); err == nil {
+			v, err = as.issueOffice(ctx, find, a, ask)
+		}
 	} else {
 		v, err = as.offerActive(ctx, find, &a, ask)
 	}
@@ -122,10 +124,7 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 			return f.ifValid(question{fingerprint: row.Fingerprint})
 		}
 	case ask.office != nil:
-		if hash := ask.office.KeyHash; hash != "" && hash != licensefile.KeyHash(f.license.Key) {
-			return facts{}, errAnotherKey
-		}
-		return f, nil
+		return f, ofLicense(ask.office, f.license)
 	case p.Request != "":
 		request, err := licensefile.ParseRequest(p.Request)
 		if err != nil {

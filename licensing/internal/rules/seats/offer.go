@@ -114,7 +114,10 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}
 	if ask.office != nil {
-		c.Office = &ask.office.Office
+		var err error
+		if c.Office, err = officeClaim(ask.office, f.license); err != nil {
+			return nil, nil, err
+		}
 	}
 	if f.seated {
 		c.ActivationID = f.seat.ID

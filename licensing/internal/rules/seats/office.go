@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -35,6 +36,56 @@ func readOfficeRequest(p api.IssueFileParams) (*licensefile.OfficeRequest, error
 		return nil, api.Invalid("request", api.FieldOutOfRange, fmt.Sprintf("asks for more than %d seats", maxOfficeSeats))
 	}
 	return &r, nil
+}
+
+// ofLicense returns an error if the request of an office is for another license.
+func ofLicense(r *licensefile.OfficeRequest, l record.License) error {
+	if r.KeyHash != "" && r.KeyHash != licensefile.KeyHash(l.Key) {
+		return errAnotherKey
+	}
+	return nil
+}
+
+// countOffice counts what an office has counted of the meters of a license, in an Update
+// before that of issueOffice: it was used whether or not the office gets a file. Between the
+// two, the usage is counted, and the same request does not count it again.
+func (s Service) countOffice(ctx context.Context, p api.IssueFileParams, request *licensefile.OfficeRequest) error {
+	if len(request.Meters) == 0 {
+		return nil
+	}
+	id, err := licensefile.KeyID(request.Key)
+	if err != nil {
+		return err
+	}
+	return s.Write(ctx, func(tx *call.Tx) error {
+		rec, found, err := record.License{}, true, error(nil)
+		if p.Key != "" {
+			rec, found, err = licenses.Of(s.Call).ByKey(ctx, tx, p.Key)
+		} else {
+			rec, err = licenses.Of(s.Call).Find(ctx, tx, p.LicenseID)
+		}
+		if err != nil || !found { // issueOffice says so
+			return err
+		}
+		if err := ofLicense(request, rec); err != nil {
+			return err
+		}
+		return meters.Of(s.Call).CountOffice(ctx, tx, rec, id, request.Meters)
+	})
+}
+
+// officeClaim returns the claim of the file that answers a request.
+func officeClaim(r *licensefile.OfficeRequest, l record.License) (*licensefile.Office, error) {
+	o := &licensefile.Office{Key: r.Key, Seats: r.Seats}
+	if err := call.Decode(l.Meters, &o.Meters); err != nil {
+		return nil, fmt.Errorf("license %s: stored document: %w", l.ID, err)
+	}
+	for name := range o.Meters {
+		if call.IsReserved(name) { // the service counts it
+			delete(o.Meters, name)
+		}
+	}
+	return o, nil
 }
 
 // issueOffice takes all seats that an office asks for, or none, and issues its file, in one
