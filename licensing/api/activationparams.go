@@ -8,8 +8,8 @@ type ValidateKeyParams struct {
 	Key          string   `json:"key" validate:"required" wire:"credential"` // as typed
 	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
-	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"` // its activation is checked, and its lease renewed
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"`           // the license must have all of them
+	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text,machine" wire:"filled"` // its activation is checked, and its lease renewed
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"`                   // the license must have all of them
 	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
 	// put into the file, as in [IssueFileParams].
 	File  Duration `json:"file"`
@@ -22,8 +22,8 @@ type ValidateKeyParams struct {
 // ActivateKeyParams are the parameters of an activation. Key and Fingerprint are
 // required.
 type ActivateKeyParams struct {
-	Key         string `json:"key" validate:"required" wire:"credential"` // as typed
-	Fingerprint string `json:"fingerprint" validate:"text"`
+	Key         string `json:"key" validate:"required" wire:"credential"`           // as typed
+	Fingerprint string `json:"fingerprint" validate:"text,machine"`                 // must not begin with "office:"
 	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // if set, the license must be for this product
 	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // if set, the license must belong to this customer
 	// Name and Metadata describe the activation. A repeated activation

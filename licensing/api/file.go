@@ -29,7 +29,7 @@ type IssueFileParams struct {
 	// At most one of the next three says what the file is bound to. A license
 	// with MaxActivations needs one of them. A fingerprint without an active
 	// activation is activated.
-	Fingerprint  string `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
+	Fingerprint  string `json:"fingerprint" validate:"omitempty,text,machine" wire:"filled"`
 	ActivationID string `json:"activation_id" wire:"filled"`
 	// Request is the text of a program without a network, which has a nonce, or of an
 	// office: that takes all the seats it asks for, at most 200, or none. With

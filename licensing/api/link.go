@@ -6,7 +6,7 @@ import "time"
 // in a browser.
 type StartLinkParams struct {
 	ProductID   string `json:"product_id" validate:"text"`
-	Fingerprint string `json:"fingerprint" validate:"text"`
+	Fingerprint string `json:"fingerprint" validate:"text,machine"`
 	Name        string `json:"name" validate:"omitempty,text"` // describes the activation to the customer and to operators
 }
 

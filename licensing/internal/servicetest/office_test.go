@@ -191,6 +191,106 @@ func TestOfficeRequests(t *testing.T) {
 	is.NoErr(err)
 }
 
+// TestOfficeLendsWhatItsFileSays: the owner of an office cannot raise the number of seats,
+// and a renewal with fewer counts as soon as the office has it.
+func TestOfficeLendsWhatItsFileSays(t *testing.T) {
+	v := newVendorOfOffices(t, memory.New(), api.Terms{MaxActivations: new(int64(9))})
+	o := v.open('o')
+	renew := func(seats int64) {
+		t.Helper()
+		o.seats = seats
+		o.report()
+	}
+	lend := func(machine string) error {
+		v.now = v.now.Add(time.Second) // the oldest seats stay
+		f, err := o.Service().IssueFile(t.Context(), api.IssueFileParams{Key: v.l.Key, Fingerprint: machine})
+		if err == nil {
+			_, err = o.Files().Sign(t.Context(), *f.FileClaims())
+		}
+		return err
+	}
+	set := func(limit api.Change[int64]) {
+		t.Helper()
+		_, err := o.Service().Update(t.Context(), api.UpdateLicenseParams{ID: v.l.ID, MaxActivations: limit})
+		v.is.NoErr(err)
+	}
+	renew(3)
+	for _, limit := range []api.Change[int64]{api.To[int64](100), api.ToNull[int64]()} {
+		set(limit)
+		for _, machine := range []string{"pc-1", "pc-2", "pc-3"} {
+			v.is.NoErr(lend(machine))
+		}
+		require.ErrorIs(t, lend("pc-4"), api.ErrActivationLimit)
+		verdict, err := o.Service().Validate(t.Context(), api.ValidateKeyParams{Key: v.l.Key, Fingerprint: "pc-4"})
+		v.is.NoErr(err)
+		v.is.Equal(verdict.Code, api.VerdictNotActivated)
+		v.is.Equal(verdict.Reasons[1].Code, api.VerdictActivationLimit)
+		v.is.Equal(*verdict.License.MaxActivations, int64(3))
+	}
+	_, err := o.Service().Activate(t.Context(), api.ActivateKeyParams{Key: v.l.Key, Fingerprint: "pc-4"})
+	require.ErrorIs(t, err, api.ErrActivationLimit)
+	set(api.To[int64](2)) // fewer, if the owner likes
+	require.ErrorIs(t, lend("pc-4"), api.ErrActivationLimit)
+	set(api.To[int64](100))
+
+	renew(2)
+	v.now = v.now.Add(110 * time.Minute) // the leases of an hour have ended, and the files last for ten minutes
+	v.is.NoErr(lend("pc-1"))
+	v.is.NoErr(lend("pc-2"))
+	v.is.True(lend("pc-3") != nil)
+	v.now = v.now.Add(3 * time.Hour)
+	v.is.NoErr(lend("pc-3"))
+	v.is.NoErr(lend("pc-4"))
+	require.ErrorIs(t, lend("pc-1"), api.ErrActivationLimit)
+	renew(3)
+	v.is.NoErr(lend("pc-1"))
+
+	// Another license in the store of the office is not lent at all.
+	other, err := o.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(50))}})
+	v.is.NoErr(err)
+	f, err := o.Service().IssueFile(t.Context(), api.IssueFileParams{Key: other.Key, Fingerprint: "pc-9"})
+	v.is.NoErr(err)
+	_, err = o.Files().Sign(t.Context(), *f.FileClaims())
+	require.ErrorIs(t, err, licensefile.ErrLent)
+}
+
+// TestSeatsOfOfficesAreTheirs: nothing but the request of an office takes a seat with a
+// fingerprint of an office, or gets a file for one.
+func TestSeatsOfOfficesAreTheirs(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{PortalURL: "https://example.com/account"})
+	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":5}`)
+	id, key := l.json["id"].(string), l.json["key"].(string)
+	office := officeKey('o')
+	keyID, err := licensefile.KeyID(office.Public())
+	is.NoErr(err)
+	taken, free := licensefile.OfficeFingerprint(keyID, 1), licensefile.OfficeFingerprint(keyID, 2)
+	issued := c.do("POST", "/license/"+id+"/file", `{"request":"`+officeRequest(t, key, 1, office)+`"}`)
+	is.Equal(issued.Code, http.StatusOK)
+	seat := issued.json["activation"].(map[string]any)["id"].(string)
+	for _, fingerprint := range []string{taken, free, "office:"} {
+		text, err := licensefile.NewRequest(key, fingerprint).Text()
+		is.NoErr(err)
+		for _, r := range []struct{ path, body, field string }{
+			{"/license/activate", `{"key":"` + key + `","fingerprint":"` + fingerprint + `"}`, "/fingerprint"},
+			{"/license/activate", `{"key":"` + key + `","fingerprint":"` + fingerprint + `","file":"P1D"}`, "/fingerprint"},
+			{"/license/validate", `{"key":"` + key + `","fingerprint":"` + fingerprint + `","file":"P1D"}`, "/fingerprint"},
+			{"/license/file", `{"key":"` + key + `","fingerprint":"` + fingerprint + `"}`, "/fingerprint"},
+			{"/license/file", `{"key":"` + key + `","request":"` + text + `"}`, "/request"},
+			{"/license/file", `{"key":"` + key + `","activation_id":"` + seat + `"}`, "/activation_id"},
+			{"/license/" + id + "/file", `{"fingerprint":"` + fingerprint + `"}`, "/fingerprint"},
+			{"/license/" + id + "/file", `{"request":"` + text + `"}`, "/request"},
+			{"/license/" + id + "/file", `{"activation_id":"` + seat + `"}`, "/activation_id"},
+			{"/license/link", `{"product_id":"atlas","fingerprint":"` + fingerprint + `"}`, "/fingerprint"},
+		} {
+			a := c.do("POST", r.path, r.body)
+			is.Equal(a.Code, http.StatusUnprocessableEntity) // of r
+			is.Equal(a.json["errors"].([]any)[0].(map[string]any)["pointer"], "#"+r.field)
+		}
+	}
+	is.Equal(len(c.do("GET", "/license/"+id+"/activation", "").json["data"].([]any)), 1)
+}
+
 // officeAnswer returns the key of an office and its license file, which begins at a time.
 func officeAnswer(t testing.TB, at time.Time, lifetime time.Duration) (key ed25519.PrivateKey, answer string) {
 	t.Helper()

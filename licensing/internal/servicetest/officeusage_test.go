@@ -78,13 +78,14 @@ type lendingOffice struct {
 	key    ed25519.PrivateKey
 	st     store.Store
 	answer string
+	seats  int64 // that it asks for
 	calls  int
 }
 
 // open makes an office with its first answer. Its license is imported with what that says.
 func (v *vendorOfOffices) open(seed byte) *lendingOffice {
 	v.t.Helper()
-	o := &lendingOffice{v: v, key: officeKey(seed), st: memory.New()}
+	o := &lendingOffice{v: v, key: officeKey(seed), st: memory.New(), seats: 1}
 	answer, err := v.answer(officeRequest(v.t, v.l.Key, 1, o.key))
 	v.is.NoErr(err)
 	o.run(answer)
@@ -126,7 +127,7 @@ func (o *lendingOffice) count(meter string, n int64) error {
 
 func (o *lendingOffice) request() string {
 	o.v.t.Helper()
-	text, err := o.Files().OfficeRequest(o.v.t.Context(), o.v.l.Key, 1)
+	text, err := o.Files().OfficeRequest(o.v.t.Context(), o.v.l.Key, o.seats)
 	o.v.is.NoErr(err)
 	return text
 }
@@ -289,6 +290,14 @@ func TestOfficeUsage(t *testing.T) {
 		change(v.Handler, &api.MeterChange{})
 		o.report()
 		v.is.Equal(v.used("prints"), int64(6))
+	})
+	run("a meter of the service", func(v *vendorOfOffices, o *lendingOffice) {
+		_, err := o.Service().Update(t.Context(), api.UpdateLicenseParams{ID: v.l.ID, Meters: api.To(map[string]*api.MeterChange{api.MeterActivations: {}})})
+		v.is.NoErr(err)
+		_, err = o.Service().Activate(t.Context(), api.ActivateKeyParams{Key: v.l.Key, Fingerprint: "pc-1"})
+		v.is.NoErr(err)
+		o.report()
+		v.is.Equal(v.used(api.MeterActivations), int64(1)) // the seat of the office
 	})
 	run("without a file", func(v *vendorOfOffices, o *lendingOffice) {
 		v.is.NoErr(o.count("exports", 4))

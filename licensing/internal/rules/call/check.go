@@ -15,6 +15,8 @@ import (
 var CheckTags = input.Checker(map[string]valid.Rule{
 	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
 		api.FieldInvalidFormat, `must not begin with "lic_", which marks a license`),
+	"machine": valid.Text(func(s string) bool { return !IsOfficeSeat(s) },
+		api.FieldInvalidFormat, `must not begin with "office:", which marks a seat of an office`),
 	"nonce": valid.Text(func(s string) bool {
 		return len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 	}, api.FieldInvalidFormat, "must be at most 64 letters, digits, dashes and underscores"),
@@ -23,6 +25,10 @@ var CheckTags = input.Checker(map[string]valid.Rule{
 	"key": valid.Text(func(s string) bool { return IsKey(CanonicalKey(s)) },
 		api.FieldInvalidFormat, "must be 16 to 1,024 visible ASCII characters"),
 })
+
+// IsOfficeSeat reports whether a fingerprint is of a seat that an office lends: only the
+// file of the office holds it.
+func IsOfficeSeat(fingerprint string) bool { return strings.HasPrefix(fingerprint, "office:") }
 
 // CheckCreate checks the fields of a license and normalizes them as stored:
 // times truncated to milliseconds, numbers as float64. It replaces maps and

@@ -42,7 +42,7 @@ func (s Service) addTotals(ctx context.Context, tx *call.Tx, changed map[string]
 	office := s.Opts.Office
 	more := map[string]int64{}
 	for key, n := range changed {
-		if id, _, meter := parseRowKey(key); id == office.LicenseID && !call.IsReserved(meter) {
+		if id, _, meter := parseRowKey(key); id == office.LicenseID {
 			more[meter] += n
 		}
 	}

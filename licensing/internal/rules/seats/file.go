@@ -119,6 +119,9 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 		if err != nil {
 			return facts{}, err
 		}
+		if call.IsOfficeSeat(row.Fingerprint) {
+			return facts{}, api.Invalid("activation_id", api.FieldUnknown, "is a seat of an office, which gets its file for its request")
+		}
 		a.Fingerprint, f.fingerprint, f.seat, f.seated = row.Fingerprint, row.Fingerprint, row, true
 		if !f.holdsSeat() {
 			return f.ifValid(question{fingerprint: row.Fingerprint})
@@ -136,6 +139,9 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 		if wrong := call.CheckValue("request", request.Fingerprint, 1, maxFingerprint); wrong != nil {
 			wrong.Detail = "has a fingerprint that " + wrong.Detail
 			return facts{}, &api.InvalidError{Fields: []api.FieldError{*wrong}}
+		}
+		if call.IsOfficeSeat(request.Fingerprint) {
+			return facts{}, api.Invalid("request", api.FieldInvalidFormat, "has a fingerprint that marks a seat of an office")
 		}
 		a.Fingerprint, ask.nonce = request.Fingerprint, request.Nonce
 	}
@@ -161,6 +167,6 @@ func (s Service) findValidByID(ctx context.Context, r store.Reader, id string, p
 		return facts{}, err
 	}
 	f := s.facts(now)
-	f.license, f.found = rec, true
+	f.license, f.found = s.lendable(rec), true
 	return f.ifValid(question{productID: p.ProductID})
 }

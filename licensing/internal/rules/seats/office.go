@@ -3,7 +3,6 @@ package seats
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -36,6 +35,15 @@ func readOfficeRequest(p api.IssueFileParams) (*licensefile.OfficeRequest, error
 		return nil, api.Invalid("request", api.FieldOutOfRange, fmt.Sprintf("asks for more than %d seats", maxOfficeSeats))
 	}
 	return &r, nil
+}
+
+// lendable returns the license as this service may use it: an office has no more seats of
+// its license than its file says. It is for decisions, not to be stored.
+func (s Service) lendable(l record.License) record.License {
+	if office := s.Opts.Office; l.ID == office.LicenseID && (l.MaxActivations < 0 || l.MaxActivations > office.Seats) {
+		l.MaxActivations = office.Seats
+	}
+	return l
 }
 
 // ofLicense returns an error if the request of an office is for another license.
@@ -174,7 +182,7 @@ func (s Service) holdWithFile(ctx context.Context, r store.Reader, d *decision, 
 // lentToOffice reports whether an activation is a seat that the file of an office holds:
 // the office may lend it, so only force frees it.
 func lentToOffice(a record.Activation, now time.Time) bool {
-	return strings.HasPrefix(a.Fingerprint, "office:") && a.HeldUntil.After(now)
+	return call.IsOfficeSeat(a.Fingerprint) && a.HeldUntil.After(now)
 }
 
 // oldestProgram returns the oldest active activation that no office has after one that an

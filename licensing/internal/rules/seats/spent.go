@@ -52,7 +52,7 @@ const leastSpent = 3
 // [*api.SeatHeldError], unless it is forced, and so is the seat of an office. The seat that the fingerprint own spent
 // does not count: it takes a seat again.
 func (s Service) needsForce(ctx context.Context, r store.Reader, now time.Time, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
-	if !a.HeldUntil.After(now) || l.MaxActivations < 0 {
+	if l = s.lendable(l); !a.HeldUntil.After(now) || l.MaxActivations < 0 {
 		return false, nil
 	}
 	var most int64

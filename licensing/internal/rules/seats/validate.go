@@ -119,7 +119,7 @@ func (s Service) findByKey(ctx context.Context, r store.Reader, key string, q qu
 		return facts{}, err
 	}
 	f := s.facts(now)
-	f.license, f.found = l, found
+	f.license, f.found = s.lendable(l), found
 	if q.fingerprint == "" {
 		return f, nil
 	}
@@ -216,6 +216,7 @@ func (s Service) explain(ctx context.Context, r store.Reader, l record.License, 
 	if f.license, err = licenses.Passed(l, at); err != nil {
 		return api.Verdict{}, err
 	}
+	f.license = s.lendable(f.license)
 	if q.fingerprint != "" {
 		if err = f.findSeat(ctx, r, q.fingerprint); err != nil {
 			return api.Verdict{}, err
