@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"internal/oracle":                 {"store", "store/memory"},                                            // tests only
 	"internal/purchasetest":           {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
 	"internal/entries":                {"store"},
+	"internal/qr":                     {},
 	"internal/rate":                   {},
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
@@ -71,9 +72,8 @@ var arrows = map[string][]string{
 	"licensing/webhook":                    {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/feed", "licensing/internal/base/outbox", "internal/inner", "licensing/internal/base/record"},
 	"licensing/internal/http/web":          {"internal/signin", "internal/inner", "licensing/internal/base/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/record", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints":    {"internal/rate", "licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/base/input", "auth", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/metering"},
-	"licensing/internal/http/dashboard":    {"internal/signin", "licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
+	"licensing/internal/http/dashboard":    {"internal/signin", "licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "internal/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
 	"licensing/internal/http/portal":       {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
-	"licensing/internal/http/qr":           {},
 	"licensing/internal/servicetest":       {}, // tests only
 
 	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},

@@ -2,16 +2,15 @@ package dashboard
 
 import (
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/qr"
 	"github.com/seed-d8a106b4/licensekit/internal/signin"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/qr"
 )
 
 // issuer is the name that authenticator apps show.
@@ -22,7 +21,7 @@ const issuer = "Licensing"
 type secondFactor struct {
 	Secret   string       // in groups of four characters; empty: a second factor is enabled
 	URI      template.URL // what authenticator apps open
-	QR       *qrCode      // of URI; nil if it is too long
+	QR       *qr.Drawing  // of URI
 	Codes    string       // recovery codes, one a line, shown once
 	Required bool         // the host requires one, and there is none
 	Left     int          // how many recovery codes are left
@@ -52,31 +51,7 @@ func (v *visit) newSecondFactor(secret string) secondFactor {
 		grouped += string(c)
 	}
 	uri := signin.TOTPURI(issuer, v.op.Email, secret)
-	return secondFactor{Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)}
-}
-
-// A qrCode is a QR code as an SVG path, with its light border.
-type qrCode struct {
-	Size int // of the sides
-	Path string
-}
-
-// newQRCode returns the code of a text, or nil if the text is too long.
-func newQRCode(text string) *qrCode {
-	const border = 4
-	modules := qr.Encode(text)
-	if modules == nil {
-		return nil
-	}
-	var path strings.Builder
-	for y, row := range modules {
-		for x, dark := range row {
-			if dark {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+border, y+border)
-			}
-		}
-	}
-	return &qrCode{len(modules) + 2*border, path.String()}
+	return secondFactor{Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: qr.Draw(uri)}
 }
 
 func secondFactorForm(v *visit) (*formPage, error) {

@@ -1,42 +1,82 @@
-// Package qr encodes short texts as QR codes (ISO/IEC 18004): in byte mode, with
-// error correction level L and mask pattern 0, which every scanner reads.
+// Package qr encodes texts as QR codes (ISO/IEC 18004): in byte mode, with error
+// correction level L and mask pattern 0, which every scanner reads.
 package qr
 
-// The sizes of versions 1 to 9 at level L, in bytes.
-var (
-	total      = [...]int{26, 44, 70, 100, 134, 172, 196, 242, 292}
-	correction = [...]int{7, 10, 15, 20, 26, 18, 20, 24, 30} // of each block
-	blocks     = [...]int{1, 1, 1, 1, 1, 2, 2, 2, 2}         // their number; they have the same size
+import (
+	"fmt"
+	"strings"
 )
 
-// MaxLength is the length of the longest text, in bytes.
-const MaxLength = 230
+// The error correction of versions 1 to 25 at level L.
+var (
+	correction = [...]int{7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28, 28, 28, 30, 30, 26} // bytes of each block
+	blocks     = [...]int{1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10, 12}
+)
+
+// MaxLength is the length of the longest text, in bytes. Cameras have trouble with the
+// codes of longer ones.
+const MaxLength = 1273
+
+// A Drawing is a code as an SVG path, with its light border.
+type Drawing struct {
+	Size int // of the sides
+	Path string
+}
+
+// Draw returns the code of a text, or nil if the text is longer than MaxLength.
+func Draw(text string) *Drawing {
+	const border = 4
+	modules := Encode(text)
+	if modules == nil {
+		return nil
+	}
+	var path strings.Builder
+	for y, row := range modules {
+		for x := 0; x < len(row); x++ {
+			n := 0 // dark modules side by side
+			for x+n < len(row) && row[x+n] {
+				n++
+			}
+			if n > 0 {
+				fmt.Fprintf(&path, "M%d %dh%dv1h-%dz", x+border, y+border, n, n)
+				x += n
+			}
+		}
+	}
+	return &Drawing{len(modules) + 2*border, path.String()}
+}
 
 // Encode returns the modules of the code of a text, row by row; true is dark. A
 // scanner needs a light border of four modules around them. It returns nil if the
 // text is longer than MaxLength.
 func Encode(text string) [][]bool {
-	for i := range total {
-		if size := total[i] - correction[i]*blocks[i]; len(text)+2 <= size { // with 12 bits of mode and length
-			c := newSymbol(i + 1)
-			c.drawPatterns()
-			c.drawData(protect(pack(text, size), blocks[i], correction[i]))
+	for i, n := range blocks {
+		c := newSymbol(i + 1)
+		c.drawPatterns()
+		total := c.free() / 8
+		data := pack(text, c.version)
+		if size := total - correction[i]*n; len(data) <= size {
+			for pad := byte(0xEC); len(data) < size; pad ^= 0xEC ^ 0x11 {
+				data = append(data, pad)
+			}
+			c.drawData(protect(data, n, correction[i]))
 			return c.dark
 		}
 	}
 	return nil
 }
 
-// pack returns the data: the mode, the length, the text and the padding.
-func pack(text string, size int) []byte {
-	n := len(text)
-	data := append(make([]byte, 0, size), 0x40|byte(n>>4), byte(n<<4)) // byte mode
-	for _, b := range []byte(text) {
+// pack returns the data without padding: the mode, the length in one byte or, from
+// version 10 on, in two, the text, and the terminator, shifted by half a byte.
+func pack(text string, version int) []byte {
+	head := []byte{byte(len(text))}
+	if version >= 10 {
+		head = []byte{byte(len(text) >> 8), byte(len(text))}
+	}
+	data := []byte{0x40} // byte mode
+	for _, b := range append(head, text...) {
 		data[len(data)-1] |= b >> 4
 		data = append(data, b<<4)
-	}
-	for pad := byte(0xEC); len(data) < size; pad ^= 0xEC ^ 0x11 {
-		data = append(data, pad)
 	}
 	return data
 }
@@ -56,12 +96,20 @@ func protect(data []byte, n, correction int) []byte {
 		}
 		root = multiply(root, 2)
 	}
-	size := len(data) / n
+	size, long := len(data)/n, n-len(data)%n // the blocks from long on have a byte more
 	out := make([]byte, len(data)+n*correction)
 	for block := range n {
-		part, rest := data[block*size:(block+1)*size], make([]byte, correction)
+		part, rest := data[:size], make([]byte, correction)
+		if block >= long {
+			part = data[:size+1]
+		}
+		data = data[len(part):]
 		for i, b := range part {
-			out[i*n+block] = b
+			if at := i*n + block; i < size {
+				out[at] = b
+			} else {
+				out[at-long] = b
+			}
 			factor := b ^ rest[0]
 			rest = append(rest[1:], 0)
 			for j, g := range generator {
@@ -69,7 +117,7 @@ func protect(data []byte, n, correction int) []byte {
 			}
 		}
 		for i, b := range rest {
-			out[len(data)+i*n+block] = b
+			out[len(out)-(correction-i)*n+block] = b
 		}
 	}
 	return out
@@ -110,13 +158,14 @@ func (c *symbol) drawPatterns() {
 	c.drawSquares(3, 3, 4, 2) // finders
 	c.drawSquares(last-3, 3, 4, 2)
 	c.drawSquares(3, last-3, 4, 2)
-	if c.version > 1 { // alignment
-		c.drawSquares(last-6, last-6, 2, 1)
+	for _, x := range c.alignment() {
+		for _, y := range c.alignment() {
+			if beside := min(x, y) == 6; !beside || max(x, y) != 6 && max(x, y) != last-6 { // no finder is there
+				c.drawSquares(x, y, 2, 1)
+			}
+		}
 	}
 	if c.version >= 7 {
-		for _, at := range [][2]int{{6, last / 2}, {last / 2, 6}, {last / 2, last / 2}, {last / 2, last - 6}, {last - 6, last / 2}} {
-			c.drawSquares(at[0], at[1], 2, 1)
-		}
 		bits := c.version
 		for range 12 {
 			bits = bits<<1 ^ bits>>11*0x1F25
@@ -134,6 +183,32 @@ func (c *symbol) drawPatterns() {
 	}
 	c.set(last-7, 8, format>>7&1 == 1)
 	c.set(8, last-7, true)
+}
+
+// alignment returns the columns, and rows, of the alignment patterns.
+func (c *symbol) alignment() []int {
+	if c.version == 1 {
+		return nil
+	}
+	n := c.version/7 + 2
+	step := (c.version*8 + n*3 + 5) / (n*4 - 4) * 2
+	at := []int{6}
+	for i := n - 2; i >= 0; i-- {
+		at = append(at, c.size-7-i*step)
+	}
+	return at
+}
+
+// free returns how many modules hold data.
+func (c *symbol) free() (n int) {
+	for _, row := range c.fixed {
+		for _, fixed := range row {
+			if !fixed {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // drawSquares draws squares around a module up to a distance. They are dark, except
