@@ -28,7 +28,7 @@ func init() {
 
 		{path: "sign-in", query: "return", access: public, form: signInForm, signIn: true},
 		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
-		{path: "setup", access: public, form: setupForm, signIn: true},
+		{path: "setup", query: "return", access: public, form: setupForm, signIn: true},
 		{path: "join", access: public, form: joinForm, signIn: true},
 		{path: "password", form: accountForm, signIn: true, account: true},
 		{path: "sign-in-code", query: "return", access: public, form: codeForm, signIn: true},

@@ -30,15 +30,22 @@ func (v *visit) gatePage(title, action string, text []string, fields ...*field) 
 // Back.
 func (p *formPage) next(err error) (to string, _ error) {
 	switch {
-	case errors.Is(err, signin.ErrSecondFactor) && p.Back != "":
-		return "sign-in-code?" + url.Values{"return": {p.Back}}.Encode(), nil
 	case errors.Is(err, signin.ErrSecondFactor):
-		return "sign-in-code", nil
+		return p.onward("sign-in-code"), nil
 	case errors.Is(err, operator.ErrAlreadySetUp), errors.Is(err, signin.ErrNoSession):
 		p.done = ""
 		return "sign-in", nil
 	}
 	return "", err
+}
+
+// onward returns the reference to another page with a form for visitors, which also leads
+// to Back.
+func (p *formPage) onward(page string) string {
+	if p.Back == "" {
+		return page
+	}
+	return page + "?" + url.Values{"return": {p.Back}}.Encode()
 }
 
 func emailField() *field {
@@ -53,7 +60,7 @@ func signInForm(v *visit) (*formPage, error) {
 	} else if setup, err := inner.Of(v.operators).NeedsSetup(v.r.Context()); err != nil {
 		return nil, err
 	} else if setup {
-		p.away = new("setup")
+		p.away = new(p.onward("setup"))
 	}
 	p.do = func(v *visit) (string, error) {
 		_, err := inner.Of(v.operators).SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
