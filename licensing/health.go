@@ -274,7 +274,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	}
 	if office := inner.Of(h.files).Office(); office != nil {
 		if notice, since := officeEnding(office, h.opts.Now()); notice != "" {
-			add(HealthOfficeEnding, office.ProductID, &since, "The license file of the office %s, at %s. Take a request of the office to the vendor, and start with the answer.", notice, office.ExpiresAt.Format(time.RFC3339))
+			add(HealthOfficeEnding, office.ProductID, &since, "The license file of the office %s, at %s. Take a request of the office to the vendor, and install the answer.", notice, office.ExpiresAt.Format(time.RFC3339))
 		}
 	}
 	return out, nil

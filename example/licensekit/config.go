@@ -28,8 +28,7 @@ func readConfig(args []string) (c config, err error) {
 	addr := set.String("addr", "127.0.0.1:8181", "the host:port to listen on")
 	publicURL := set.String("public-url", "", "the URL of the service for its clients, such as https://licenses.example.com/licensing")
 	proxies := set.String("trusted-proxies", "", "addresses and networks of proxies, with commas, whose X-Forwarded-For is used")
-	cert := set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS")
-	key := set.String("tls-key", "", "a PEM file with the key of the certificate")
+	cert, key := tlsFlags(set)
 	metricsAddr := set.String("metrics-addr", "", "the host:port of GET /metrics, which asks for no credentials")
 	smtpAddr := set.String("smtp-addr", "", "the host:port of an SMTP server; customers get their keys by mail, at the email in the metadata of a license, and with --public-url links to /account/licenses/")
 	smtpFrom := set.String("smtp-from", "", "the address of the sender")
@@ -53,13 +52,7 @@ func readConfig(args []string) (c config, err error) {
 	} else if len(trusted) > 0 {
 		c.options.ClientIP = trusted.clientIP
 	}
-	if *cert != "" || *key != "" {
-		pair, err := tls.LoadX509KeyPair(*cert, *key)
-		if err != nil {
-			set.Reject("tls-cert", "with --tls-key: "+err.Error())
-		}
-		c.tls = &tls.Config{Certificates: []tls.Certificate{pair}}
-	}
+	c.tls = readTLS(set, *cert, *key)
 	c.mail = readMail(set, *smtpAddr, *smtpFrom, *smtpUser, *smtpPassword)
 	public := licensing.Options{PublicURL: *publicURL}
 	if err := public.Validate(); err != nil {
@@ -67,6 +60,24 @@ func readConfig(args []string) (c config, err error) {
 	}
 	c.options.PublicURL = *publicURL
 	return c, set.Err()
+}
+
+// tlsFlags adds the flags for HTTPS.
+func tlsFlags(set *settings.Set) (cert, key *string) {
+	return set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS"),
+		set.String("tls-key", "", "a PEM file with the key of the certificate")
+}
+
+// readTLS returns the configuration for HTTPS; nil: plain HTTP.
+func readTLS(set *settings.Set, cert, key string) *tls.Config {
+	if cert == "" && key == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		set.Reject("tls-cert", "with --tls-key: "+err.Error())
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}}
 }
 
 // readMail returns the mail server, or nil if there is none.

@@ -1,39 +1,35 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
-	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
-
-// officeLease is the lease of the seats that an office lends, in seconds.
-const officeLease = 60 * 60
 
 // office lends the seats of a license on a network without internet until ctx ends or,
 // with --seats, prints the request for them.
 func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	set := settings.New(name+" office FLAGS", os.Stdout)
 	addr := set.String("addr", "127.0.0.1:8181", "the host:port to listen on")
+	cert, certKey := tlsFlags(set)
 	keyFile := set.String("office-key-file", "office.key", "a file with the signing key of the office, which is created if it is missing")
-	licenseFile := set.String("license-key-file", "", "a file with the license key")
-	answerFile := set.String("answer-file", "", "the file that the vendor returned for the request")
-	seats := set.String("seats", "", "print the request for this number of seats, to take to the vendor, and exit; with --store and --answer-file, it has the usage")
+	licenseFile := set.String("license-key-file", "license.key", "a file with the license key, which the setup page writes")
+	answerFile := set.String("answer-file", "office.license", "the file that the vendor returned for the request, which the setup page writes; the office reads it again when it changes")
+	seats := set.String("seats", "", "print the request for this number of seats, to take to the vendor, and exit; once there is an answer, it reports usage and needs --store")
 	rest, err := set.Parse(args)
 	if err != nil {
 		return err
@@ -41,39 +37,18 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(rest) > 0 {
 		return &settings.Error{Text: "office has flags only; see " + name + " office -help"}
 	}
-	licenseKey := set.File("license-key-file", *licenseFile)
-	wanted, err := strconv.ParseInt(*seats, 10, 64)
-	if *seats != "" && (err != nil || wanted < 1) {
-		set.Reject("seats", "must be a whole number from 1 on")
+	o := &officeService{options: set.MasterKeys(), keyFile: *licenseFile, answerFile: *answerFile}
+	if *seats != "" {
+		return o.printRequest(ctx, set, *keyFile, *seats, out)
 	}
-	var store, answer string
-	options := set.MasterKeys()
-	first := *seats != "" && *answerFile == ""
-	if !first {
-		store, answer = set.Store(), set.File("answer-file", *answerFile)
-		rejectAddr(set, "addr", *addr)
-	}
+
+	s := &server{addr: *addr, handler: o, tls: readTLS(set, *cert, *certKey)}
+	rejectAddr(set, "addr", *addr)
+	store := set.Store()
 	if err := set.Err(); err != nil {
 		return err
 	}
-	key, err := officeKey(*keyFile)
-	if err != nil {
-		return err
-	}
-	if first {
-		text, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: wanted, KeyHash: licensefile.KeyHash(licenseKey)}, key)
-		if err == nil {
-			_, err = fmt.Fprintln(out, text)
-		}
-		return err
-	}
-
-	options.SigningKeys = []files.SigningKey{{Signer: key, Office: answer}}
-	if err := options.Validate(); err != nil {
-		return err
-	}
-	lender, err := licensefile.NewLender(answer, key)
-	if err != nil {
+	if o.signer, err = officeKey(*keyFile); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -83,30 +58,66 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	h := licensing.NewHandler(db, options)
-	if *seats != "" {
-		text, err := h.Files().OfficeRequest(ctx, licenseKey, wanted)
-		if err == nil {
-			_, err = fmt.Fprintln(out, text)
-		}
+	if err := o.start(ctx, db); err != nil {
 		return err
 	}
-	if err := putLicense(ctx, h, lender.Claims, licenseKey); err != nil {
-		return err
-	}
-	s := &server{addr: *addr, handler: routes(h, nil)}
 	if err := s.listen(); err != nil {
 		return err
 	}
 	defer s.listener.Close() // for the returns before it serves
-	logger.Info("office listens", "address", s.listener.Addr().String(), "seats", lender.Claims.Office.Seats, "until", lender.Claims.ExpiresAt)
-	return serveUntil(ctx, []*server{s}, h.Run, logger)
+	logger.Info("office listens", "address", s.listener.Addr().String(), "tls", s.tls != nil, "page", officePage)
+	if s.tls == nil && !onLoopback(*addr) {
+		logger.Warn("license keys are sent without TLS, and browsers on other machines cannot sign in; set --tls-cert and --tls-key, or put the office behind a proxy with TLS")
+	}
+	sayHowToSetUp(ctx, o.current.Load().Handler, logger)
+	return serveUntil(ctx, []*server{s}, o.run, logger)
+}
+
+// printRequest writes the request for seats to out.
+func (o *officeService) printRequest(ctx context.Context, set *settings.Set, keyFile, seats string, out io.Writer) error {
+	wanted, err := strconv.ParseInt(seats, 10, 64)
+	if err != nil || wanted < 1 {
+		set.Reject("seats", "must be a whole number from 1 on")
+	}
+	answer, err := readSecret(o.answerFile)
+	if err != nil {
+		set.Reject("answer-file", err.Error())
+	}
+	store := ""
+	if answer != "" {
+		store = set.Store()
+	}
+	set.File("license-key-file", o.keyFile)
+	if err := set.Err(); err != nil {
+		return err
+	}
+	if o.signer, err = officeKey(keyFile); err != nil {
+		return err
+	}
+	if answer != "" {
+		db, err := openServed(ctx, store)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		o.store = db
+		claims, err := o.read(answer)
+		if err != nil {
+			return err
+		}
+		o.current.Store(o.with(answer, claims))
+	}
+	text, err := o.request(ctx, wanted)
+	if err == nil {
+		_, err = fmt.Fprintln(out, text)
+	}
+	return err
 }
 
 // officeKey reads the signing key of the office, and creates it if the file is missing.
 func officeKey(file string) (crypto.Signer, error) {
 	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		_, key, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			return nil, err
@@ -115,7 +126,7 @@ func officeKey(file string) (crypto.Signer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return key, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+		return key, writeSecret(file, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 	} else if err != nil {
 		return nil, err
 	}
@@ -131,48 +142,30 @@ func officeKey(file string) (crypto.Signer, error) {
 	return signer, err
 }
 
-// putLicense puts the license into the store of the office, with as many activations as
-// the office has seats, and with the meters of the vendor.
-func putLicense(ctx context.Context, h *licensing.Handler, c licensefile.Claims, key string) error {
-	l, err := h.Service().Get(ctx, c.LicenseID)
-	if err == nil {
-		_, err = h.Service().Update(ctx, api.UpdateLicenseParams{
-			ID: c.LicenseID, MaxActivations: api.To(c.Office.Seats), Meters: api.To(meterChanges(l.Meters, c.Office.Meters)),
-		})
+// readSecret returns the text of a file, without the white space around it; "" if the
+// file is missing.
+func readSecret(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
-	if !errors.Is(err, api.ErrNotFound) {
-		return err
-	}
-	row, err := json.Marshal(map[string]any{
-		"id": c.LicenseID, "key": key, "name": c.Name, "product_id": c.ProductID, "customer_id": "office",
-		"max_activations": c.Office.Seats, "lease_seconds": officeLease, "meters": c.Office.Meters,
-	})
+	return strings.TrimSpace(string(text)), err
+}
+
+// writeSecret writes a file that only its owner may read. A process that ends meanwhile
+// leaves the earlier file.
+func writeSecret(file, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".office-*") // with the mode 0600
 	if err != nil {
 		return err
 	}
-	return h.Service().Import(ctx, bytes.NewReader(row), func(r api.RowResult) error {
-		if len(r.Errors) > 0 {
-			return fmt.Errorf("the license of the office: %s %s", r.Errors[0].Field, r.Errors[0].Detail)
-		}
-		return nil
-	})
-}
-
-// meterChanges replaces the meters of a license with those of the vendor.
-func meterChanges(from map[string]api.Meter, to map[string]licensefile.Meter) map[string]*api.MeterChange {
-	changes := map[string]*api.MeterChange{}
-	for name := range from {
-		changes[name] = nil
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	if err == nil {
+		err = f.Sync()
 	}
-	for name, m := range to {
-		c := &api.MeterChange{Limit: api.ToNull[int64](), Soft: &m.Soft, Per: api.ToNull[api.MeterPeriod]()}
-		if m.Limit != nil {
-			c.Limit = api.To(*m.Limit)
-		}
-		if m.Per != "" {
-			c.Per = api.To(api.MeterPeriod(m.Per))
-		}
-		changes[name] = c
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	return changes
+	return os.Rename(f.Name(), file)
 }

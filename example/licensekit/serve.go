@@ -68,13 +68,24 @@ func serve(ctx context.Context, args []string) (err error) {
 		defer s.listener.Close() // for the returns before it serves
 		logger.Info([]string{"service listens", "metrics listen"}[i], "address", s.listener.Addr().String(), "tls", s.tls != nil)
 	}
-	if host, _, _ := net.SplitHostPort(c.addr); c.tls == nil && c.options.ClientIP == nil && !net.ParseIP(host).IsLoopback() && host != "localhost" {
+	if c.tls == nil && c.options.ClientIP == nil && !onLoopback(c.addr) {
 		logger.Warn("the service is reachable from other machines without TLS; set --tls-cert and --tls-key, or put it behind a proxy and set --trusted-proxies")
 	}
+	sayHowToSetUp(ctx, h, logger)
+	return serveUntil(ctx, servers, h.Run, logger)
+}
+
+// onLoopback reports whether only this machine reaches a server at an address.
+func onLoopback(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
+	return net.ParseIP(host).IsLoopback() || host == "localhost"
+}
+
+// sayHowToSetUp logs how to create the first operator, if there is none.
+func sayHowToSetUp(ctx context.Context, h *licensing.Handler, logger *slog.Logger) {
 	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err == nil && len(operators.Data) == 0 {
 		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code")
 	}
-	return serveUntil(ctx, servers, h.Run, logger)
 }
 
 // accountURL returns the URL of the customer pages, or "" if no mails are sent, or if the

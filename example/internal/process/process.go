@@ -1,4 +1,4 @@
-// Package process runs licensekit serve in tests.
+// Package process runs licensekit serve and office in tests.
 package process
 
 import (
@@ -23,7 +23,7 @@ type Process struct {
 	log   strings.Builder
 }
 
-// Start starts cmd, which runs licensekit serve, waits until the service and, if
+// Start starts cmd, which runs licensekit serve or office, waits until the service and, if
 // withMetrics is true, the metrics listen, and kills it at the end of the test.
 func Start(t *testing.T, cmd *exec.Cmd, withMetrics bool) *Process {
 	t.Helper()
@@ -76,7 +76,7 @@ func (p *Process) read(line []byte) {
 		scheme = "https://"
 	}
 	switch said.Msg {
-	case "service listens":
+	case "service listens", "office listens":
 		p.URL = scheme + said.Address + "/licensing"
 	case "metrics listen":
 		p.Metrics = scheme + said.Address + "/metrics"

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	officeLease = 60 * 60     // of the seats that an office lends, in seconds
+	officePoll  = time.Second // between two looks at the answer file
+)
+
+// An officeService lends the seats of a license. A new answer of the vendor replaces the
+// handler, and the store stays open, so programs do not notice.
+type officeService struct {
+	options             licensing.Options // without signing keys
+	signer              crypto.Signer
+	keyFile, answerFile string // the license key, and the answer of the vendor
+	store               store.Store
+
+	taking  sync.Mutex // one answer at a time
+	current atomic.Pointer[lending]
+}
+
+// A lending is the service with one answer.
+type lending struct {
+	*licensing.Handler
+	routes http.Handler
+	answer string
+	claims *licensefile.Claims // of the file in the answer; nil: there is no answer yet
+}
+
+// What the administrator can do something about.
+var (
+	errNoLicenseKey = errors.New("the license key is missing: enter it first")
+	errOtherLicense = errors.New("the answer is for another license: an office lends one license; start another office, with files and a store of its own")
+	errOlderAnswer  = errors.New("the answer is older than the one that the office has")
+	errCutAnswer    = errors.New("the answer is incomplete: copy or upload the whole text")
+	errEndedAnswer  = errors.New("the answer has ended: take a request to the vendor again")
+)
+
+// start takes the answer in the answer file. If it is refused, the dashboard and the setup
+// page work, and run tries it again.
+func (o *officeService) start(ctx context.Context, st store.Store) error {
+	o.store = st
+	o.current.Store(o.with("", nil))
+	answer, err := readSecret(o.answerFile)
+	if err == nil && answer != "" {
+		_ = o.take(ctx, answer, license.Caller{}, false) // run logs the error
+	}
+	return err
+}
+
+// read returns what the file in an answer says.
+func (o *officeService) read(answer string) (*licensefile.Claims, error) {
+	for text := range strings.FieldsSeq(answer) {
+		signature, err := base64.RawURLEncoding.DecodeString(text[strings.LastIndexByte(text, '.')+1:])
+		if err != nil || len(signature) != 64 { // of Ed25519 and of ECDSA on P-256
+			return nil, errCutAnswer
+		}
+	}
+	lender, err := licensefile.NewLender(answer, o.signer)
+	if err != nil {
+		return nil, err
+	}
+	return &lender.Claims, nil
+}
+
+// with returns the service with an answer that was read.
+func (o *officeService) with(answer string, c *licensefile.Claims) *lending {
+	options := o.options
+	if c != nil {
+		options.SigningKeys = []files.SigningKey{{Signer: o.signer, Office: answer}}
+	}
+	h := licensing.NewHandler(o.store, options)
+	return &lending{h, routes(h, nil), answer, c}
+}
+
+// take lends the seats of an answer from now on or, if it returns an error, of the
+// earlier one still. An answer that is to be saved is in the answer file first, so that
+// a process that ends after that starts with it.
+func (o *officeService) take(ctx context.Context, answer string, by license.Caller, save bool) error {
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	earlier := o.current.Load()
+	if answer == earlier.answer && earlier.claims != nil {
+		return nil
+	}
+	c, err := o.read(answer)
+	if err != nil {
+		return err
+	}
+	switch old := earlier.claims; {
+	case old != nil && old.LicenseID != c.LicenseID:
+		return errOtherLicense
+	case old != nil && c.IssuedAt.Before(old.IssuedAt):
+		return errOlderAnswer
+	case save && !c.ExpiresAt.After(time.Now()):
+		return errEndedAnswer
+	}
+	key, err := readSecret(o.keyFile)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return errNoLicenseKey
+	}
+	if save {
+		if err := writeSecret(o.answerFile, answer+"\n"); err != nil {
+			return err
+		}
+	}
+	l := o.with(answer, c)
+	if err := putLicense(ctx, l.Service().As(by), c, key); err != nil {
+		return err
+	}
+	o.current.Store(l)
+	slog.Info("office lends", "license", c.LicenseID, "seats", c.Office.Seats, "until", c.ExpiresAt)
+	return nil
+}
+
+// run does the background work of the handler of the moment until ctx ends, and takes the
+// answer file when it has changed.
+func (o *officeService) run(ctx context.Context) error {
+	tick := time.NewTicker(officePoll)
+	defer tick.Stop()
+	for seen := ""; ctx.Err() == nil; {
+		l := o.current.Load()
+		working, end := context.WithCancel(ctx)
+		var work sync.WaitGroup
+		work.Go(func() {
+			if l.claims == nil {
+				return // there is nothing to do, and no key to create
+			}
+			if err := l.Run(working); err != nil {
+				slog.Error("background work ended", "error", err)
+			}
+		})
+		for ctx.Err() == nil && o.current.Load() == l {
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+				seen = o.poll(ctx, seen)
+			}
+		}
+		end()
+		work.Wait()
+	}
+	return nil
+}
+
+// poll takes the answer file if it has another text than the current answer, and had that
+// text at the last look as well: one that is being written is not read. seen is what
+// it had then.
+func (o *officeService) poll(ctx context.Context, seen string) (text string) {
+	text, err := readSecret(o.answerFile)
+	switch {
+	case err != nil || text == "" || text == o.current.Load().answer:
+		return ""
+	case seen != text && seen != refused+text:
+		return text
+	}
+	if err = o.take(ctx, text, license.Caller{}, false); err == nil {
+		return ""
+	}
+	if seen == text { // log it once
+		slog.Warn("the answer file was refused; the office continues without it", "error", err)
+	}
+	return refused + text
+}
+
+// refused marks a text that was refused.
+const refused = "refused: "
+
+// request returns the request for seats, to take to the vendor. It reports usage, once
+// the office lends.
+func (o *officeService) request(ctx context.Context, seats int64) (string, error) {
+	key, err := readSecret(o.keyFile)
+	if err != nil {
+		return "", err
+	}
+	if key == "" {
+		return "", errNoLicenseKey
+	}
+	if l := o.current.Load(); l != nil && l.claims != nil {
+		return l.Files().OfficeRequest(ctx, key, seats)
+	}
+	return licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: seats, KeyHash: licensefile.KeyHash(key)}, o.signer)
+}
+
+// putLicense puts the license into the store of the office, with as many activations as
+// the office has seats, and with the meters of the vendor.
+func putLicense(ctx context.Context, rules *license.Service, c *licensefile.Claims, key string) error {
+	err := rules.Atomically(ctx, func(tx *license.Service) error {
+		l, err := tx.Get(ctx, c.LicenseID)
+		if err == nil && licensefile.KeyHash(l.Key) != licensefile.KeyHash(key) { // the vendor has replaced it
+			_, err = tx.Rekey(ctx, api.RekeyLicenseParams{ID: l.ID, Key: key})
+		}
+		if err == nil {
+			_, err = tx.Update(ctx, api.UpdateLicenseParams{
+				ID: l.ID, MaxActivations: api.To(c.Office.Seats), Meters: api.To(meterChanges(l.Meters, c.Office.Meters)),
+			})
+		}
+		return err
+	})
+	if !errors.Is(err, api.ErrNotFound) {
+		return err
+	}
+	row, err := json.Marshal(map[string]any{
+		"id": c.LicenseID, "key": key, "name": c.Name, "product_id": c.ProductID, "customer_id": "office",
+		"max_activations": c.Office.Seats, "lease_seconds": officeLease, "meters": c.Office.Meters,
+	})
+	if err != nil {
+		return err
+	}
+	return rules.Import(ctx, bytes.NewReader(row), func(r api.RowResult) error {
+		if len(r.Errors) > 0 {
+			return fmt.Errorf("the license of the office: %s %s", r.Errors[0].Field, r.Errors[0].Detail)
+		}
+		return nil
+	})
+}
+
+// meterChanges replaces the meters of a license with those of the vendor.
+func meterChanges(from map[string]api.Meter, to map[string]licensefile.Meter) map[string]*api.MeterChange {
+	changes := map[string]*api.MeterChange{}
+	for name := range from {
+		changes[name] = nil
+	}
+	for name, m := range to {
+		c := &api.MeterChange{Limit: api.ToNull[int64](), Soft: &m.Soft, Per: api.ToNull[api.MeterPeriod]()}
+		if m.Limit != nil {
+			c.Limit = api.To(*m.Limit)
+		}
+		if m.Per != "" {
+			c.Per = api.To(api.MeterPeriod(m.Per))
+		}
+		changes[name] = c
+	}
+	return changes
+}
