@@ -42,7 +42,7 @@ func TestSignals(t *testing.T) {
 			cmd.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+dir)
 			cmd.WaitDelay = 10 * time.Second
 			ex := &running{t: t, out: newScreen()}
-			cmd.Stdout = ex.out
+			cmd.Stdout, cmd.Stderr = ex.out, ex.out
 			is.NoErr(cmd.Start())
 			exited := make(chan error, 1)
 			go func() { exited <- cmd.Wait(); ex.out.close() }()
@@ -66,7 +66,7 @@ func TestSignals(t *testing.T) {
 			is.NoErr(err)
 
 			is.NoErr(cmd.Process.Signal(sig))
-			is.True(ex.out.waitFor("Stopping:"))
+			is.True(ex.out.waitFor("msg=stopping"))
 			fmt.Fprint(conn, body)
 			resp, err := http.ReadResponse(in, nil)
 			is.NoErr(err)
@@ -74,7 +74,7 @@ func TestSignals(t *testing.T) {
 			is.Equal(resp.StatusCode, http.StatusCreated)
 
 			is.NoErr(<-exited)
-			require.Contains(t, ex.out.String(), "Stopped: every request was answered.")
+			require.Contains(t, ex.out.String(), "stopped: every request was answered")
 			left, err := os.ReadDir(dir)
 			is.NoErr(err)
 			is.Equal(len(left), 0)

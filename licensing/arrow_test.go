@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"example/internal/keymail", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
+	"example/internal/host":   {"example/internal/keymail", "example/internal/serving", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
@@ -90,6 +90,7 @@ var arrows = map[string][]string{
 	"example/internal/maillink": {"example/internal/keymail", "licensing/api", "licensing/license"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/process":  {"licensing/api"}, // for tests only
+	"example/internal/serving":  {},
 	"example/internal/settings": {"licensing"},
 	"example/internal/smtpsink": {}, // for tests only
 	"example/program":           {"licensing/program"},

@@ -11,11 +11,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -42,7 +44,7 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 		return o.printRequest(ctx, set, *keyFile, *seats, out)
 	}
 
-	s := &server{addr: *addr, handler: o, tls: readTLS(set, *cert, *certKey)}
+	config := readTLS(set, *cert, *certKey)
 	rejectAddr(set, "addr", *addr)
 	store := set.Store()
 	if err := set.Err(); err != nil {
@@ -61,16 +63,17 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := o.start(ctx, db); err != nil {
 		return err
 	}
-	if err := s.listen(); err != nil {
+	listener, err := net.Listen("tcp", *addr)
+	if err != nil {
 		return err
 	}
-	defer s.listener.Close() // for the returns before it serves
-	logger.Info("office listens", "address", s.listener.Addr().String(), "tls", s.tls != nil, "page", officePage)
-	if s.tls == nil && !onLoopback(*addr) {
+	defer listener.Close() // for the returns before it serves
+	logger.Info("office listens", "address", listener.Addr().String(), "tls", config != nil, "page", officePage)
+	if config == nil && !onLoopback(*addr) {
 		logger.Warn("license keys are sent without TLS, and browsers on other machines cannot sign in; set --tls-cert and --tls-key, or put the office behind a proxy with TLS")
 	}
 	sayHowToSetUp(ctx, o.current.Load().Handler, logger)
-	return serveUntil(ctx, []*server{s}, o.run, logger)
+	return serving.Until(ctx, []serving.Server{{Listener: listener, Handler: o, TLS: config}}, o.run, logger)
 }
 
 // printRequest writes the request for seats to out.

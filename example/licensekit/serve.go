@@ -11,19 +11,18 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
 	"github.com/seed-d8a106b4/licensekit/example/internal/maillink"
+	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 const (
 	mount   = "/licensing"
-	account = "/account"       // where the customer pages are
-	grace   = 20 * time.Second // for requests in flight when serve stops
+	account = "/account" // where the customer pages are
 )
 
 // serve runs the service until ctx ends. It logs JSON to the standard error.
@@ -57,22 +56,23 @@ func serve(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	servers := []*server{{addr: c.addr, handler: routes(h, pages), tls: c.tls}}
+	servers := []serving.Server{{Handler: routes(h, pages), TLS: c.tls}}
 	if c.metricsAddr != "" {
-		servers = append(servers, &server{addr: c.metricsAddr, handler: m.handler(h)})
+		servers = append(servers, serving.Server{Handler: m.handler(h)})
 	}
-	for i, s := range servers {
-		if err := s.listen(); err != nil {
+	for i := range servers {
+		s := &servers[i]
+		if s.Listener, err = net.Listen("tcp", []string{c.addr, c.metricsAddr}[i]); err != nil {
 			return err
 		}
-		defer s.listener.Close() // for the returns before it serves
-		logger.Info([]string{"service listens", "metrics listen"}[i], "address", s.listener.Addr().String(), "tls", s.tls != nil)
+		defer s.Listener.Close() // for the returns before it serves
+		logger.Info([]string{"service listens", "metrics listen"}[i], "address", s.Listener.Addr().String(), "tls", s.TLS != nil)
 	}
 	if c.tls == nil && c.options.ClientIP == nil && !onLoopback(c.addr) {
 		logger.Warn("the service is reachable from other machines without TLS; set --tls-cert and --tls-key, or put it behind a proxy and set --trusted-proxies")
 	}
 	sayHowToSetUp(ctx, h, logger)
-	return serveUntil(ctx, servers, h.Run, logger)
+	return serving.Until(ctx, servers, h.Run, logger)
 }
 
 // onLoopback reports whether only this machine reaches a server at an address.

@@ -2,8 +2,8 @@
 // the store of the calling command.
 //
 // Each file has one purpose and is meant to be read and copied: app.go mounts the
-// handler, serve.go runs the server and shuts it down cleanly, and receiver.go
-// receives events and prints them. Package keymail mails license keys.
+// handler, and receiver.go receives events and prints them. Package serving runs the
+// server and shuts it down cleanly, and package keymail mails license keys.
 package host
 
 import (
@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -76,7 +77,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	if err != nil {
 		return err
 	}
-	defer ln.Close() // for the returns before serve, which closes it itself
+	defer ln.Close() // for the returns before it serves
 
 	logger := slog.New(slog.NewTextHandler(logs, nil))
 	root := "http://" + ln.Addr().String()
@@ -122,5 +123,5 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	if err := w.print(out); err != nil {
 		return err
 	}
-	return serve(ctx, ln, newApp(h, hook, logger), h.Run, out, logger)
+	return serving.Until(ctx, []serving.Server{{Listener: ln, Handler: newApp(h, hook, logger)}}, h.Run, logger)
 }

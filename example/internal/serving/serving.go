@@ -1,4 +1,5 @@
-package main
+// Package serving runs HTTP servers and background work, and ends both cleanly.
+package serving
 
 import (
 	"context"
@@ -13,23 +14,20 @@ import (
 	"time"
 )
 
-// A server answers requests at one address.
-type server struct {
-	addr     string
-	handler  http.Handler
-	tls      *tls.Config // nil: plain HTTP
-	listener net.Listener
+// grace is how long requests in flight may take to finish.
+const grace = 20 * time.Second
+
+// A Server answers requests on a listener.
+type Server struct {
+	Listener net.Listener
+	Handler  http.Handler
+	TLS      *tls.Config // nil: plain HTTP
 }
 
-func (s *server) listen() (err error) {
-	s.listener, err = net.Listen("tcp", s.addr)
-	return err
-}
-
-// serveUntil answers requests and does work until ctx ends. Then it stops accepting
+// Until answers requests and does work until ctx ends. Then it stops accepting
 // requests, waits for those in flight, and stops work, which until then handles what
 // they changed. The caller closes the store.
-func serveUntil(ctx context.Context, servers []*server, work func(context.Context) error, logger *slog.Logger) error {
+func Until(ctx context.Context, servers []Server, work func(context.Context) error, logger *slog.Logger) error {
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -44,8 +42,8 @@ func serveUntil(ctx context.Context, servers []*server, work func(context.Contex
 	running := make([]*http.Server, len(servers))
 	for i, s := range servers {
 		running[i] = &http.Server{
-			Handler:           s.handler,
-			TLSConfig:         s.tls,
+			Handler:           s.Handler,
+			TLSConfig:         s.TLS,
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       30 * time.Second,
 			WriteTimeout:      60 * time.Second,
@@ -54,11 +52,11 @@ func serveUntil(ctx context.Context, servers []*server, work func(context.Contex
 			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 		}
 		go func() {
-			if s.tls != nil {
-				failed <- running[i].ServeTLS(s.listener, "", "")
+			if s.TLS != nil {
+				failed <- running[i].ServeTLS(s.Listener, "", "")
 				return
 			}
-			failed <- running[i].Serve(s.listener)
+			failed <- running[i].Serve(s.Listener)
 		}()
 	}
 	notify("READY=1", logger)
