@@ -234,6 +234,11 @@ func TestOfficePage(t *testing.T) {
 	require.Contains(t, p.Log(), "licensekit setup-code")
 
 	b := newVisitor(t, p)
+	status, page, _ := b.get(mount + "/file/keys")
+	is.Equal(status, http.StatusServiceUnavailable)
+	require.Contains(t, page, `"code":"unavailable","detail":"The office has no license file yet.`)
+	status, _, _ = b.get(mount + "/health")
+	is.Equal(status, http.StatusOK)
 	for _, at := range []string{"/", "/office/", officePage} {
 		_, page, to := b.get(at)
 		is.Equal(to, mount+"/dashboard/setup?return=office") // there is no operator yet
@@ -245,7 +250,7 @@ func TestOfficePage(t *testing.T) {
 	is.True(os.IsNotExist(err))
 	b.becomeAdmin(flags)
 
-	status, page, to := b.get("/")
+	status, page, to = b.get("/")
 	is.Equal([]any{status, to}, []any{http.StatusOK, officePage})
 	require.Contains(t, page, "1. Request seats")
 	require.NotContains(t, page, "Install the answer")

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"io"
@@ -72,9 +73,14 @@ func (o *officeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, officePage, http.StatusSeeOther)
 	case p == officePage || strings.HasPrefix(p, officePage+"/"):
 		o.servePage(w, r, l)
-	case l.claims == nil && p != mount && p != mount+"/" && !strings.HasPrefix(p, mount+"/dashboard"):
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, "The office has no license file yet. An administrator installs it at "+officePage+".", http.StatusServiceUnavailable)
+	case l.claims == nil && p != mount && p != mount+"/" && p != mount+"/health" && !strings.HasPrefix(p, mount+"/dashboard"):
+		w.Header().Set("Retry-After", "10")
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		json.NewEncoder(w).Encode(api.Problem{
+			Type: "about:blank", Title: "Service Unavailable", Status: http.StatusServiceUnavailable, Code: "unavailable",
+			Detail: "The office has no license file yet. An administrator installs it at " + officePage + ".",
+		})
 	default:
 		l.routes.ServeHTTP(w, r)
 	}
