@@ -335,6 +335,20 @@ func TestHostOperatorMustBeValid(t *testing.T) {
 	}
 }
 
+// TestFirstSetupReturns: the setup page leads to the page that was asked for.
+func TestFirstSetupReturns(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.visitor()
+	a := v.follow(v.get("licenses/new"))
+	is.Equal(a.Header.Get("Location"), "./setup?return=licenses%2Fnew")
+	code, err := s.Operators().CreateSetupCode(t.Context())
+	is.NoErr(err)
+	a = v.follow(a)
+	a = v.post("setup", "code", code, "email", "ada@example.com", "password", password, "return", a.hidden("return"))
+	is.Equal(a.Header.Get("Location"), "./licenses/new")
+}
+
 var sessionID = regexp.MustCompile(`name="session" value="([^"]+)"`)
 
 func TestEndSessions(t *testing.T) {
