@@ -86,6 +86,12 @@ func (p *Process) read(line []byte) {
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) { p.cmd.Process.Signal(s) }
 
+// Kill ends the process with SIGKILL, and waits until it has ended.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill()
+	<-p.ended
+}
+
 // Wait waits for the end of the process, and fails the test if that is not an end by
 // SIGTERM in which every request was answered.
 func (p *Process) Wait(t *testing.T) {
