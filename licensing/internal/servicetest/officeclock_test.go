@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // lendTwo runs a test in a network whose office lends two seats, to p1 and p2.
@@ -92,6 +93,28 @@ func TestOfficeClockBack(t *testing.T) {
 		time.Sleep(n.lease)
 		n.Equal(valid(p2, p3), 2)
 		n.refuses()
+	})
+}
+
+// TestOfficeRestored: a backup of an office does not know of the seats that were lent after
+// it. Programs that have them run beside the limit until their license files expire, and
+// afterwards no more than there are seats.
+func TestOfficeRestored(t *testing.T) {
+	lendTwo(t, func(n *closedNetwork, p1, p2 lentProgram) {
+		p2.cable.pulled.Store(true)
+		n.store = memory.New() // as in a backup of before the programs started
+		n.office.Store(nil)
+		n.run(n.answer(2, 24), 2)
+		p3, p4 := n.open("pc-3"), n.open("pc-4")
+		n.Equal(valid(p1, p2, p3, p4), 4)
+		time.Sleep(n.lease) // p1 asks
+		n.Equal(p1.Status().Code, api.VerdictNotActivated)
+		time.Sleep(n.lease)
+		n.Equal(p2.Status().Code, program.CodeFileExpired)
+		p2.cable.pulled.Store(false)
+		time.Sleep(3 * n.lease)
+		n.Equal(valid(p1, p2), 0)
+		n.Equal(valid(p3, p4), 2)
 	})
 }
 
