@@ -34,12 +34,14 @@ type job struct {
 	Programs            int    // with a seat for each
 	Come                bool   // the programs come and go; otherwise they stay
 	Machine             string // the fingerprint of one program more, which stays; empty: none
+	Exports             int64  // how many each program uses when it has opened
 }
 
 // A saying is what a machine says about one of its programs, in a line of JSON.
 type saying struct {
 	Life   string    // of a program, from Open to Close
 	Code   api.Code  // of its status
+	Users  float64   // the entitlement
 	Until  time.Time // ValidUntil
 	Before time.Time // the status was read after this time
 	After  time.Time // and before this one
@@ -102,6 +104,11 @@ func (j job) live(life, fingerprint string, say func(saying), stop <-chan struct
 	if err != nil {
 		panic(err)
 	}
+	if j.Exports > 0 {
+		if err := p.Use(context.Background(), "exports", j.Exports); err != nil {
+			panic(err)
+		}
+	}
 	stay := time.Hour
 	if j.Come {
 		stay = 100*time.Millisecond + rand.N(2*time.Second)
@@ -111,6 +118,7 @@ func (j job) live(life, fingerprint string, say func(saying), stop <-chan struct
 		now := saying{Life: life, Before: time.Now()}
 		status := p.Status()
 		now.Code, now.Until, now.After = status.Code, status.ValidUntil, time.Now()
+		now.Users, _ = status.Entitlements["users"].(float64)
 		if now.Code != last.Code || !now.Until.Equal(last.Until) {
 			if last.Code != "" {
 				say(last)
@@ -143,14 +151,14 @@ type machine struct {
 	lives map[string][]saying
 }
 
-// boot starts a machine in the network of the office.
+// boot starts a machine.
 func (s *site) boot(j job) *machine {
 	s.t.Helper()
 	is := is.New(s.t)
 	j.URL, j.Keys, j.Key, j.Dir = "http://"+s.addr+"/licensing", s.keys, s.license.Key, s.path("machines")
 	text, err := json.Marshal(j)
 	is.NoErr(err)
-	m := &machine{cmd: s.run(os.Args[0]), heard: make(chan saying, 1000), lives: map[string][]saying{}}
+	m := &machine{cmd: s.within(s.programs, os.Args[0]), heard: make(chan saying, 1000), lives: map[string][]saying{}}
 	m.cmd.Env = append(os.Environ(), machineVariable+"="+string(text))
 	m.cmd.Stderr = os.Stderr
 	m.stdin, err = m.cmd.StdinPipe()
@@ -192,21 +200,27 @@ func (m *machine) drain() {
 
 func (m *machine) hear(said saying) { m.lives[said.Life] = append(m.lives[said.Life], said) }
 
-// await waits until a program of the machine has a code, and returns when its status ends.
+// await waits until a program of the machine says a code, and returns when its status ends.
 func (m *machine) await(t *testing.T, code api.Code) time.Time {
 	t.Helper()
-	limit := time.After(time.Minute)
+	return m.until(t, string(code), func(s saying) bool { return s.Code == code }).Until
+}
+
+// until waits until a program of the machine says what is wanted.
+func (m *machine) until(t *testing.T, what string, wanted func(saying) bool) saying {
+	t.Helper()
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case said, ok := <-m.heard:
 			if !ok {
-				t.Fatalf("the machine ended before a program was %s", code)
+				t.Fatalf("the machine ended before a program said %s", what)
 			}
-			if m.hear(said); said.Code == code {
-				return said.Until
+			if m.hear(said); wanted(said) {
+				return said
 			}
 		case <-limit:
-			t.Fatalf("no program is %s; all said: %v", code, m.lives)
+			t.Fatalf("no program says %s; all said: %v", what, m.lives)
 		}
 	}
 }

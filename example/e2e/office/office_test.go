@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,10 +57,13 @@ type site struct {
 	dir     string
 	vendor  *licensing.Handler
 	license api.License
-	keys    string   // of the vendor
-	addr    string   // at which the office listens
-	through []string // the command that runs another inside the network of the office
+	keys    string // of the vendor
+	addr    string // at which the office listens
 	office  *process.Process
+
+	// The commands that run another in the network of the office, and in that of the
+	// machines; empty: that of the test.
+	lender, programs []string
 }
 
 // newSite creates a site and the license of the vendor for it.
@@ -83,9 +87,9 @@ func newSite(t *testing.T, terms api.Terms) *site {
 
 func (s *site) path(file string) string { return filepath.Join(s.dir, file) }
 
-// run returns a command that runs inside the network of the office, and ends with the test.
-func (s *site) run(name string, args ...string) *exec.Cmd {
-	line := append(append([]string{}, s.through...), append([]string{name}, args...)...)
+// within returns a command that runs in a network, and ends with the test.
+func (s *site) within(network []string, name string, args ...string) *exec.Cmd {
+	line := slices.Concat(network, []string{name}, args)
 	cmd := exec.CommandContext(s.t.Context(), line[0], line[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -93,13 +97,14 @@ func (s *site) run(name string, args ...string) *exec.Cmd {
 
 // licensekit returns licensekit office with more arguments.
 func (s *site) licensekit(args ...string) *exec.Cmd {
-	return s.run(command, append([]string{"office", "--office-key-file", s.path("office.key"), "--license-key-file", s.path("license.key")}, args...)...)
+	return s.within(s.lender, command, append([]string{"office", "--store", s.path("office.db"), "--office-key-file", s.path("office.key"),
+		"--license-key-file", s.path("license.key"), "--answer-file", s.path("office.license")}, args...)...)
 }
 
 // request returns the request of the office for a number of seats.
 func (s *site) request(seats int) string {
 	s.t.Helper()
-	out, err := s.licensekit("--store", s.path("office.db"), "--seats", fmt.Sprint(seats)).Output()
+	out, err := s.licensekit("--seats", fmt.Sprint(seats)).Output()
 	is.New(s.t).NoErr(err)
 	return strings.TrimSpace(string(out))
 }
@@ -118,13 +123,15 @@ func (s *site) answer(request string, lifetime api.Duration) string {
 // carry carries an answer to the office.
 func (s *site) carry(answer string) {
 	s.t.Helper()
-	is.New(s.t).NoErr(os.WriteFile(s.path("office.license"), []byte(answer), 0o600))
+	is := is.New(s.t)
+	is.NoErr(os.WriteFile(s.path("new.license"), []byte(answer), 0o600))
+	is.NoErr(os.Rename(s.path("new.license"), s.path("office.license")))
 }
 
 // start starts the office.
 func (s *site) start() {
 	s.t.Helper()
-	s.office = process.Start(s.t, s.licensekit("--store", s.path("office.db"), "--answer-file", s.path("office.license"), "--addr", s.addr), false)
+	s.office = process.Start(s.t, s.licensekit("--addr", s.addr), false)
 }
 
 // stop ends the office as an administrator does.
