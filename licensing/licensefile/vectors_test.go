@@ -190,6 +190,7 @@ func (v vectors) withLent(t *testing.T, vendor, ecVendor crypto.Signer) vectors 
 	add("before the office has the license", lent(vendor, office, func(c *Claims) { c.NotBefore = at.Add(time.Hour) }, same), at, nil)
 	add("to another machine", lent(vendor, office, same, func(c *Claims) { c.FingerprintHash = FingerprintHash("lic_1", "other") }), at, nil)
 	add("of another product", lent(vendor, office, func(c *Claims) { c.ProductID = "other" }, func(c *Claims) { c.ProductID = "other" }), at, nil)
+	add("by an office whose file has expired", lent(vendor, office, same, func(c *Claims) { c.ExpiresAt = end }), end.Add(Leeway+time.Second), nil)
 	return v
 }
 
