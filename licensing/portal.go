@@ -103,6 +103,7 @@ type PortalTexts struct {
 	RequestFile string `text:"Or choose the request file"`
 	Answer      string `text:"Get license file"`
 	BadRequest  string `text:"This is not the whole request text of a program with this license. Copy it again, from the first to the last character."`
+	OfficeFull  string `text:"This license has fewer free devices than the office asks for. Ask for fewer, or remove devices first."`
 	NoOffline   string `text:"This license cannot be used without a network."`
 	NotValid    string `text:"The license is not valid now, so there is no license file."`
 

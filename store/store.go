@@ -58,12 +58,12 @@ type Tx interface {
 
 // Wanted names the records of a [Tx.Want]. A field that is not set names none.
 type Wanted struct {
-	LicenseID   string      // the license, by its ID
-	LicenseKey  string      // the license, by its Key
-	Fingerprint string      // with LicenseID: the activation of that license
-	Activations bool        // with LicenseID: the list of its activations, which is most probably empty
-	Entries     [][2]string // entries, by Kind and Key
-	Absent      [][2]string // entries that most probably do not exist, by Kind and Key
+	LicenseID    string      // the license, by its ID
+	LicenseKey   string      // the license, by its Key
+	Fingerprints []string    // with LicenseID: the activations of that license
+	Activations  bool        // with LicenseID: the list of its activations, which is most probably empty
+	Entries      [][2]string // entries, by Kind and Key
+	Absent       [][2]string // entries that most probably do not exist, by Kind and Key
 }
 
 // A Reader reads records. Lists come in the order that their query type

@@ -19,7 +19,7 @@ func wantCases() []testCase {
 func wanted() store.Wanted {
 	s := newBatch(3)
 	return store.Wanted{
-		LicenseID: s.licenses[0].ID, LicenseKey: s.licenses[1].Key, Fingerprint: s.seats[0].Fingerprint, Activations: true,
+		LicenseID: s.licenses[0].ID, LicenseKey: s.licenses[1].Key, Fingerprints: []string{s.seats[0].Fingerprint, "missing", ""}, Activations: true,
 		Entries: [][2]string{{s.entries[0].Kind, s.entries[0].Key}, {s.entries[1].Kind, s.entries[1].Key}, {"kind", "missing"}, {"", ""}},
 		Absent:  [][2]string{{s.entries[2].Kind, s.entries[2].Key}, {"kind", "none"}, {"", ""}}, // the first one is there
 	}

@@ -89,7 +89,9 @@ func (a *attempt) Want(ctx context.Context, w store.Wanted) error {
 	}
 	add(place{licenseAt, w.LicenseID, ""}, w.LicenseID != "")
 	add(place{keyAt, w.LicenseKey, ""}, w.LicenseKey != "")
-	add(place{fingerprintAt, w.LicenseID, w.Fingerprint}, w.LicenseID != "" && w.Fingerprint != "")
+	for _, fingerprint := range w.Fingerprints {
+		add(place{fingerprintAt, w.LicenseID, fingerprint}, w.LicenseID != "")
+	}
 	add(place{seatsAt, w.LicenseID, ""}, w.LicenseID != "" && w.Activations)
 	for _, e := range w.Entries {
 		add(place{entryAt, e[0], e[1]}, true)

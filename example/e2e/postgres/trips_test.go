@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // TestRoundTripsOfRequests counts the round trips of one request with pgx. An update is
@@ -57,6 +59,14 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	first := create()
 	id, key := first["id"].(string), first["key"].(string)
 	doomed := create()["id"].(string)
+	limited := send("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1","max_activations":1000}`)
+	office := func(seats int64) {
+		_, key, err := ed25519.GenerateKey(nil)
+		is.NoErr(err)
+		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: seats}, key)
+		is.NoErr(err)
+		send("POST", "/license/"+limited["id"].(string)+"/file", `{"request":"`+request+`"}`)
+	}
 	n := 0
 	for _, test := range []struct {
 		name  string
@@ -75,6 +85,8 @@ func TestRoundTripsOfRequests(t *testing.T) {
 		{"create", 1, func() { create() }},
 		{"update", 2, func() { send("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n)) }},
 		{"delete", 2, func() { send("DELETE", "/license/"+doomed, "") }},
+		{"the file of an office with 1 seat", 9, func() { office(1) }},
+		{"the file of an office with 200 seats", 11, func() { office(200) }},
 		{"token", 2, func() { token = ""; newToken() }},
 	} {
 		for n = range 2 { // the first one prepares the statements

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -171,7 +172,7 @@ func TestOfficeRequests(t *testing.T) {
 	}
 	office := officeKey('o')
 	text := officeRequest(t, l.json["key"].(string), 200, office)
-	require.Contains(t, field(issue(text)), "/entitlements")
+	require.Contains(t, field(issue(text)), "/entitlements", "do not fit into the file of an office")
 	is.Equal(c.do("PATCH", "/license/"+id, `{"entitlements":null}`).Code, http.StatusOK)
 	require.Contains(t, field(issue(text[:len(text)-1])), "the whole request text of the office")
 	require.Contains(t, field(issue(officeRequest(t, "", 201, office))), "more than 200 seats")
@@ -189,6 +190,50 @@ func TestOfficeRequests(t *testing.T) {
 	is.Equal(w.Code, http.StatusOK)
 	_, err := licensefile.NewLender(w.Body.String(), office)
 	is.NoErr(err)
+	for _, c := range []struct {
+		seats        int64
+		entitlements string
+		says         string
+	}{
+		{200, "x", "fewer free devices than the office asks for"},
+		{201, "x", "fewer free devices than the office asks for"},
+		{1, strings.Repeat("x", 250), "cannot be used without a network"},
+	} {
+		_, err := host.Handler.Service().Update(t.Context(), api.UpdateLicenseParams{ID: own.ID, Entitlements: api.To(map[string]any{
+			"a": c.entitlements, "b": c.entitlements, "c": c.entitlements, "d": c.entitlements, "e": c.entitlements, "f": c.entitlements,
+			"g": c.entitlements, "h": c.entitlements, "i": c.entitlements, "j": c.entitlements, "k": c.entitlements,
+		})})
+		is.NoErr(err)
+		w := host.visit("POST", own.ID+"/request", url.Values{"request": {officeRequest(t, own.Key, c.seats, office)}})
+		is.Equal(w.Code, http.StatusConflict)
+		require.Contains(t, w.Body.String(), c.says)
+	}
+}
+
+// TestOfficeTakesAllOrNothing: also in an Update of the host that goes on after a refusal.
+func TestOfficeTakesAllOrNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		terms api.Terms
+		fails bool // the Update, because it was refused after a part
+	}{
+		"too few seats":        {api.Terms{MaxActivations: new(int64(2))}, false},
+		"too few activations":  {api.Terms{MaxActivations: new(int64(9)), Meters: map[string]api.Meter{api.MeterActivations: {Limit: new(int64(2))}}}, true},
+		"no activation at all": {api.Terms{MaxActivations: new(int64(9)), Meters: map[string]api.Meter{api.MeterActivations: {Limit: new(int64(0))}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVendorOfOffices(t, memory.New(), c.terms)
+			request := officeRequest(t, v.l.Key, 3, officeKey('o'))
+			err := v.Service().Atomically(t.Context(), func(s *license.Service) error {
+				_, err := s.IssueFile(t.Context(), api.IssueFileParams{LicenseID: v.l.ID, Request: request})
+				require.ErrorIs(t, err, api.ErrDenied)
+				return nil
+			})
+			v.is.Equal(err != nil, c.fails)
+			page, err := v.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: v.l.ID})
+			v.is.NoErr(err)
+			v.is.Equal(len(page.Data), 0)
+		})
+	}
 }
 
 // TestOfficeLendsWhatItsFileSays: the owner of an office cannot raise the number of seats,

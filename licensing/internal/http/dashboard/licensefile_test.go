@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"crypto/ed25519"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,6 +73,50 @@ func TestIssueLicenseFile(t *testing.T) {
 	a = v.post("licenses/"+unlimited.ID+"/file", "lifetime", "30d", "for", "none")
 	is.Equal(s.verified(a).FingerprintHash, "")
 	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="2026-03-31.license"`)
+}
+
+// TestIssueOfficeFile answers the request of an office, and says what is wrong with others.
+func TestIssueOfficeFile(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	terms := api.Terms{MaxActivations: ptr[int64](4), Meters: map[string]api.Meter{"exports": {Limit: ptr[int64](10)}}}
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", Terms: terms})
+	s.activate(l, "machine-1", "")
+	long := terms
+	long.Entitlements = map[string]any{}
+	for i := range 12 {
+		long.Entitlements[fmt.Sprint("entitlement ", i)] = strings.Repeat("x", 250)
+	}
+	large := s.license(api.CreateLicenseParams{Name: "Large", ProductID: "atlas", Terms: long})
+	submit := func(l api.License, seats int64) reply {
+		t.Helper()
+		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: seats, KeyHash: licensefile.KeyHash(l.Key), Meters: map[string]int64{"exports": 9}}, key)
+		is.NoErr(err)
+		return v.post("licenses/"+l.ID+"/file", "lifetime", "90d", "for", "request", "request", request[:300]+"\r\n"+request[300:])
+	}
+	for _, c := range []struct {
+		license api.License
+		seats   int64
+		says    string
+	}{
+		{l, 4, "The office needs 4 more seats, and fewer are free; the license has 4."},
+		{l, 201, "Asks for more than 200 seats"},
+		{large, 1, "The entitlements and meters of the license do not fit into the file of an office."},
+	} {
+		a := submit(c.license, c.seats)
+		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		require.Contains(t, a.body, c.says)
+	}
+	a := submit(l, 3)
+	is.Equal(a.StatusCode, http.StatusOK)
+	lender, err := licensefile.NewLender(a.body, key)
+	is.NoErr(err)
+	is.Equal(lender.Claims.Office.Seats, int64(3))
+	is.Equal(lender.Claims.Office.Meters, map[string]licensefile.Meter{"exports": {Limit: ptr[int64](10)}})
+	is.Equal(lender.Claims.ExpiresAt, s.clock().Add(90*24*time.Hour))
+	require.Contains(t, v.get("licenses/"+l.ID).body, "4 of 4 seats used.", "Office, seat 3", "9 of 10")
 }
 
 func TestIssueLicenseFileErrors(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // release releases an activation and shows the license.
@@ -55,7 +56,7 @@ func answerRequest(v *visit) error {
 // send responds with a license file, or with the page of the license if the rules
 // refuse it. The page keeps the request text.
 func (v *visit) send(file license.File, err error, request string) error {
-	if name := refusal(err); name != "" {
+	if name := refusal(err, licensefile.IsOfficeRequest(request)); name != "" {
 		return v.showLicense(http.StatusConflict, v.text(name), request)
 	}
 	if err != nil {
@@ -72,14 +73,16 @@ func (v *visit) send(file license.File, err error, request string) error {
 
 // refusal returns the name of the text for an error of the rules that the customer
 // can understand, or "".
-func refusal(err error) string {
-	_, invalid := errors.AsType[*api.InvalidError](err)
+func refusal(err error, office bool) string {
+	wrong, invalid := errors.AsType[*api.InvalidError](err)
 	switch {
+	case office && (errors.Is(err, api.ErrActivationLimit) || invalid && wrong.Fields[0].Code == api.FieldOutOfRange):
+		return "OfficeFull"
 	case errors.Is(err, api.ErrActivationLimit):
 		return "DevicesFull"
 	case errors.Is(err, api.ErrDenied):
 		return "NotValid"
-	case errors.Is(err, api.ErrNoFile):
+	case errors.Is(err, api.ErrNoFile), invalid && wrong.Fields[0].Code == api.FieldTooMany: // entitlements
 		return "NoOffline"
 	case invalid:
 		return "BadRequest"

@@ -70,7 +70,7 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 		return VerdictWithFile{}, err
 	}
 	known := store.Wanted{
-		LicenseID: seen.license.ID, LicenseKey: seen.license.Key, Fingerprint: p.Fingerprint,
+		LicenseID: seen.license.ID, LicenseKey: seen.license.Key, Fingerprints: []string{p.Fingerprint},
 		Entries: append(o.Entries, [2]string{SeatsKind, seen.license.ID}),
 	}
 	within := func(r store.Reader, now time.Time) (facts, error) {

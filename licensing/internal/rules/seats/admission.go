@@ -108,6 +108,9 @@ func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKey
 	}
 	licenses.SetLease(&d.seat, licenses.LeaseEnd(d.license, d.at), held)
 	d.count++
+	if call.IsOfficeSeat(p.Fingerprint) { // one of many in the Update
+		return nil
+	}
 	return d.sweep(ctx, r)
 }
 
@@ -159,7 +162,7 @@ func (f facts) deniedFull() (*api.DeniedError, error) {
 		return nil, err
 	}
 	l.Key, l.Reference = "", ""
-	v := deny(fullReason(f.license))
+	v := deny(f.fullReason())
 	v.License, v.RecheckAfter = &l, seconds(f.recheck)
 	return &api.DeniedError{Verdict: v}, nil
 }

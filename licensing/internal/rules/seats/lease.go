@@ -9,19 +9,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// freeSeats ends leases that are over, as many as needed to free one seat of a full
-// license: at most one batch. If that is not enough and more may have ended, it returns
-// errMoreLeases.
+// freeSeats ends leases that are over, as many as needed to free the seats that the call
+// takes of a full license: at most one batch. If that is not enough and more may have ended,
+// it returns errMoreLeases.
 func (s Service) freeSeats(ctx context.Context, r store.Reader, d *decision) error {
 	if err := d.countSpent(ctx, r, d.license.ID); err != nil {
 		return err
 	}
 	d.taken = d.count - d.own() + d.spent
-	need := int64(d.taken) - d.license.MaxActivations + 1
+	need := int64(d.taken) - d.license.MaxActivations + 1 + d.more
 	if d.license.MaxActivations < 0 || need <= 0 {
 		return nil
 	}
-	q := store.ActivationQuery{LicenseID: d.license.ID, LeaseEnds: lapsedAt(d.at), Limit: int(min(need+int64(d.own()), licenses.SeatsBatch))}
+	batch := max(licenses.SeatsBatch, d.more)
+	q := store.ActivationQuery{LicenseID: d.license.ID, LeaseEnds: lapsedAt(d.at), Limit: int(min(need+int64(d.own()), batch))}
 	rows, err := r.Activations(ctx, q)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func (s Service) freeSeats(ctx context.Context, r store.Reader, d *decision) err
 	switch {
 	case need <= 0:
 		return nil
-	case len(rows) == licenses.SeatsBatch:
+	case int64(len(rows)) == batch:
 		return errMoreLeases
 	}
 	long, _, err := licenses.Of(s.Call).LongLeases(ctx, r, d.license, d.at)

@@ -131,7 +131,11 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 	}
 	err := c.Validate()
 	if errors.Is(err, licensefile.ErrTooLarge) {
-		return nil, &api.Reason{Code: api.FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
+		detail := "The entitlements of the license do not fit into a license file."
+		if c.Office != nil {
+			detail = "The entitlements and meters of the license do not fit into the file of an office."
+		}
+		return nil, &api.Reason{Code: api.FileTooLarge, Detail: detail}, nil
 	}
 	return c, nil, err
 }
@@ -173,6 +177,7 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error
 	if f.license.MaxActivations < 0 {
 		return nil, nil
 	}
+	f.more = 0 // they are taken already, or by the next decision
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}

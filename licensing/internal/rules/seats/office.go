@@ -103,17 +103,36 @@ func (s Service) issueOffice(ctx context.Context, find func(store.Reader, time.T
 	if err != nil {
 		return v, err
 	}
+	fingerprints := make([]string, ask.office.Seats)
+	for i := range fingerprints {
+		fingerprints[i] = licensefile.OfficeFingerprint(id, int64(i+1))
+	}
 	err = s.Write(ctx, func(tx *call.Tx) error {
 		find := find // with n > 1, what the first seat found
+		missing, err := s.missingSeats(ctx, tx, find, fingerprints)
+		if err != nil {
+			return err
+		}
+		forAll := func(r store.Reader, now time.Time) (facts, error) {
+			f, err := find(r, now)
+			f.more = max(0, missing-1)
+			return f, err
+		}
 		for n := int64(1); n <= ask.office.Seats; n++ {
-			a.Fingerprint, a.Name = licensefile.OfficeFingerprint(id, n), fmt.Sprintf("Office, seat %d", n)
+			a.Fingerprint, a.Name = fingerprints[n-1], fmt.Sprintf("Office, seat %d", n)
 			forSeat := ask
 			if n > 1 {
 				forSeat = nil
 			}
-			d, err := s.officeSeat(ctx, tx, find, a, forSeat)
+			d, err := s.officeSeat(ctx, tx, forAll, a, forSeat)
 			if err != nil {
+				if n > 1 { // seats were written
+					tx.Fail(err)
+				}
 				return err
+			}
+			if d.takes {
+				missing--
 			}
 			until := d.offer.hold // zero: the seat is held long enough
 			if n > 1 {
@@ -144,6 +163,28 @@ func (s Service) issueOffice(ctx context.Context, find func(store.Reader, time.T
 		return nil
 	})
 	return v, err
+}
+
+// missingSeats returns how many of the fingerprints of an office use no seat. It reads at
+// once what the decisions about them need.
+func (s Service) missingSeats(ctx context.Context, tx *call.Tx, find func(store.Reader, time.Time) (facts, error), fingerprints []string) (n int64, err error) {
+	f, err := find(tx, tx.Now)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.Want(ctx, store.Wanted{LicenseID: f.license.ID, Fingerprints: fingerprints, Entries: [][2]string{{SeatsKind, f.license.ID}}}); err != nil {
+		return 0, err
+	}
+	for _, fingerprint := range fingerprints {
+		f.seat, f.seated = record.Activation{}, false
+		if err := f.findActivation(ctx, tx, fingerprint); err != nil {
+			return 0, err
+		}
+		if !f.holdsSeat() {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // officeSeat decides about one seat of an office.

@@ -39,6 +39,7 @@ type facts struct {
 	taken int
 	// spent is how many spent seats count as taken; see countSpent.
 	spent       int
+	more        int64         // how many seats the call takes beside that of the fingerprint
 	holdOffline bool          // Options.HoldOffline
 	recheck     time.Duration // Options.RecheckAfter
 	// count is how many activations were not released or evicted: taken,
@@ -143,13 +144,17 @@ func seatReasons(q question, f facts, at time.Time) (reasons []api.Reason) {
 	}
 	reasons = append(reasons, reason)
 	if f.full() {
-		reasons = append(reasons, fullReason(f.license))
+		reasons = append(reasons, f.fullReason())
 	}
 	return reasons
 }
 
-func fullReason(l record.License) api.Reason {
-	return api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
+func (f facts) fullReason() api.Reason {
+	detail := fmt.Sprintf("No seat is free; the license has %d.", f.license.MaxActivations)
+	if f.more > 0 {
+		detail = fmt.Sprintf("The office needs %d more seats, and fewer are free; the license has %d.", f.more+1, f.license.MaxActivations)
+	}
+	return api.Reason{Code: api.VerdictActivationLimit, Detail: detail}
 }
 
 func entitlementReasons(q question, l record.License) (reasons []api.Reason) {
@@ -173,9 +178,9 @@ func (f facts) holdsSeatAt(at time.Time) bool {
 	return f.seated && activationStatusAt(f.seat, at) == api.ActivationLive
 }
 
-// full reports whether no seat is free.
+// full reports whether fewer seats are free than the call takes.
 func (f facts) full() bool {
-	return f.license.MaxActivations >= 0 && int64(f.taken) >= f.license.MaxActivations
+	return f.license.MaxActivations >= 0 && int64(f.taken)+f.more >= f.license.MaxActivations
 }
 
 // nextChange returns when time next changes the verdict: the first instant
