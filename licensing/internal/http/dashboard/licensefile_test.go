@@ -99,14 +99,15 @@ func TestIssueOfficeFile(t *testing.T) {
 	for _, c := range []struct {
 		license api.License
 		seats   int64
+		status  int
 		says    string
 	}{
-		{l, 4, "The office needs 4 more seats, and fewer are free; the license has 4."},
-		{l, 201, "Asks for more than 200 seats"},
-		{large, 1, "The entitlements and meters of the license do not fit into the file of an office."},
+		{l, 4, 409, "The office needs 4 more seats, and fewer are free; the license has 4."},
+		{l, 201, 422, "Asks for more than 200 seats"},
+		{large, 1, 422, "The entitlements and meters of the license do not fit into the file of an office."},
 	} {
 		a := submit(c.license, c.seats)
-		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		is.Equal(a.StatusCode, c.status)
 		require.Contains(t, a.body, c.says)
 	}
 	a := submit(l, 3)
