@@ -505,3 +505,25 @@ func TestOfficeUsageAtRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestUsageOfNoOffice: a key that has had no file yet reports nothing, and the same totals
+// count once it is an office.
+func TestUsageOfNoOffice(t *testing.T) {
+	v := newVendorOfOffices(t, memory.New(), api.Terms{MaxActivations: new(int64(1)), Meters: map[string]api.Meter{"exports": {}}})
+	report := func(seats int64) error {
+		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{
+			Seats: seats, KeyHash: licensefile.KeyHash(v.l.Key), Meters: map[string]int64{"exports": 9},
+		}, officeKey(7))
+		v.is.NoErr(err)
+		_, err = v.answer(request)
+		return err
+	}
+	v.is.True(report(2) != nil) // the license has one seat
+	stored, err := v.st.Entries(t.Context(), store.EntryQuery{Kind: "office_usage"})
+	v.is.NoErr(err)
+	v.is.Equal([]int64{int64(len(stored)), v.used("exports")}, []int64{0, 0})
+	v.is.NoErr(report(1))
+	v.is.Equal(v.used("exports"), int64(0))
+	v.is.NoErr(report(1))
+	v.is.Equal(v.used("exports"), int64(9))
+}

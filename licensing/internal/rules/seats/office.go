@@ -2,6 +2,7 @@ package seats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,6 +77,13 @@ func (s Service) countOffice(ctx context.Context, p api.IssueFileParams, request
 			return err
 		}
 		if err := ofLicense(request, rec); err != nil {
+			return err
+		}
+		_, err = tx.Activation(ctx, rec.ID, licensefile.OfficeFingerprint(id, 1))
+		if errors.Is(err, store.ErrNotFound) { // it has never been an office of the license
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		return meters.Of(s.Call).CountOffice(ctx, tx, rec, id, request.Meters)
