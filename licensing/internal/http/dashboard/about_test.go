@@ -30,7 +30,11 @@ func (s *site) run(t *testing.T, until ...func() bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Error("Run has not done what it was to do")
+			break
+		}
 		overdue := func(p licensing.HealthProblem) bool {
 			return p.Code == licensing.HealthNotRunning || p.Code == licensing.HealthOverdue || p.Code == licensing.HealthStore
 		}

@@ -238,8 +238,26 @@ func TestDueOfAPurchaseThatItsLicenseOutlives(t *testing.T) {
 	is.NoErr(err)
 	s.advance(40 * 24 * time.Hour)
 	v := s.admin()
-	s.run(t, func() bool { return strings.Contains(v.get("sales.csv?period=last-month").body, ",1,0,1\r\n") })
-	require.Contains(t, v.get("sales.csv?period=last-month").body, "2026-03-11,pro,0,0,0,0,0,0,1,0\r\n", "2026-03-21,pro,0,0,0,0,0,0,0,1\r\n")
+	const due = "2026-03-11,pro,0,0,0,0,0,0,1,0\r\n2026-03-21,pro,0,0,0,0,0,0,0,1\r\n"
+	s.run(t, func() bool { return strings.Contains(v.get("sales.csv?period=last-month").body, due) })
+}
+
+// TestContinuedPurchaseHasNotEnded: a purchase whose renewal is of another plan of its line
+// gives way to that one, and nobody has left.
+func TestContinuedPurchaseHasNotEnded(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](3)}})
+	s.plan(api.PutPlanParams{ID: "pro2", Line: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
+	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", CustomerID: "cus", PlanID: "pro", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	s.advance(8 * 24 * time.Hour)
+	_, err = s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro2", State: api.PurchaseActive, At: s.clock()})
+	is.NoErr(err)
+	s.advance(7 * 24 * time.Hour)
+	v := s.admin()
+	s.run(t, func() bool { return strings.Contains(v.get("sales.csv?period=month").body, "2026-03-16,") }) // 5 seats since 11 March
+	require.Contains(t, v.get("sales.csv?period=month").body, "2026-03-09,pro,0,0,0,0,1,0,0,0\r\n", "2026-03-16,pro,0,0,0,0,0,0,0,0\r\n")
 }
 
 // TestFailingWebhookIsNamed: the overview says which webhook fails and why.

@@ -1,6 +1,7 @@
 package sales
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -162,8 +163,11 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		if found && p.Terms.Value.ID != "" {
 			plan = p.Terms.Value.ID
 		}
-		if end := moved(was.Ends, is.Ends); end != nil && p.Terms.Value.Kind != api.PlanAddOn {
-			due = end
+		if end := moved(was.Ends, is.Ends); p.Terms.Value.Kind != api.PlanAddOn {
+			if found && end == nil && e.Actor == call.ClockActor { // another one of its line continues it
+				continue
+			}
+			due = cmp.Or(end, due)
 		}
 		add(Ended, plan, due)
 	}
