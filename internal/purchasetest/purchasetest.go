@@ -44,10 +44,10 @@ func until(e sale, day float64) sale {
 	return e
 }
 
-// A shown is what a test looks at in a license.
-type shown struct {
-	seats int64 // negative: unlimited
-	end   float64
+// A Shown is what a test looks at in a license.
+type Shown struct {
+	Seats int64   // negative: unlimited
+	End   float64 // in days from 1 March 2026, 12:00 UTC; negative: never
 	names string
 	ok    bool // it is valid
 }
@@ -59,25 +59,25 @@ var ordinary = []struct {
 	name  string
 	sales []sale
 	day   float64
-	want  shown
+	want  Shown
 }{
-	{"a year renewed 65 days early", []sale{sold("a", "year", 0), sold("b", "year", 300)}, 301, shown{5, 730, "[export]", true}},
-	{"a renewal of another plan of the line", []sale{sold("a", "year", 0), sold("b", "year2", 300)}, 400, shown{6, 730, "[]", true}},
-	{"a year that was skipped", []sale{sold("a", "year", 0), sold("b", "year", 500)}, 501, shown{5, 865, "[export]", true}},
-	{"a renewal that is refunded", []sale{sold("a", "year", 0), sold("b", "year", 300), said("b", 310, "refunded")}, 311, shown{5, 365, "[export]", true}},
-	{"the first of two years refunded", []sale{sold("a", "year", 0), sold("b", "year", 300), said("a", 310, "refunded")}, 311, shown{5, 675, "[export]", true}},
-	{"an upgrade that is refunded", []sale{sold("a", "month", 0), sold("b", "year", 5), said("b", 6, "refunded")}, 7, shown{2, 30, "[]", true}},
-	{"an add-on that is refunded", []sale{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "refunded")}, 7, shown{5, 365, "[export]", true}},
-	{"an add-on adds", []sale{sold("a", "year", 0), sold("b", "sso", 5)}, 7, shown{5, 365, "[export sso]", true}},
-	{"two add-ons add", []sale{sold("a", "year", 0), sold("b", "seats", 5), sold("c", "seats", 6)}, 7, shown{9, 365, "[export projects]", true}},
-	{"an add-on ends", []sale{sold("a", "year", 0), sold("b", "seats", 5)}, 36, shown{5, 365, "[export]", true}},
-	{"an add-on ends after its base", []sale{sold("a", "month", 0), sold("b", "seats", 25)}, 40, shown{4, 30, "[projects]", false}},
-	{"a paused second purchase", []sale{sold("a", "year", 0), sold("b", "month", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
-	{"a paused add-on", []sale{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "paused")}, 7, shown{5, 365, "[export]", true}},
-	{"a free plan and a subscription that ends", []sale{sold("a", "free", 0), until(sold("b", "year", 5), 100), said("b", 50, "ended")}, 60, shown{1, never, "[]", true}},
-	{"a canceled subscription and another", []sale{until(sold("a", "month", 0), 30), said("a", 10, "ended"), until(sold("b", "month", 20), 50)}, 21, shown{2, 50, "[]", true}},
-	{"two subscriptions, of which one ends", []sale{until(sold("a", "month", 0), 30), until(sold("b", "year", 1), 366), said("b", 3, "ended")}, 4, shown{2, 30, "[]", true}},
-	{"a perpetual license that is refunded", []sale{sold("a", "maintained", 0), said("a", 5, "ended"), said("a", 9, "refunded")}, 10, shown{3, 9, "[]", false}},
+	{"a year renewed 65 days early", []sale{sold("a", "year", 0), sold("b", "year", 300)}, 301, Shown{5, 730, "[export]", true}},
+	{"a renewal of another plan of the line", []sale{sold("a", "year", 0), sold("b", "year2", 300)}, 400, Shown{6, 730, "[]", true}},
+	{"a year that was skipped", []sale{sold("a", "year", 0), sold("b", "year", 500)}, 501, Shown{5, 865, "[export]", true}},
+	{"a renewal that is refunded", []sale{sold("a", "year", 0), sold("b", "year", 300), said("b", 310, "refunded")}, 311, Shown{5, 365, "[export]", true}},
+	{"the first of two years refunded", []sale{sold("a", "year", 0), sold("b", "year", 300), said("a", 310, "refunded")}, 311, Shown{5, 675, "[export]", true}},
+	{"an upgrade that is refunded", []sale{sold("a", "month", 0), sold("b", "year", 5), said("b", 6, "refunded")}, 7, Shown{2, 30, "[]", true}},
+	{"an add-on that is refunded", []sale{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "refunded")}, 7, Shown{5, 365, "[export]", true}},
+	{"an add-on adds", []sale{sold("a", "year", 0), sold("b", "sso", 5)}, 7, Shown{5, 365, "[export sso]", true}},
+	{"two add-ons add", []sale{sold("a", "year", 0), sold("b", "seats", 5), sold("c", "seats", 6)}, 7, Shown{9, 365, "[export projects]", true}},
+	{"an add-on ends", []sale{sold("a", "year", 0), sold("b", "seats", 5)}, 36, Shown{5, 365, "[export]", true}},
+	{"an add-on ends after its base", []sale{sold("a", "month", 0), sold("b", "seats", 25)}, 40, Shown{4, 30, "[projects]", false}},
+	{"a paused second purchase", []sale{sold("a", "year", 0), sold("b", "month", 5), said("b", 6, "paused")}, 7, Shown{5, 365, "[export]", true}},
+	{"a paused add-on", []sale{sold("a", "year", 0), sold("b", "seats", 5), said("b", 6, "paused")}, 7, Shown{5, 365, "[export]", true}},
+	{"a free plan and a subscription that ends", []sale{sold("a", "free", 0), until(sold("b", "year", 5), 100), said("b", 50, "ended")}, 60, Shown{1, never, "[]", true}},
+	{"a canceled subscription and another", []sale{until(sold("a", "month", 0), 30), said("a", 10, "ended"), until(sold("b", "month", 20), 50)}, 21, Shown{2, 50, "[]", true}},
+	{"two subscriptions, of which one ends", []sale{until(sold("a", "month", 0), 30), until(sold("b", "year", 1), 366), said("b", 3, "ended")}, 4, Shown{2, 30, "[]", true}},
+	{"a perpetual license that is refunded", []sale{sold("a", "maintained", 0), said("a", 5, "ended"), said("a", 9, "refunded")}, 10, Shown{3, 9, "[]", false}},
 }
 
 // Run reports the sales of each history in every order on a store, which must be empty of
@@ -122,7 +122,7 @@ func Run(t *testing.T, st store.Store, check func(t *testing.T, licenseID string
 				for _, e := range waiting {
 					tell(e)
 				}
-				if got := show(t, rules, id); got != h.want {
+				if got := Show(t, rules, id); got != h.want {
 					t.Fatalf("order %v: %+v, want %+v", order, got, h.want)
 				}
 				if check != nil {
@@ -133,19 +133,19 @@ func Run(t *testing.T, st store.Store, check func(t *testing.T, licenseID string
 	}
 }
 
-// show reads a license.
-func show(t *testing.T, rules *license.Service, id string) shown {
+// Show reads a license.
+func Show(t *testing.T, rules *license.Service, id string) Shown {
 	t.Helper()
 	l, err := rules.Get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := shown{seats: -1, end: never}
+	is := Shown{Seats: -1, End: never}
 	if l.MaxActivations != nil {
-		is.seats = *l.MaxActivations
+		is.Seats = *l.MaxActivations
 	}
 	if l.ExpiresAt != nil {
-		is.end = l.ExpiresAt.Sub(start).Hours() / 24
+		is.End = l.ExpiresAt.Sub(start).Hours() / 24
 	}
 	names := make([]string, 0, len(l.Entitlements))
 	for name := range l.Entitlements {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -102,38 +101,9 @@ func until(e bought, day float64) bought {
 	return e
 }
 
-// A shown is what a test looks at in a license.
-type shown struct {
-	seats int64 // negative: unlimited
-	end   float64
-	names string
-	ok    bool // it is valid
-}
-
-const never = -1
-
-func (s *seller) shown(t *testing.T, id string) shown {
+func (s *seller) shown(t *testing.T, id string) purchasetest.Shown {
 	t.Helper()
-	l := s.mustGet(t, id)
-	is := shown{seats: -1, end: never}
-	if l.MaxActivations != nil {
-		is.seats = *l.MaxActivations
-	}
-	if l.ExpiresAt != nil {
-		is.end = l.ExpiresAt.Sub(start).Hours() / 24
-	}
-	names := make([]string, 0, len(l.Entitlements))
-	for name := range l.Entitlements {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	is.names = fmt.Sprint(names)
-	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	is.ok = v.Valid
-	return is
+	return purchasetest.Show(t, s.Service, id)
 }
 
 // TestOrdinaryHistories: each ends the same in every order of its events, and is stored as
@@ -480,12 +450,12 @@ func TestHandThatAddOnsAddTo(t *testing.T) {
 	_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, MaxActivations: api.To[int64](50), ExpiresAt: api.To(onDay(500))})
 	is.NoErr(err)
 	s.tell(t, "c", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "seats", State: "active", LicenseID: id})
-	is.Equal(s.shown(t, id).seats, int64(52))
+	is.Equal(s.shown(t, id).Seats, int64(52))
 	s.now = onDay(31)
 	s.check(t, id)
-	is.Equal([]any{s.shown(t, id).seats, s.shown(t, id).end}, []any{int64(48), 500.0})
+	is.Equal([]any{s.shown(t, id).Seats, s.shown(t, id).End}, []any{int64(48), 500.0})
 	s.tell(t, "d", event{At: onDay(31), CustomerID: "cus_ada", PlanID: "year", State: "active", LicenseID: id})
-	is.Equal([]any{s.shown(t, id).seats, s.shown(t, id).end}, []any{int64(48), 730.0})
+	is.Equal([]any{s.shown(t, id).Seats, s.shown(t, id).End}, []any{int64(48), 730.0})
 }
 
 // randomSales returns sales of several purchases of one license.
