@@ -29,6 +29,11 @@ func (s *Call) AppendAbout(ctx context.Context, tx *Tx, eventType string, l stor
 	})
 }
 
+// GraceEnd returns when a license that expires stops being valid.
+func GraceEnd(l api.License) time.Time {
+	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+}
+
 // Event returns an event about l.
 func (s *Call) Event(now time.Time, eventType string, l api.License, data api.EventData) store.Event {
 	l.Key = ""
@@ -36,7 +41,7 @@ func (s *Call) Event(now time.Time, eventType string, l api.License, data api.Ev
 	switch eventType {
 	case api.EventLicenseRenewed, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed:
 		if l.ExpiresAt != nil && data.GraceEndsAt == nil {
-			data.GraceEndsAt = new(l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second))
+			data.GraceEndsAt = new(GraceEnd(l))
 		}
 	}
 	return store.Event{

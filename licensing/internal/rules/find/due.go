@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -51,5 +52,5 @@ func isDue(l api.License, now time.Time) bool {
 
 // Lapsed reports whether the grace period of a license has ended.
 func Lapsed(l api.License, now time.Time) bool {
-	return l.ExpiresAt != nil && !now.Before(l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second))
+	return l.ExpiresAt != nil && !now.Before(call.GraceEnd(l))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,8 +29,7 @@ func NearLimits(ctx context.Context, r store.Reader, list []record.License, at t
 	var metered []record.License
 	limits := map[string]int64{}
 	for _, l := range list {
-		ends := l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
-		if l.State == store.StateRevoked || !l.ExpiresAt.IsZero() && !at.Before(ends) {
+		if l.State == store.StateRevoked || !l.ExpiresAt.IsZero() && !at.Before(licenses.GraceEnd(l)) {
 			continue
 		}
 		if l.MaxActivations > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -26,7 +27,7 @@ func StatusAt(l store.License, at time.Time) api.LicenseStatus {
 // InGrace reports whether a license that was just read is in its grace period, so
 // that a list needs no verdict of each.
 func (s Service) InGrace(l api.License) bool {
-	return l.Status == api.LicenseExpired && s.Now().Before(l.ExpiresAt.Add(time.Duration(l.GraceSeconds)*time.Second))
+	return l.Status == api.LicenseExpired && s.Now().Before(call.GraceEnd(l))
 }
 
 // GraceEnd returns when an expiring license stops being valid.

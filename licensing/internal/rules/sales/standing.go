@@ -42,7 +42,7 @@ func standingOf(l api.License) standing {
 		s.Kind = paying
 	}
 	if l.ExpiresAt != nil {
-		s.Grace = l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+		s.Grace = call.GraceEnd(l)
 	}
 	return s
 }
