@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -33,6 +34,23 @@ func All(ctx context.Context, r store.Reader, q store.EntryQuery) iter.Seq2[stor
 			}
 		}
 	}
+}
+
+// Remove deletes the entries that q selects.
+func Remove(ctx context.Context, tx store.Tx, q store.EntryQuery) error {
+	var keys []string
+	for e, err := range All(ctx, tx, q) {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, e.Key)
+	}
+	for some := range slices.Chunk(keys, store.MaxLimit) {
+		if err := tx.DeleteEntries(ctx, q.Kind, some...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Of returns what read makes of the entries of a kind that have some keys, by key. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -40,6 +41,9 @@ func putTotals(ctx context.Context, tx *call.Tx, licenseID, keyID string, totals
 // office. If the service is not an office, it does nothing.
 func (s Service) addTotals(ctx context.Context, tx *call.Tx, changed map[string]int64) error {
 	office := s.Opts.Office
+	if office.LicenseID == "" {
+		return nil
+	}
 	more := map[string]int64{}
 	for key, n := range changed {
 		if id, _, meter := parseRowKey(key); id == office.LicenseID {
@@ -124,18 +128,5 @@ func (s Service) CountOffice(ctx context.Context, tx *call.Tx, rec record.Licens
 // RemoveOffices deletes what is known of the offices of a license.
 func RemoveOffices(ctx context.Context, tx *call.Tx, licenseID string) error {
 	prefix := officeKey(licenseID, "")
-	q := store.EntryQuery{Kind: OfficeKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: store.MaxLimit}
-	for {
-		found, err := tx.Entries(ctx, q)
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		keys := make([]string, len(found))
-		for i, e := range found {
-			keys[i] = e.Key
-		}
-		if err := tx.DeleteEntries(ctx, OfficeKind, keys...); err != nil {
-			return err
-		}
-	}
+	return entries.Remove(ctx, tx, store.EntryQuery{Kind: OfficeKind, From: prefix, Before: store.PrefixEnd(prefix)})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -99,15 +100,7 @@ func DeleteRefusals(ctx context.Context, tx *call.Tx, licenseID string) error {
 	if err := tx.DeleteEntries(ctx, RefusalKind, licenseID); err != nil {
 		return err
 	}
-	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: RefusedKind, Order: store.ByExpiry, Owner: licenseID})
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
-	}
-	return tx.DeleteEntries(ctx, RefusedKind, keys...)
+	return entries.Remove(ctx, tx, store.EntryQuery{Kind: RefusedKind, Order: store.ByExpiry, Owner: licenseID})
 }
 
 // FindRefused lists the last refusals of fingerprints by their beginning, in order

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
@@ -103,20 +102,7 @@ func spentUntil(ctx context.Context, r store.Reader, licenseID, fingerprint stri
 
 // RemoveSpent deletes the spent seats of a license.
 func RemoveSpent(ctx context.Context, tx *call.Tx, licenseID string) error {
-	q := store.EntryQuery{Kind: SpentKind, Order: store.ByExpiry, Owner: licenseID}
-	var keys []string
-	for e, err := range entries.All(ctx, tx, q) {
-		if err != nil {
-			return err
-		}
-		keys = append(keys, e.Key)
-	}
-	for some := range slices.Chunk(keys, store.MaxLimit) {
-		if err := tx.DeleteEntries(ctx, SpentKind, some...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return entries.Remove(ctx, tx, store.EntryQuery{Kind: SpentKind, Order: store.ByExpiry, Owner: licenseID})
 }
 
 // spentKey returns the license ID, a slash and the digest of the fingerprint, so that a
