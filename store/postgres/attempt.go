@@ -33,7 +33,7 @@ type attempt struct {
 	presumed   map[place]bool
 
 	own    map[place]write
-	order  []place // of own
+	order  []place // of own; none: there is nothing to write
 	events []*store.Event
 	log    []func() // undo what the current call has written
 
@@ -71,9 +71,6 @@ func (a *attempt) forget() {
 	a.own, a.order, a.events, a.log = map[place]write{}, nil, nil, nil
 	a.facts, a.seen, a.lists = map[place]row{}, map[place]row{}, nil
 }
-
-// dirty reports whether the attempt keeps something to write.
-func (a *attempt) dirty() bool { return len(a.order) > 0 }
 
 // An inside is the database for the methods of an attempt, which hold its mutex: under
 // the lock if the attempt has it, and otherwise on any connection, of which Updates use

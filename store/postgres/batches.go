@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -13,9 +14,9 @@ const (
 	batchSize  = 100
 	batchBytes = 1 << 20
 
-	// lanes is how many batches are sent at a time: one waits for the lock while another
-	// is written.
-	lanes = 2
+	// besideWait is how long a batch waits before it is sent beside another one. Without a
+	// network between, the other is written by then, and this one has collected more.
+	besideWait = time.Millisecond
 )
 
 // batches collects the Updates of this process: Updates that end while others are written
@@ -25,7 +26,8 @@ const (
 // Queues decide nothing: an Update that does not wait in them only risks that it runs
 // again.
 type batches struct {
-	lanes chan struct{} // holds a value for each batch that is being sent
+	sent   chan struct{} // holds a value while a batch is being sent
+	beside chan struct{} // while another is, which waits for the lock
 
 	mu      sync.Mutex
 	open    *batch                    // accepts Updates
@@ -47,7 +49,7 @@ type pending struct {
 }
 
 func newBatches() batches {
-	return batches{lanes: make(chan struct{}, lanes), pending: map[place]*pending{}, queues: map[place][]chan struct{}{}}
+	return batches{sent: make(chan struct{}, 1), beside: make(chan struct{}, 1), pending: map[place]*pending{}, queues: map[place][]chan struct{}{}}
 }
 
 // enter waits in the queues of the places where an Update has met others, and for the
@@ -166,16 +168,30 @@ func (g *batches) join(a *attempt) (leads bool) {
 	return leads
 }
 
+// lane waits until a batch may be sent, and returns what to receive from after that.
+func (g *batches) lane() chan struct{} {
+	var beside chan struct{} // not yet
+	for wait := time.After(besideWait); ; beside = g.beside {
+		select {
+		case g.sent <- struct{}{}:
+			return g.sent
+		case beside <- struct{}{}:
+			return beside
+		case <-wait:
+		}
+	}
+}
+
 // lead writes the open batch when there is a lane.
 func (s *Store) lead() {
 	g := &s.batches
-	g.lanes <- struct{}{}
+	lane := g.lane()
 	g.mu.Lock()
 	b := g.open
 	g.open = nil
 	g.mu.Unlock()
 
-	s.write(b.members, func() { <-g.lanes })
+	s.write(b.members, func() { <-lane })
 
 	g.mu.Lock()
 	for _, a := range b.members {

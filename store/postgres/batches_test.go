@@ -62,3 +62,28 @@ func TestQueues(t *testing.T) {
 		is.Equal(len(g.queues), 0)
 	})
 }
+
+// TestLanes: two batches are sent at a time. A batch waits before it is sent beside another,
+// and no longer than that one takes.
+func TestLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		g := newBatches()
+		waited := func() (time.Duration, chan struct{}) {
+			begun := time.Now()
+			lane := g.lane()
+			return time.Since(begun), lane
+		}
+		d, first := waited()
+		is.Equal(d, time.Duration(0))
+		d, second := waited()
+		is.Equal(d, besideWait)
+		time.AfterFunc(time.Minute, func() { <-second })
+		d, second = waited()
+		is.Equal(d, time.Minute)
+		<-second
+		time.AfterFunc(besideWait/2, func() { <-first })
+		d, _ = waited()
+		is.Equal(d, besideWait/2)
+	})
+}

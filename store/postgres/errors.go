@@ -40,8 +40,7 @@ var (
 	errGaveWay = fmt.Errorf("%w", store.ErrConflict)
 )
 
-// errNotText: PostgreSQL cannot store such a string. The layers above reject it
-// first.
+// errNotText: PostgreSQL cannot store such a string. The layers above reject it first.
 var errNotText = errors.New("a string is not valid UTF-8 or contains a NUL byte")
 
 // explain wraps err with the corresponding error of the store contract. A driver

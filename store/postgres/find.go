@@ -24,7 +24,8 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	end.columns = "l.id"
 	end.licenses(walked)
 	end.tail += end.numbered(" OFFSET ?", []any{store.MaxExamined - 1})
-	ends, err := page(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
+	end.limit(1)
+	ends, err := all(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end.text(), end.args...)
 	if err != nil {
 		return nil, "", about(err, "find licenses")
 	}
@@ -107,9 +108,10 @@ func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.N
 	s.columns = column + ", count(*)"
 	s.and(column+" > ?", q.After)
 	s.tail = " GROUP BY " + column + " ORDER BY " + column
-	names, err := page(ctx, r, func(rows *sql.Rows) (n store.NameCount, err error) {
+	s.limit(q.Limit)
+	names, err := all(ctx, r, func(rows *sql.Rows) (n store.NameCount, err error) {
 		err = rows.Scan(&n.Name, &n.Count)
 		return n, err
-	}, s, q.Limit)
+	}, s.text(), s.args...)
 	return names, about(err, "names of licenses")
 }

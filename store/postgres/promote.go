@@ -13,7 +13,7 @@ func (a *attempt) promote(ctx context.Context) error {
 		if err := a.lock(ctx); err != nil {
 			return a.fail(ctx, err)
 		}
-	} else if !a.dirty() {
+	} else if len(a.order) == 0 {
 		return nil
 	}
 	return a.flush(ctx)
@@ -57,7 +57,7 @@ func (a *attempt) flush(ctx context.Context) error {
 	if met != nil {
 		return a.stale(met...)
 	}
-	a.wrote = a.wrote || a.dirty()
+	a.wrote = a.wrote || len(a.order) > 0
 	a.forget()
 	return nil
 }

@@ -1,13 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
 )
-
-// defaultSchema is the schema that an empty Options.Schema means.
-const defaultSchema = "public"
 
 // maxIdentifier is the maximum length of a PostgreSQL identifier in bytes.
 // PostgreSQL truncates longer names, so two of them could mean one schema.
@@ -24,11 +22,9 @@ type schema struct {
 	lock int64
 }
 
-// newSchema checks a schema's name; empty means defaultSchema.
+// newSchema checks a schema's name; empty means "public".
 func newSchema(name string) (schema, error) {
-	if name == "" {
-		name = defaultSchema
-	}
+	name = cmp.Or(name, "public")
 	fault := ""
 	switch {
 	case len(name) > maxIdentifier:

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"cmp"
-	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -151,12 +149,6 @@ func (s *selection) text() string {
 // licenses in the order of their ids until fifty have matched, which is slow when
 // few match. The estimated cost of this condition rules the generic plan out.
 const forTheseValues = `(? OR (SELECT count(*) FROM generate_series(1, 1000000000)) > 0)`
-
-// page returns the first rows of a selection, at most limit.
-func page[R any](ctx context.Context, r reader, scan func(*sql.Rows) (R, error), s *selection, limit int) ([]R, error) {
-	s.limit(limit)
-	return all(ctx, r, scan, s.text(), s.args...)
-}
 
 // limit ends a selection.
 func (s *selection) limit(limit int) {

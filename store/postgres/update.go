@@ -93,7 +93,7 @@ func (a *attempt) run(ctx context.Context, fn func(store.Tx) error) (err error) 
 // end writes what the attempt has written, or checks what it has read, after fn has
 // returned result.
 func (a *attempt) end(ctx context.Context, result error) error {
-	if a.err == nil && a.conn != nil && result == nil && a.dirty() {
+	if a.err == nil && a.conn != nil && result == nil && len(a.order) > 0 {
 		a.flush(context.WithoutCancel(ctx))
 	}
 	switch {
@@ -111,7 +111,7 @@ func (a *attempt) end(ctx context.Context, result error) error {
 		return result
 	case a.conn != nil:
 		a.result = a.commit()
-	case result != nil || !a.dirty():
+	case result != nil || len(a.order) == 0:
 		return a.check(ctx, result)
 	default:
 		if a.result = a.encode(); a.result == nil && a.s.batches.join(a) {
