@@ -142,13 +142,23 @@ func (d disk) remove(names ...string) error {
 	return errors.Join(failed...)
 }
 
+// names returns the names of the files that begin with a prefix; none, if the directory
+// cannot be read.
+func (d disk) names(prefix string) (names []string) {
+	entries, _ := os.ReadDir(d.dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
 // sweep removes what a crash has left.
 func (d disk) sweep() {
-	entries, _ := os.ReadDir(d.dir) // what cannot be read is not removed
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && strings.HasPrefix(e.Name(), tempPrefix) && time.Since(info.ModTime()) > tempMost {
-			_ = d.remove(e.Name())
+	for _, name := range d.names(tempPrefix) {
+		if info, err := os.Stat(filepath.Join(d.dir, name)); err == nil && time.Since(info.ModTime()) > tempMost {
+			_ = d.remove(name)
 		}
 	}
 }

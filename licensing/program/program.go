@@ -166,9 +166,9 @@ func Fixed(s Status) *License {
 func (l *License) isFixed() bool { return l.cancel == nil }
 
 // Close ends the checks, waits until a request in progress has ended, and reports what
-// Count has counted, for at most 5 seconds. The
-// seat stays taken, but with Options.PerProcess; see [License.Release]. After Close, the status no longer
-// follows the service. Another Close does nothing.
+// Count has counted, for at most 5 seconds. The seat stays taken, but with
+// Options.PerProcess; see [License.Release]. After Close, the status no longer follows
+// the service. Another Close does nothing.
 func (l *License) Close() error {
 	if l.isFixed() || l.ctx.Err() != nil {
 		return nil

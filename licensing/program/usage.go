@@ -3,14 +3,8 @@ package program
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +18,7 @@ const (
 	// if it were that old.
 	reportWindow = 35*24*time.Hour - time.Minute
 	usageKept    = 70 * 24 * time.Hour // how long refused usage is kept
+	refusedEvery = time.Hour           // how often refused usage is reported again
 	orphanAge    = time.Hour           // after which a file is probably that of a process that has ended
 	closeWait    = 5 * time.Second     // how long Close waits for a report
 	useAttempts  = 3
@@ -34,9 +29,16 @@ const (
 type counts struct {
 	mu       sync.Mutex
 	file     usageFile
-	found    bool      // Dir may have files of other processes
+	saved    string    // the text of file in Dir
 	next     time.Time // when to report; zero: there is nothing to report
 	failures int
+	outcomes map[string]outcome // by the file and the day
+}
+
+// An outcome is what the service has last answered to a report.
+type outcome struct {
+	total   int64
+	refused time.Time // when it is reported again; zero: it was counted
 }
 
 // A usageFile is a file with what one process has counted. Each meter and day has an ID of
@@ -75,8 +77,9 @@ func (l *License) Use(ctx context.Context, meter string, n int64) error {
 
 // Count counts n units of a meter that have been used. It keeps them in Dir, and reports
 // them within about a minute, at Close, or when the service answers again, also after a
-// restart. What has been counted is not refused: see the meters of the license. It does
-// nothing if n is less than 1.
+// restart. What has been counted is not refused, unless the license lacks the meter: then it
+// is kept for 70 days, and reported again once an hour. Count does nothing if n is less
+// than 1.
 func (l *License) Count(meter string, n int64) {
 	if l.isFixed() || n < 1 {
 		return
@@ -100,185 +103,6 @@ func (l *License) Count(meter string, n int64) {
 		c.next = time.Now().Add(early(reportEvery))
 		l.poke()
 	}
-}
-
-// saveCounts writes the file of this process. The caller holds l.counts.mu.
-func (l *License) saveCounts() error {
-	f := l.counts.file
-	for name, d := range f.Days {
-		if d.Reported >= d.Total && l.wall().Sub(d.At) > 48*time.Hour {
-			delete(f.Days, name)
-		}
-	}
-	text, err := json.Marshal(f)
-	if err != nil || f.ID == "" {
-		return err
-	}
-	return l.disk.write(usagePrefix+f.ID, string(text))
-}
-
-// findCounts makes the loop report what other processes have left in Dir.
-func (l *License) findCounts() {
-	left, _ := filepath.Glob(filepath.Join(l.disk.dir, usagePrefix+"*"))
-	l.counts.mu.Lock()
-	defer l.counts.mu.Unlock()
-	if l.counts.found = len(left) > 0; l.counts.found {
-		l.counts.next = time.Now().Add(early(shortestBackoff))
-	}
-}
-
-// nextReport returns when to report; false: there is nothing to report.
-func (l *License) nextReport() (time.Time, bool) {
-	l.counts.mu.Lock()
-	defer l.counts.mu.Unlock()
-	return l.counts.next, !l.counts.next.IsZero() && l.opts.URL != ""
-}
-
-// reportDue reports what was counted if it is time.
-func (l *License) reportDue(ctx context.Context) {
-	if next, waits := l.nextReport(); !waits || time.Now().Before(next) {
-		return
-	}
-	l.reportCounts(ctx)
-}
-
-// reportCounts reports what this process and earlier ones have counted. Several processes
-// may report the same file: each ID counts once.
-func (l *License) reportCounts(ctx context.Context) {
-	l.counts.mu.Lock()
-	err := l.saveCounts()
-	own := clone(l.counts.file)
-	l.counts.mu.Unlock()
-	sent, reportErr := l.reportFile(ctx, own)
-	err = errors.Join(err, reportErr)
-	orphans, orphanErr := l.reportOrphans(ctx, own.ID)
-	err = errors.Join(err, orphanErr)
-
-	l.counts.mu.Lock()
-	defer l.counts.mu.Unlock()
-	open := orphans
-	for name, d := range l.counts.file.Days {
-		d.Reported = max(d.Reported, sent[name])
-		open = open || d.Reported < d.Total
-	}
-	saveErr := l.saveCounts()
-	c := &l.counts
-	switch {
-	case err != nil || saveErr != nil:
-		c.failures++
-		c.next = time.Now().Add(max(reportEvery, backoff(c.failures, err)))
-	case open:
-		c.failures, c.next = 0, time.Now().Add(early(reportEvery))
-	default:
-		c.failures, c.next = 0, time.Time{}
-	}
-}
-
-func clone(f usageFile) usageFile {
-	days := make(map[string]*usageDay, len(f.Days))
-	for name, d := range f.Days {
-		days[name] = new(*d)
-	}
-	return usageFile{f.ID, days}
-}
-
-// reportOrphans reports the files of other processes, and removes those of processes that
-// have ended. It reports whether some are left.
-func (l *License) reportOrphans(ctx context.Context, own string) (left bool, err error) {
-	paths, _ := filepath.Glob(filepath.Join(l.disk.dir, usagePrefix+"*"))
-	for _, path := range paths {
-		name := filepath.Base(path)
-		if own != "" && name == usagePrefix+own {
-			continue
-		}
-		f, old, readErr := l.readUsage(name)
-		if readErr != nil || f.ID == "" {
-			err = errors.Join(err, readErr)
-			continue
-		}
-		sent, sendErr := l.reportFile(ctx, f)
-		err = errors.Join(err, sendErr)
-		done := sendErr == nil
-		for day, d := range f.Days {
-			done = done && (sent[day] >= d.Total || d.Reported >= d.Total || l.wall().Sub(d.At) > usageKept)
-		}
-		if !done || !old {
-			left = true
-			continue
-		}
-		err = errors.Join(err, l.dropUsage(name, f))
-	}
-	return left, err
-}
-
-// readUsage reads a file, and reports whether it is probably that of a process that has
-// ended. A file that is not one has no ID.
-func (l *License) readUsage(name string) (f usageFile, old bool, err error) {
-	info, err := os.Stat(filepath.Join(l.disk.dir, name))
-	if err != nil {
-		return f, false, nil // another process has removed it
-	}
-	text, err := l.disk.read(name)
-	if err == nil && json.Unmarshal([]byte(text), &f) != nil {
-		f = usageFile{}
-	}
-	return f, time.Since(info.ModTime()).Abs() > orphanAge, err
-}
-
-// dropUsage removes a file that was reported, unless its process has changed it since.
-func (l *License) dropUsage(name string, reported usageFile) error {
-	taken := usagePrefix + rand.Text()
-	if err := os.Rename(filepath.Join(l.disk.dir, name), filepath.Join(l.disk.dir, taken)); err != nil {
-		return nil // another process has removed it
-	}
-	f, _, err := l.readUsage(taken)
-	for day, d := range f.Days {
-		if was := reported.Days[day]; err != nil || was == nil || was.Total != d.Total {
-			return err // it is reported again, under the same IDs
-		}
-	}
-	return l.disk.remove(taken)
-}
-
-// reportFile reports a file, and returns the totals that were counted.
-func (l *License) reportFile(ctx context.Context, f usageFile) (sent map[string]int64, err error) {
-	sent = map[string]int64{}
-	open := slices.DeleteFunc(slices.Sorted(maps.Keys(f.Days)), func(name string) bool { return f.Days[name].Reported >= f.Days[name].Total })
-	for names := range slices.Chunk(open, maxReports) {
-		some := names
-		err := l.reportDays(ctx, f, some, sent)
-		if err == nil || !isVerdict(err) {
-			if err != nil {
-				return sent, err
-			}
-			continue
-		}
-		for _, name := range some { // one of them is refused
-			if err := l.reportDays(ctx, f, []string{name}, sent); err != nil && !isVerdict(err) {
-				return sent, err
-			}
-		}
-	}
-	return sent, nil
-}
-
-// isVerdict reports whether an error is the code of a refusal.
-func isVerdict(err error) bool { return errors.As(err, new(api.Code)) }
-
-func (l *License) reportDays(ctx context.Context, f usageFile, names []string, sent map[string]int64) error {
-	reports := make([]api.UsageReport, len(names))
-	for i, name := range names {
-		meter, date, _ := strings.Cut(name, " ")
-		at := within(f.Days[name].At, l.wall())
-		reports[i] = api.UsageReport{Meter: meter, ID: f.ID + " " + date, Total: f.Days[name].Total, At: &at}
-	}
-	err := l.report(ctx, reports)
-	if err == nil {
-		for _, name := range names {
-			sent[name] = f.Days[name].Total
-		}
-	}
-	return err
 }
 
 // within returns an instant that can be reported at another.

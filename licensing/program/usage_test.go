@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,45 @@ func TestCount(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		s.Equal(s.used("calls"), int64(22))
+		s.NoErr(l.Close())
+	})
+}
+
+// TestRefusedCount: a meter that the license does not have, or cannot have, stops no other. It
+// is reported again once an hour, and counts when the license has it. The directory may have
+// any name.
+func TestRefusedCount(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.meter("calls", api.MeterChange{})
+		b := s.box("a")
+		b.opts.Dir = filepath.Join(b.opts.Dir, "[a]*")
+		killed, err := open(b.opts, b.machine, b.wall) // never closed
+		s.NoErr(err)
+		killed.Count("calls", 1)
+		killed.Count("exports", 2)
+		killed.cancel()
+		killed.loop.Wait()
+		l := b.open()
+		l.Count("calls", 4)
+		l.Count("exports", 8)
+		l.Count("no name", 1)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		s.Equal(s.used("calls"), int64(5))
+		s.requests()
+		time.Sleep(4 * time.Hour)
+		synctest.Wait()
+		reports := 0
+		for _, r := range s.requests() {
+			if r.path == "/license/usage" {
+				reports++
+			}
+		}
+		s.True(reports >= 8 && reports <= 24) // of two files, each hour
+		s.meter("exports", api.MeterChange{})
+		time.Sleep(refusedEvery + 2*reportEvery)
+		synctest.Wait()
+		s.Equal(s.used("exports"), int64(10))
 		s.NoErr(l.Close())
 	})
 }
