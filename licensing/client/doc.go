@@ -1,6 +1,7 @@
 /*
 Package client calls the API of a licensing service, for services of the vendor.
-It uses only the standard library and package api, and keeps no state outside of a [Client]. The programs that the vendor ships use package program.
+It uses only the standard library and package api, and keeps no state outside of a
+[Client]. The programs that the vendor ships use package program.
 
 A service of the vendor, such as a shop, calls the API with the credentials of
 an API client:

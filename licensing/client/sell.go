@@ -51,9 +51,9 @@ func (c *Client) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (api.
 }
 
 // ApplyPlan gives a license the terms of a plan, except for its duration, or refreshes
-// its purchase if that has the plan. In
-// addition to the errors of [Client.UpdateLicense], it fails with
-// [api.CodeInvalidParameters] if there is no such plan of the license's product.
+// its purchase if that has the plan. In addition to the errors of [Client.UpdateLicense],
+// it fails with [api.CodeInvalidParameters] if there is no such plan of the license's
+// product.
 func (c *Client) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
 	return call[api.License](ctx, c, "POST /license/{licenseID}/plan", keyed, p)
 }
