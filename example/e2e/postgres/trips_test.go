@@ -60,13 +60,26 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	id, key := first["id"].(string), first["key"].(string)
 	doomed := create()["id"].(string)
 	limited := send("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1","max_activations":1000}`)
-	office := func(seats int64) {
-		_, key, err := ed25519.GenerateKey(nil)
-		is.NoErr(err)
+	officeOf := func(l map[string]any, key ed25519.PrivateKey, seats int64) {
 		request, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: seats}, key)
 		is.NoErr(err)
-		send("POST", "/license/"+limited["id"].(string)+"/file", `{"request":"`+request+`"}`)
+		send("POST", "/license/"+l["id"].(string)+"/file", `{"request":"`+request+`"}`)
 	}
+	newKey := func() ed25519.PrivateKey {
+		_, key, err := ed25519.GenerateKey(nil)
+		is.NoErr(err)
+		return key
+	}
+	office, renewed := func(seats int64) { officeOf(limited, newKey(), seats) }, newKey()
+	var lapsed []map[string]any // full licenses whose leases end
+	for range 2 {
+		l := send("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1","max_activations":200,"lease_seconds":60}`)
+		for i := range 200 {
+			send("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, l["key"], i))
+		}
+		lapsed = append(lapsed, l)
+	}
+	now = now.Add(2 * time.Minute)
 	n := 0
 	for _, test := range []struct {
 		name  string
@@ -87,6 +100,11 @@ func TestRoundTripsOfRequests(t *testing.T) {
 		{"delete", 2, func() { send("DELETE", "/license/"+doomed, "") }},
 		{"the file of an office with 1 seat", 9, func() { office(1) }},
 		{"the file of an office with 200 seats", 11, func() { office(200) }},
+		{"the file of an office with 200 seats whose leases have ended", 13, func() { officeOf(lapsed[n], renewed, 200) }},
+		{"the file of an office that has all 200 seats", 13, func() {
+			now = now.Add(time.Minute)
+			officeOf(lapsed[0], renewed, 200)
+		}},
 		{"token", 2, func() { token = ""; newToken() }},
 	} {
 		for n = range 2 { // the first one prepares the statements

@@ -21,7 +21,7 @@ func (s Service) freeSeats(ctx context.Context, r store.Reader, d *decision) err
 	if d.license.MaxActivations < 0 || need <= 0 {
 		return nil
 	}
-	batch := max(licenses.SeatsBatch, d.more)
+	batch := max(licenses.SeatsBatch, d.more+1)
 	q := store.ActivationQuery{LicenseID: d.license.ID, LeaseEnds: lapsedAt(d.at), Limit: int(min(need+int64(d.own()), batch))}
 	rows, err := r.Activations(ctx, q)
 	if err != nil {

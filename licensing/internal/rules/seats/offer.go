@@ -177,7 +177,7 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error
 	if f.license.MaxActivations < 0 {
 		return nil, nil
 	}
-	f.more = 0 // they are taken already, or by the next decision
+	f.more = -1 // the call takes no seat: this one is taken already, and others by their own decisions
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}
