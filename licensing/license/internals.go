@@ -79,7 +79,7 @@ func (s internals) SetOffice(c *licensefile.Claims) {
 		return
 	}
 	id, _ := licensefile.KeyID(c.Office.Key) // which was read from the file
-	s.c.Opts.Office = call.Office{KeyID: id, LicenseID: c.LicenseID, Seats: c.Office.Seats}
+	s.c.Opts.Office = &call.Office{Claims: *c, KeyID: id}
 }
 
 // ForRequest returns the Service for one request of a browser: its searches take a

@@ -135,11 +135,15 @@ func valid(programs ...lentProgram) (count int) {
 type cable struct {
 	network *closedNetwork
 	pulled  atomic.Bool
+	asked   atomic.Int64 // requests with the license key
 }
 
 func (c *cable) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.pulled.Load() {
 		return nil, http.ErrServerClosed
+	}
+	if r.Method == http.MethodPost {
+		c.asked.Add(1)
 	}
 	w := httptest.NewRecorder()
 	w.Header().Set("Date", c.network.officeTime().UTC().Format(http.TimeFormat))

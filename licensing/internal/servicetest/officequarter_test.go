@@ -12,7 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
-	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
 // TestOfficeQuarter is the work with an office, from its first answer to the end of the
@@ -124,7 +123,9 @@ func TestOfficeQuarter(t *testing.T) {
 		time.Sleep(licensefile.Leeway + time.Minute)
 		require.Contains(t, ending(), "has ended")
 		for _, p := range []lentProgram{p1, p2} {
-			n.Equal(p.Status().Code, program.CodeFileExpired)
+			n.Equal(p.Status().Code, api.VerdictExpired)
+			n.Equal(len(p.Status().Warnings), 1)
+			require.Contains(t, p.Status().Warnings[0].Detail, "The license file of the office has ended")
 		}
 		free(8)
 		last := n.answer(2, 49)

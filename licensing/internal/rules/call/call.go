@@ -9,6 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -24,14 +25,13 @@ type Options struct {
 	HoldOffline    bool
 	FileIssuer     string
 	ExpiryNotices  []time.Duration
-	Office         Office // zero: the service is not an office
+	Office         *Office // nil: the service is not an office
 }
 
 // An Office is what the file of an office says of a service that is one.
 type Office struct {
-	KeyID     string // of its signing key
-	LicenseID string
-	Seats     int64 // how many it may lend
+	licensefile.Claims
+	KeyID string // of its signing key
 }
 
 // A Call is the call that is being served: on which store, at what time, for whom, and in

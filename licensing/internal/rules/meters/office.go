@@ -41,7 +41,7 @@ func putTotals(ctx context.Context, tx *call.Tx, licenseID, keyID string, totals
 // office. If the service is not an office, it does nothing.
 func (s Service) addTotals(ctx context.Context, tx *call.Tx, changed map[string]int64) error {
 	office := s.Opts.Office
-	if office.LicenseID == "" {
+	if office == nil {
 		return nil
 	}
 	more := map[string]int64{}

@@ -40,6 +40,9 @@ func (s Service) fileEnd(f facts, ask fileAsk) (time.Time, error) {
 	if !f.license.ExpiresAt.IsZero() && licenses.GraceEnd(f.license).Before(end) {
 		end = licenses.GraceEnd(f.license)
 	}
+	if s.lends(f.license) && s.Opts.Office.ExpiresAt.Before(end) {
+		end = s.Opts.Office.ExpiresAt
+	}
 	if !f.license.ChangesAt.IsZero() && f.license.ChangesAt.Before(end) {
 		state, err := licenses.StateOf(f.license)
 		if err != nil {

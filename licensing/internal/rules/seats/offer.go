@@ -124,7 +124,11 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
 	}
 	if !exp.After(c.IssuedAt) {
-		return nil, &api.Reason{Code: api.VerdictExpired, Detail: "The license ends now."}, nil
+		detail := "The license ends now."
+		if s.lends(f.license) {
+			detail = "The license file of the office has ended; its administrator takes a request to the vendor."
+		}
+		return nil, &api.Reason{Code: api.VerdictExpired, Detail: detail}, nil
 	}
 	if len(f.license.Entitlements) < surelyFits && c.Office == nil {
 		return c, nil, nil

@@ -38,11 +38,27 @@ func readOfficeRequest(p api.IssueFileParams) (*licensefile.OfficeRequest, error
 	return &r, nil
 }
 
-// lendable returns the license as this service may use it: an office has no more seats of
-// its license than its file says. It is for decisions, not to be stored.
+// lends reports whether the service is an office, and a license the one that it lends.
+func (s Service) lends(l record.License) bool {
+	return s.Opts.Office != nil && s.Opts.Office.LicenseID == l.ID
+}
+
+// lendable returns the license as this service may use it: that of an office is what the
+// file of the office says, as in the files that the office signs, and has no more seats. So a
+// program sees in a verdict whether a new file says something else. It is for decisions, not
+// to be stored.
 func (s Service) lendable(l record.License) record.License {
-	if office := s.Opts.Office; l.ID == office.LicenseID && (l.MaxActivations < 0 || l.MaxActivations > office.Seats) {
-		l.MaxActivations = office.Seats
+	if !s.lends(l) {
+		return l
+	}
+	office := s.Opts.Office
+	if most := office.Office.Seats; l.MaxActivations < 0 || l.MaxActivations > most {
+		l.MaxActivations = most
+	}
+	l.Name, l.Generation, l.Entitlements = office.Name, office.Generation, call.EncodeMap(office.Entitlements)
+	l.ExpiresAt, l.UpdatesUntil, l.GraceSeconds = office.LicenseExpiresAt, office.UpdatesUntil, 0
+	if grace := office.ExpiresAt.Sub(l.ExpiresAt); !l.ExpiresAt.IsZero() && grace > 0 {
+		l.GraceSeconds = int64(grace / time.Second)
 	}
 	return l
 }
