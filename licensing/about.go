@@ -46,7 +46,7 @@ func (h *Handler) about() dashboard.About {
 			{Name: "Token requests with GET", Value: !tokens.DisableGET},
 			{Name: "Requests per client", Value: rate(o.Limits.ClientRate)},
 			{Name: "Requests per address", Value: rate(o.Limits.AddressRate)},
-			{Name: "Requests per license key", Value: rate(o.Limits.KeyRate)},
+			{Name: "Requests per license key", Value: rate(o.keyRate())},
 			{Name: "Maximum request size", Value: size(o.Limits.MaxBody)},
 			{Name: "Maximum import size", Value: size(o.Limits.MaxImport)},
 			{Name: "Request timeout", Value: o.Limits.Timeout},

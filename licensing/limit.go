@@ -2,10 +2,12 @@ package licensing
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -25,13 +27,27 @@ type rates struct {
 	now    func() time.Time
 }
 
+// isOffice reports whether the handler is to be an office.
+func (o Options) isOffice() bool {
+	return slices.ContainsFunc(o.SigningKeys, func(k files.SigningKey) bool { return k.Office != "" })
+}
+
+// keyRate returns the limit of requests with one license key; not positive: there is none.
+// All programs of an office have the same key, so its limit would be that of all together.
+func (o Options) keyRate() int {
+	if o.isOffice() {
+		return -1
+	}
+	return o.Limits.KeyRate
+}
+
 // limiter returns Limiter or, without it, the rates of Limits; nil: none is limited.
 func (o Options) limiter() Limiter {
 	if o.Limiter != nil {
 		return o.Limiter
 	}
 	limits := rates{map[string]*rate.Limiter{}, o.Now}
-	for kind, perSecond := range map[string]int{"client": o.Limits.ClientRate, "address": o.Limits.AddressRate, "key": o.Limits.KeyRate, "customer": o.Limits.KeyRate} {
+	for kind, perSecond := range map[string]int{"client": o.Limits.ClientRate, "address": o.Limits.AddressRate, "key": o.keyRate(), "customer": o.Limits.KeyRate} {
 		if perSecond > 0 {
 			limits.byKind[kind] = rate.New(perSecond, time.Second, 2*perSecond)
 		}

@@ -176,7 +176,8 @@ type LimitOptions struct {
 
 	// KeyRate is the same for requests with a license key, by the key, from
 	// any address, which are limited by address too; and for the forms and the codes of
-	// [Handler.Portal], by the customer. Default: 100. Negative: no limit.
+	// [Handler.Portal], by the customer. Default: 100. Negative: no limit. All programs of
+	// an office have the same key, so an office does not limit its requests by the key.
 	KeyRate int
 
 	// MaxBody is the largest body of a request, in bytes; at least 1 KiB.
