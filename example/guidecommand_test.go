@@ -49,6 +49,7 @@ var guideCommands = map[string]string{
 	"licensekit serve --store licenses.db":                                                     "example/licensekit",
 	"licensekit setup-code --store licenses.db":                                                "example/licensekit",
 	"licensekit office --license-key-file license.key --seats 25":                              "example/licensekit",
+	"licensekit setup-code --store office.db":                                                  "example/licensekit",
 	"licensekit office --store office.db":                                                      "example/licensekit",
 	"licensekit help":                                                                          "example/licensekit",
 	"go -C example/licensekit install .":                                                       ".ci/run",

@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
@@ -50,11 +49,14 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := set.Err(); err != nil {
 		return err
 	}
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	slog.SetDefault(logger)
+	if _, err := os.Stat(*keyFile); errors.Is(err, fs.ErrNotExist) {
+		logger.Info("the office gets a new signing key; back it up", "file", *keyFile)
+	}
 	if o.signer, err = officeKey(*keyFile); err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	slog.SetDefault(logger)
 	db, err := openServed(ctx, store)
 	if err != nil {
 		return err
@@ -78,9 +80,9 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // printRequest writes the request for seats to out.
 func (o *officeService) printRequest(ctx context.Context, set *settings.Set, keyFile, seats string, out io.Writer) error {
-	wanted, err := strconv.ParseInt(seats, 10, 64)
-	if err != nil || wanted < 1 {
-		set.Reject("seats", "must be a whole number from 1 on")
+	wanted, err := readSeats(seats)
+	if err != nil {
+		set.Reject("seats", err.Error())
 	}
 	answer, err := readSecret(o.answerFile)
 	if err != nil {

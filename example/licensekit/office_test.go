@@ -122,6 +122,9 @@ func TestOfficeCommand(t *testing.T) {
 	ask := func(seats string) (answer string) {
 		return v.answer(v.license, output(t, nil, append(flags, "--seats", seats)...), api.Duration{Days: 90})
 	}
+	tooMany, err := program(t, nil, append(flags, "--seats", "201")...).CombinedOutput()
+	is.True(err != nil)
+	require.Contains(t, string(tooMany), "must be a whole number from 1 to 200")
 	put := func(answer string) { is.NoErr(os.WriteFile(path("answer"), []byte(answer), 0o600)) }
 	put(ask("1"))
 	flags = append(flags, "--store", path("office.db"), "--answer-file", path("answer"), "--addr", "127.0.0.1:0")

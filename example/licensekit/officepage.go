@@ -13,7 +13,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/qr"
 	"github.com/seed-d8a106b4/licensekit/internal/signin"
-	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -197,7 +195,7 @@ func (o *officeService) install(w http.ResponseWriter, r *http.Request, l *lendi
 
 // sentence returns an error as a sentence of the page.
 func sentence(err error) string {
-	text := strings.TrimPrefix(err.Error(), "licensefile: ")
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), licensefile.ErrLent.Error()+": "), "licensefile: ")
 	if errors.Is(err, licensefile.ErrMalformed) || errors.Is(err, licensefile.ErrTruncated) {
 		text = "this is not the answer of the vendor to the request of an office"
 	}
@@ -249,13 +247,13 @@ func (o *officeService) view(ctx context.Context, l *lending, seats string) (v p
 		v.Key = "•••• " + key[max(len(key)-4, len(key)/2):]
 	}
 	v.Seats, _ = readSeats(seats)
+	if refusal := o.refusal.Load(); refusal != nil {
+		v.Problem = "The answer in " + o.answerFile + " was refused. " + sentence(*refusal)
+	}
 	if v.Claims = l.claims; v.Claims != nil {
 		v.Seats = cmp.Or(v.Seats, v.Claims.Office.Seats)
 		v.Ended = !v.Claims.ExpiresAt.After(time.Now())
-		problems := l.Health(ctx).Problems
-		if i := slices.IndexFunc(problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthOfficeEnding }); i >= 0 {
-			v.Warning = problems[i].Detail
-		}
+		v.Warning = l.notice(ctx)
 		list, err := l.Service().ListActivations(ctx, api.ListActivationsParams{LicenseID: v.Claims.LicenseID, Limit: maxSeatsAsked})
 		if err != nil {
 			return v, err

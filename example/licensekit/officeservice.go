@@ -36,7 +36,8 @@ type officeService struct {
 	keyFile, answerFile string // the license key, and the answer of the vendor
 	store               store.Store
 
-	taking  sync.Mutex // one answer at a time
+	taking  sync.Mutex            // one answer at a time
+	refusal atomic.Pointer[error] // why the answer in the answer file was refused; nil: it was not
 	current atomic.Pointer[lending]
 }
 
@@ -133,6 +134,7 @@ func (o *officeService) take(ctx context.Context, answer string, by license.Call
 		return err
 	}
 	o.current.Store(l)
+	o.refusal.Store(nil)
 	slog.Info("office lends", "license", c.LicenseID, "seats", c.Office.Seats, "until", c.ExpiresAt)
 	return nil
 }
@@ -142,8 +144,11 @@ func (o *officeService) take(ctx context.Context, answer string, by license.Call
 func (o *officeService) run(ctx context.Context) error {
 	tick := time.NewTicker(officePoll)
 	defer tick.Stop()
+	hour, said := time.NewTicker(time.Hour), ""
+	defer hour.Stop()
 	for seen := ""; ctx.Err() == nil; {
 		l := o.current.Load()
+		said = l.sayNotice(ctx, said)
 		working, end := context.WithCancel(ctx)
 		var work sync.WaitGroup
 		work.Go(func() {
@@ -159,12 +164,39 @@ func (o *officeService) run(ctx context.Context) error {
 			case <-ctx.Done():
 			case <-tick.C:
 				seen = o.poll(ctx, seen)
+			case <-hour.C:
+				said = l.sayNotice(ctx, said)
 			}
 		}
 		end()
 		work.Wait()
 	}
 	return nil
+}
+
+// notice returns what an administrator has to do so that the office lends; empty: nothing.
+func (l *lending) notice(ctx context.Context) string {
+	if l.claims == nil {
+		return ""
+	}
+	if issued := l.claims.IssuedAt; issued.After(time.Now().Add(licensefile.Leeway)) {
+		return "The clock of the office is behind: its license file was issued at " + issued.Format(time.RFC3339) + ". Set the clock."
+	}
+	for _, p := range l.Health(ctx).Problems {
+		if p.Code == licensing.HealthOfficeEnding {
+			return p.Detail
+		}
+	}
+	return ""
+}
+
+// sayNotice logs the notice unless it was said before, and returns it.
+func (l *lending) sayNotice(ctx context.Context, said string) string {
+	notice := l.notice(ctx)
+	if notice != "" && notice != said {
+		slog.Warn("the office needs an administrator", "notice", notice)
+	}
+	return notice
 }
 
 // poll takes the answer file if it has another text than the current answer, and had that
@@ -174,6 +206,7 @@ func (o *officeService) poll(ctx context.Context, seen string) (text string) {
 	text, err := readSecret(o.answerFile)
 	switch {
 	case err != nil || text == "" || text == o.current.Load().answer:
+		o.refusal.Store(nil)
 		return ""
 	case seen != text && seen != refused+text:
 		return text
@@ -181,6 +214,7 @@ func (o *officeService) poll(ctx context.Context, seen string) (text string) {
 	if err = o.take(ctx, text, license.Caller{}, false); err == nil {
 		return ""
 	}
+	o.refusal.Store(&err)
 	if seen == text { // log it once
 		slog.Warn("the answer file was refused; the office continues without it", "error", err)
 	}

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ed25519"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -225,6 +227,7 @@ func TestOfficePageWarns(t *testing.T) {
 	for left, want := range map[time.Duration]string{
 		40 * day: "", 29 * day: `warn">The license file of the office ends within 30 days, at `, 6 * day: `warn">The license file of the office ends within 7 days, at `,
 		12 * time.Hour: `warn">The license file of the office ends within a day, at `, -time.Hour: `bad">The license file of the office has ended, at `,
+		91 * day: `warn">The clock of the office is behind: its license file was issued at `,
 	} {
 		t.Run(left.String(), func(t *testing.T) {
 			is := is.New(t)
@@ -236,12 +239,44 @@ func TestOfficePageWarns(t *testing.T) {
 			is.Equal(w.Code, http.StatusOK)
 			require.Contains(t, w.Body.String(), "0 of 2 seats in use", "Request for 2 seats<")
 			if want == "" {
-				require.NotContains(t, w.Body.String(), "The license file of the office")
+				require.NotContains(t, w.Body.String(), "The license file of the office", "The clock of the office")
 			} else {
 				require.Contains(t, w.Body.String(), want)
 			}
 		})
 	}
+}
+
+// TestOfficeSaysWhyItRefuses: the page says why the answer in the answer file was refused,
+// until there is a good one. The log says once what an administrator has to do.
+func TestOfficeSaysWhyItRefuses(t *testing.T) {
+	is := is.New(t)
+	v := newVendor(t, nil)
+	o := v.newService(nil)
+	problem := func() string {
+		page, err := o.view(t.Context(), o.current.Load(), "")
+		is.NoErr(err)
+		return page.Problem
+	}
+	o.poll(t.Context(), "")
+	is.Equal(problem(), "")
+	foreign, err := licensefile.SignOfficeRequest(licensefile.OfficeRequest{Seats: 2}, newSigner(t))
+	is.NoErr(err)
+	is.NoErr(writeSecret(o.answerFile, v.answer(v.license, foreign, api.Duration{Days: 90})))
+	o.poll(t.Context(), o.poll(t.Context(), ""))
+	is.Equal(problem(), "The answer in "+o.answerFile+" was refused. The license file is that of an office with another key.")
+	is.NoErr(o.take(t.Context(), v.lend(o, 2, api.Duration{Days: 90}), license.Caller{}, true))
+	is.Equal(problem(), "")
+
+	var log bytes.Buffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	l := o.current.Load()
+	is.Equal(l.sayNotice(t.Context(), ""), "")
+	l.claims.IssuedAt = time.Now().Add(time.Hour)
+	l.sayNotice(t.Context(), l.sayNotice(t.Context(), ""))
+	is.Equal(strings.Count(log.String(), "The clock of the office is behind"), 1)
 }
 
 // TestOfficePageLongRequest: a request with many meters may be too long for a QR code.

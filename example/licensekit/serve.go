@@ -84,7 +84,7 @@ func onLoopback(addr string) bool {
 // sayHowToSetUp logs how to create the first operator, if there is none.
 func sayHowToSetUp(ctx context.Context, h *licensing.Handler, logger *slog.Logger) {
 	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err == nil && len(operators.Data) == 0 {
-		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code")
+		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code --store STORE")
 	}
 }
 

@@ -36,7 +36,11 @@ func New(usage string, help io.Writer) *Set {
 	s.flags.Usage = func() {
 		fmt.Fprintf(help, "Usage: %s\n\nA flag that is not given is read from the variable beside it.\n\n", usage)
 		s.flags.VisitAll(func(f *flag.Flag) {
-			fmt.Fprintf(help, "  --%-28s %s\n      %s\n", f.Name, variable(f.Name), f.Usage)
+			usage := f.Usage
+			if f.DefValue != "" {
+				usage += "; default: " + f.DefValue
+			}
+			fmt.Fprintf(help, "  --%-28s %s\n      %s\n", f.Name, variable(f.Name), usage)
 		})
 	}
 	s.store = s.String("store", "", "the path of a SQLite file, or the URL of a PostgreSQL database, postgres://USER@HOST/DATABASE, whose search_path, if any, names the schema")

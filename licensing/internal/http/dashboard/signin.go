@@ -87,8 +87,8 @@ func codeForm(v *visit) (*formPage, error) {
 
 func setupForm(v *visit) (*formPage, error) {
 	p := v.gatePage("Set up", "Create admin account",
-		[]string{"There are no operators yet. Create the first admin account with the setup code. The code is in the log of the service and expires after 30 minutes."},
-		&field{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		[]string{"There are no operators yet. Create the first admin account with the setup code. The log of the service has the code, or says how to get it. It expires after 30 minutes."},
+		&field{Name: "code", Label: "Setup code", Hint: "See the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
 		emailField(), newPassword("password", "Password"))
 	p.Heading = "Set up the dashboard"
 	if offered, err := inner.Of(v.operators).NeedsSetup(v.r.Context()); err != nil {

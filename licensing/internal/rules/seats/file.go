@@ -154,7 +154,7 @@ func (s Service) findForFile(ctx context.Context, r store.Reader, p api.IssueFil
 const maxFingerprint = 255
 
 // errAnotherKey is the error of a request that is not for the license.
-var errAnotherKey = api.Invalid("request", api.FieldUnknown, "is of a program with another license key")
+var errAnotherKey = api.Invalid("request", api.FieldUnknown, "was made with another license key")
 
 // errFileUnbound is the error of a file without a fingerprint for a license
 // that limits activations.

@@ -126,7 +126,7 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 	if !exp.After(c.IssuedAt) {
 		detail := "The license ends now."
 		if s.lends(f.license) {
-			detail = "The license file of the office has ended; its administrator takes a request to the vendor."
+			detail = "The license file of the office has ended. Take a request of the office to the vendor, and install the answer."
 		}
 		return nil, &api.Reason{Code: api.VerdictExpired, Detail: detail}, nil
 	}
@@ -205,8 +205,17 @@ type VerdictWithFile struct {
 	Claims *licensefile.Claims // nil: there is none
 }
 
+// recheckEnded is after how many seconds a program asks an office again whose file has
+// ended: a new one may come at any time.
+const recheckEnded = 300
+
 // take adds an offer to a verdict, once it needs nothing else.
-func (v *VerdictWithFile) take(o offer) { v.Claims, v.FileReason = o.claims, o.refused }
+func (v *VerdictWithFile) take(o offer) {
+	v.Claims, v.FileReason = o.claims, o.refused
+	if o.refused != nil && o.refused.Code == api.VerdictExpired {
+		v.RecheckAfter = min(v.RecheckAfter, recheckEnded)
+	}
+}
 
 // commit writes what an offer needs: the hold, until when the license has files,
 // and the event. The event is left out if the last file that was written says
