@@ -214,6 +214,12 @@ func TestEndedIsFinal(t *testing.T) {
 		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, api.FulfillUnchanged)
 	}
 	is.Equal(*s.tell(t, "shop:1", event{At: onDay(13), State: "ended"}).License.ExpiresAt, onDay(13))
+	_, err = selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: s.now.Add(25 * time.Hour)})
+	is.Equal(refusedField(err), "at")
+	for caller, reference := range map[string]string{"prod_editor": "shop:none", "prod_other": "shop:1"} {
+		_, err = selling.New(s.As(license.Caller{Products: []string{caller}})).Reopen(ctx, api.ReopenParams{Reference: reference})
+		require.ErrorIs(t, err, api.ErrNotFound)
+	}
 
 	again := paid() // a later subscription revives the key
 	again.At, again.LicenseID, again.PlanID = onDay(35), id, "pro"
@@ -249,6 +255,10 @@ func TestPurchaseFillsMetadata(t *testing.T) {
 	got := s.tell(t, "shop:1", e).License.Metadata
 	is.Equal(len(got), 50)
 	is.Equal(got["m7"], "1") // the license was made after the purchase became active
+	_, err = selling.New(s.Service).Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", Metadata: map[string]*string{"m50": ptr("2")}})
+	is.Equal(refusedField(err), "metadata")
+	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "license:"+l.ID) // what stands for the license is no purchase
+	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
 // TestNothingRevivesAGoneLicense: rule 8.

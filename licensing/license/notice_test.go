@@ -302,6 +302,12 @@ func TestALicenseLapsesOnceAtTheEndOfItsGrace(t *testing.T) {
 			f.notify(t)
 			f.now = start.Add(5 * day)
 		}, want: []int{17}},
+		"the clock was ahead, then grace grows": {grace: 7, at: 5, do: func(t *testing.T, f *fixture, id string) {
+			f.now = start.Add(11 * day)
+			f.notify(t)
+			f.now = start.Add(5 * day)
+			grace(14)(t, f, id)
+		}, want: []int{24}},
 		"the clock was far off": {grace: 7, at: 5, do: func(t *testing.T, f *fixture, id string) {
 			f.now = start.Add(99 * day)
 			f.notify(t)
@@ -360,5 +366,20 @@ func TestALicenseThatComesInItsGraceLapses(t *testing.T) {
 		is.NoErr(err)
 		is.Equal([]string{events[0].Type, events[len(events)-1].Type}, []string{api.EventLicenseCreated, api.EventLicenseLapsed})
 		is.Equal(len(events), 2)
+	}
+}
+
+// TestALicenseLapsesAtTheInstant: its grace period does not include its end.
+func TestALicenseLapsesAtTheInstant(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 86400 })
+	for at, want := range []int{0, 0, 1, 1} {
+		f.now = start.Add(2*day + time.Duration(at-2)*time.Millisecond)
+		f.notify(t)
+		page, err := f.Events(t.Context(), api.ListEventsParams{Subject: l.ID, Type: api.EventLicenseLapsed})
+		is.NoErr(err)
+		is.Equal(len(page.Data), want)
 	}
 }

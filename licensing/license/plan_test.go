@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestPlan(t *testing.T) {
@@ -61,6 +62,31 @@ func TestPlan(t *testing.T) {
 		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 
+	p = api.PutPlanParams{ID: "price_2", ProductID: "prod_editor", Name: "n", Duration: api.Duration{Days: 1}, Starts: api.StartsActivation}
+	put := func(field string) {
+		_, err = selling.New(s.Service).PutPlan(ctx, p)
+		is.NoErr(err)
+		newest, err := s.store.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+		is.NoErr(err)
+		data := eventData(t, newest[0])
+		if _, changed := data.Changes[field]; !changed && field != "" {
+			t.Errorf("%s: %v", field, data.Changes)
+		}
+	}
+	put("")
+	for field, change := range map[string]func(){
+		"product_id": func() { p.ProductID = "prod_other" },
+		"name":       func() { p.Name = "new" },
+		"kind":       func() { p.Kind, p.UntilEnds = api.PlanAddOn, "" },
+		"line":       func() { p.Line = "line" },
+		"duration":   func() { p.Duration.Days++ },
+		"until_ends": func() { p.Kind, p.UntilEnds = "", api.UntilEndsUpdates },
+		"starts":     func() { p.Starts = "" },
+	} {
+		change()
+		put(field)
+	}
+
 	is.NoErr(selling.New(s.Service).DeletePlan(ctx, api.DeletePlanParams{ID: "price_1"}))
 	_, err = selling.New(s.Service).GetPlan(ctx, "price_1")
 	require.ErrorIs(t, err, api.ErrNotFound)
@@ -102,6 +128,12 @@ func TestCreateWithAPlan(t *testing.T) {
 	})
 	is.NoErr(err)
 	is.Equal([]any{l.ExpiresAt == nil, l.GraceSeconds, l.MaxActivations == nil, len(l.Entitlements)}, []any{true, int64(7), true, 0})
+	for days, ends := range map[int]int{-100: 0, 100: 100} {
+		starts := s.now.AddDate(0, 0, days)
+		l, err = s.Create(ctx, api.CreateLicenseParams{Name: "n", CustomerID: "c", PlanID: "pro", StartsAt: &starts})
+		is.NoErr(err)
+		is.Equal(*l.ExpiresAt, s.now.AddDate(0, 0, ends).AddDate(1, 0, 0)) // a start that has passed costs nothing
+	}
 	for _, p := range []api.CreateLicenseParams{
 		{Name: "n", CustomerID: "c", PlanID: "nothing"},
 		{Name: "n", CustomerID: "c", PlanID: "pro", ProductID: "prod_other"},

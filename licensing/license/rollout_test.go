@@ -225,6 +225,12 @@ func TestApplyPlanThatGoverns(t *testing.T) {
 		is.NoErr(err)
 		is.Equal([]any{*l.MaxActivations, l.PlanID}, []any{seats, plan})
 	}
+	for _, seats := range []int64{8, 9} { // a plan that is set by hand governs no purchase, and its new terms are set again
+		s.putPlan(t, api.PutPlanParams{ID: "team", ProductID: "prod_editor", Terms: api.Terms{MaxActivations: &seats}})
+		l, err = sell.ApplyPlan(ctx, api.ApplyPlanParams{ID: id, PlanID: "team"})
+		is.NoErr(err)
+		is.Equal([]any{*l.MaxActivations, l.PlanID}, []any{seats, "team"})
+	}
 }
 
 // TestRollOutErrors: what RollOutPlan and GetPlanUse refuse, and whom.

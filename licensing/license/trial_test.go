@@ -3,8 +3,10 @@ package license_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -100,6 +103,32 @@ func TestTrialIsWhole(t *testing.T) {
 	crash(func() error {
 		return selling.New(s.Service).AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: trial.License.ID})
 	})
+}
+
+// TestImportedTrials: a trial of another service that has only a reference is the one of its
+// customer. One that is bound to a later license stays when the earlier is allowed another.
+func TestImportedTrials(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	var ids []string
+	for i := range 2 {
+		id := store.NewID("lic", s.now.Add(time.Duration(i)*time.Second))
+		row := fmt.Sprintf(`{"id":%q,"key":"OLD-SYSTEM-0000-000%d","name":"n","product_id":"prod_editor","customer_id":"cus_ada","plan_id":"trial","reference":"trial:%[1]s"}`, id, i)
+		is.NoErr(s.Import(t.Context(), strings.NewReader(row), func(r api.RowResult) error {
+			is.Equal(r.Errors, []api.RowError(nil))
+			return nil
+		}))
+		trial, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada"})
+		is.NoErr(err)
+		is.Equal([]any{trial.Started, trial.License.ID}, []any{false, id})
+		ids = append(ids, id)
+	}
+	for i, started := range []bool{false, true} {
+		is.NoErr(selling.New(s.Service).AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: ids[i]}))
+		trial, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada"})
+		is.NoErr(err)
+		is.Equal(trial.Started, started)
+	}
 }
 
 // TestTrialThatIsRefused uses up no trial, even if the function of Atomically continues.

@@ -407,6 +407,15 @@ func TestCorrectUsage(t *testing.T) {
 	is.Equal(wrong(err), "used out_of_range")
 	f.countedAddsUp(t, l)
 	is.Equal(len(f.periods(t, l, 1)), 2)
+
+	f.now = f.now.AddDate(0, 1, 0)
+	december := time.Date(2027, 12, 1, 0, 0, 0, 0, time.UTC)
+	got, err = correct(api.CorrectUsageParams{Meter: "exports", Used: 2, From: &december})
+	is.NoErr(err) // the present period
+	is.Equal(*got.To, december.AddDate(0, 1, 0))
+	counted, code := f.count(t, l, use("exports", "d", 9))
+	is.Equal([]any{counted, code}, []any{[]int64(nil), api.VerdictUsageLimit})
+	f.countedAddsUp(t, l)
 }
 
 // TestLimitsChangeInAPeriod: a new limit holds for what was used before, too, and another

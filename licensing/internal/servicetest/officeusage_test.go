@@ -278,6 +278,41 @@ func TestOfficeUsage(t *testing.T) {
 		o.report()
 		v.is.Equal(v.used("exports"), int64(10))
 	})
+	run("a correction of what another key has counted", func(v *vendorOfOffices, o *lendingOffice) {
+		v.is.NoErr(o.count("exports", 10))
+		o.report()
+		o.key = officeKey('q')
+		answer, err := v.answer(officeRequest(t, v.l.Key, 1, o.key))
+		v.is.NoErr(err)
+		o.run(answer)
+		_, err = o.Metering().CorrectUsage(t.Context(), api.CorrectUsageParams{LicenseID: v.l.ID, Meter: "exports", Used: 3})
+		v.is.NoErr(err)
+		v.is.NoErr(o.count("exports", 4))
+		o.report()
+		v.is.Equal(v.used("exports"), int64(14))
+	})
+	run("a license of its own", func(v *vendorOfOffices, o *lendingOffice) {
+		other, err := o.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_2", Terms: exportsPerMonth()})
+		v.is.NoErr(err)
+		_, err = o.Metering().CountUsage(t.Context(), api.CountUsageParams{Key: other.Key, Usage: []api.UsageReport{{Meter: "exports", ID: "x", Total: 9}}})
+		v.is.NoErr(err)
+		o.report()
+		v.is.Equal(v.used("exports"), int64(0))
+	})
+	run("the largest total", func(v *vendorOfOffices, o *lendingOffice) {
+		const most = 1<<53 - 1
+		for _, h := range []*licensing.Handler{v.Handler, o.Handler} {
+			_, err := h.Service().Update(t.Context(), api.UpdateLicenseParams{ID: v.l.ID, Meters: api.To(map[string]*api.MeterChange{"prints": {Per: api.To(api.PerDay)}})})
+			v.is.NoErr(err)
+		}
+		for range 2 {
+			_, err := o.Metering().CorrectUsage(t.Context(), api.CorrectUsageParams{LicenseID: v.l.ID, Meter: "prints", Used: most})
+			v.is.NoErr(err)
+			v.now = v.now.AddDate(0, 0, 1)
+			o.report()
+			v.is.Equal(v.used("prints"), int64(most))
+		}
+	})
 	run("a meter added later", func(v *vendorOfOffices, o *lendingOffice) {
 		change := func(h *licensing.Handler, limit *api.MeterChange) {
 			_, err := h.Service().Update(t.Context(), api.UpdateLicenseParams{ID: v.l.ID, Meters: api.To(map[string]*api.MeterChange{"prints": limit})})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -48,5 +49,27 @@ func TestErasureLeavesSales(t *testing.T) {
 		is.NoErr(err)
 		count()
 		s.truth()
+	})
+}
+
+// TestSalesInGrace: a license is in force until its grace period ends, and one that is revoked
+// before that has ended.
+func TestSalesInGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		s := newShop(t, memory.New(), licensing.Options{})
+		s.sell("month", "", "cus_ada")
+		rules := inner.Of(s.h.Service()).Sales()
+		time.Sleep(31 * 24 * time.Hour)
+		ends := time.Now().Add(-time.Hour)
+		_, err := s.h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_bob", ExpiresAt: &ends, Terms: api.Terms{GraceSeconds: 7200}})
+		is.NoErr(err)
+		s.truth()
+		_, err = s.h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: s.subs[0].license})
+		is.NoErr(err)
+		p, before := sales.PeriodOf("week", time.Now())
+		rep, err := rules.Report(t.Context(), p, before)
+		is.NoErr(err)
+		is.Equal(rep.Total, sales.Numbers{ByHand: 1, Ended: 1, Paying: -1})
 	})
 }
