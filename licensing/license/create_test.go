@@ -130,7 +130,7 @@ func TestCreateRefuses(t *testing.T) {
 		"long metadata":       {func(p *api.CreateLicenseParams) { p.Metadata = map[string]string{"a/b": long(501)} }, map[string]string{"metadata/a~1b": "too_long"}},
 		"nameless metadata":   {func(p *api.CreateLicenseParams) { p.Metadata = map[string]string{"": "x"} }, map[string]string{"metadata": "required"}},
 		"false":               {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": false} }, map[string]string{"entitlements/x": "unknown"}},
-		"null":                {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": nil} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"null":                {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": nil} }, map[string]string{"entitlements/x": "invalid_type"}},
 		"a list":              {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": []int{1}} }, map[string]string{"entitlements/x": "out_of_range"}},
 		"NaN":                 {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": math.NaN()} }, map[string]string{"entitlements/x": "out_of_range"}},
 		"inexact number":      {func(p *api.CreateLicenseParams) { p.Entitlements = map[string]any{"x": int64(1)<<53 + 1} }, map[string]string{"entitlements/x": "out_of_range"}},

@@ -67,7 +67,7 @@ func TestReleaseActivation(t *testing.T) {
 		require.ErrorIs(t, err, api.ErrNotFound)
 	}
 	_, err := s.ReleaseActivation(t.Context(), api.ReleaseActivationParams{ActivationID: a.ID})
-	is.Equal(fields(t, err), map[string]string{"license_id": "required"})
+	is.Equal(fields(t, err), map[string]string{"key": "required"})
 
 	r, err := s.ReleaseActivation(t.Context(), api.ReleaseActivationParams{LicenseID: l.ID, ActivationID: a.ID, Reason: "Laptop lost"})
 	is.NoErr(err)

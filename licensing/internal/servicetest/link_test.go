@@ -109,6 +109,12 @@ func TestLink(t *testing.T) {
 	is.Equal(status, http.StatusTooManyRequests)
 	is.Equal(code, api.CodeSlowDown)
 
+	for range 2 { // a faulty request is no poll, and does not make another one wait
+		status, code = h.call("/license/link/poll", struct{}{}, &state)
+		is.Equal(status, http.StatusUnprocessableEntity)
+		is.Equal(code, api.CodeInvalidParameters)
+	}
+
 	page := h.page(l)
 	is.Equal(page.Code, 200)
 	require.Contains(t, page.Body.String(), "laptop", "atlas", "Workshop", l.Code, "only if you have just started", own.ID)

@@ -112,6 +112,8 @@ func TestFaultsOfABodyPrecedeTheRecord(t *testing.T) {
 	require.Contains(t, a.Body.String(), `"#/key"`, `"#/fingerprint"`)
 	a = c.do("POST", "/license/file", `{"lifetime":1,"nonce":"?"}`)
 	require.Contains(t, a.Body.String(), `"#/lifetime"`, `"#/nonce"`, `"#/key"`)
+	a = c.do("POST", "/license/activation", `{"key":""}`)
+	require.Contains(t, a.Body.String(), `"#/key"`)
 	a = c.do("PATCH", "/license", `{"grace_seconds":1.5}`)
 	require.Contains(t, a.Body.String(), `"#/grace_seconds"`, `"#/name"`, `"#/customer_id"`)
 }
@@ -132,9 +134,26 @@ func TestAllErrorsOfABodyAreReportedTogether(t *testing.T) {
 	}
 	is.Equal(got, map[string]string{
 		"#/name": "invalid_type", "#/product_id": "required", "#/customer_id": "invalid_format", "#/grace_seconds": "out_of_range",
-		"#/max_activations": "invalid_type", "#/expires_at": "invalid_format", "#/entitlements/a~1b": "out_of_range", "#/metadata/m": "invalid_type",
+		"#/max_activations": "invalid_type", "#/expires_at": "invalid_format", "#/entitlements/a~1b": "invalid_type", "#/metadata/m": "invalid_type",
 		"#/status": "immutable", "#/colour": "unknown", "#/Product_id": "unknown",
 	})
+}
+
+// TestANumberThatIsTooLargeIsNotCalledFractional: such a number is whole.
+func TestANumberThatIsTooLargeIsNotCalledFractional(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	path := "/license/" + c.create("n", "p", "c")
+	for number, want := range map[string]string{
+		"9007199254740993": "must be between -9007199254740991 and 9007199254740991",
+		"-1e400":           "must be between -9007199254740991 and 9007199254740991",
+		"9007199254740991": "must be at most 1000000",
+		"1.5":              "must be a whole number",
+	} {
+		a := c.do("PATCH", path, `{"max_activations":`+number+`}`)
+		require.Contains(t, a.Body.String(), `"pointer":"#/max_activations","detail":"`+want+`"`)
+	}
+	a := c.do("PATCH", path, `{"entitlements":{"a":1e400}}`)
+	require.Contains(t, a.Body.String(), `"pointer":"#/entitlements/a"`, `"code":"out_of_range"`)
 }
 
 func TestHEADIsGETWithoutTheBody(t *testing.T) {

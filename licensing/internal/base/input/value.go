@@ -93,7 +93,10 @@ func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 		v.SetBool(raw[0] == 't')
 	case reflect.Int64, reflect.Int:
 		n, code := wholeNumber(raw)
-		if code != "" {
+		switch code {
+		case api.FieldOutOfRange:
+			return failed(code, fmt.Sprintf("must be between -%d and %[1]d", maxExact))
+		case api.FieldInvalidType:
 			return failed(code, "must be a whole number")
 		}
 		v.SetInt(n)

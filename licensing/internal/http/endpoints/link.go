@@ -32,6 +32,9 @@ func (c Config) startLink(rules *license.Service, ctx context.Context, p api.Sta
 func pollLink() func(*license.Service, context.Context, api.PollLinkParams) (api.LinkState, error) {
 	polls := rate.New(1, pollInterval, 1)
 	return func(rules *license.Service, ctx context.Context, p api.PollLinkParams) (api.LinkState, error) {
+		if faults := inner.Of(rules).Faults(&p); len(faults) > 0 { // a request without a secret is a poll of no link
+			return api.LinkState{}, &api.InvalidError{Fields: faults}
+		}
 		links := inner.Of(rules).Links()
 		if wait := polls.Take(p.Secret, links.Now()); wait > 0 {
 			return api.LinkState{}, web.NewProblem(http.StatusTooManyRequests, api.CodeSlowDown, "Wait for the interval of the link between two polls.").

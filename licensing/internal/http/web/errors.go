@@ -33,7 +33,7 @@ var answers = []answer{
 	// Records and rules.
 	{api.ErrNotFound, 404, "not_found", "This record does not exist, or this client may not see it."},
 	{api.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it."},
-	{api.ErrStale, 412, "stale", "The license has changed since it was read. Read it again and retry with the current ETag."},
+	{api.ErrStale, 412, "stale", "The record has changed since it was read. Read it again and retry with the current ETag."},
 	{api.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change."},
 	{api.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product."},
 	{api.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
@@ -44,7 +44,7 @@ var answers = []answer{
 	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
 	{api.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
 	{api.ErrLinkGone, 410, "link_gone", "The customer has declined, or the time to approve is over. Start another link."},
-	{api.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase."},
+	{api.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase, one of another customer or license, or license_id is the license of another customer. Use a reference of its own for each purchase."},
 	{api.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one."},
 	{licensefile.ErrTooLarge, 409, "list_too_large", "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},
 	{api.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer."},

@@ -49,6 +49,8 @@ func CheckEntitlements(in map[string]any) (out map[string]any, broken []api.Fiel
 				continue
 			}
 			out[name] = v
+		case nil, []any, map[string]any:
+			broken = append(broken, api.FieldError{Field: field, Code: api.FieldInvalidType, Detail: "must be true, a number or a string"})
 		default:
 			n, ok := number(v)
 			if !ok {

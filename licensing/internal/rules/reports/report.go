@@ -87,7 +87,11 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 	for i, a := range answers {
 		batch.Data[i] = a.Usage
 		batch.Data[i].LicenseID = ids[i]
-		if a.denied != nil && a.denied.Verdict.License != nil {
+		switch {
+		case a.denied == nil:
+		case a.denied.Verdict.License == nil: // a verdict speaks of the key
+			batch.Data[i].Refused.Detail = "No license has this id, or the caller may not see it."
+		default:
 			seats.Of(s.Call).ObserveUse(ctx, a.denied.Verdict, a.meter)
 		}
 	}
