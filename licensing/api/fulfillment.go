@@ -43,8 +43,8 @@ type Fulfillment struct {
 	RefundedAt  *time.Time `json:"refunded_at,omitempty"` // the first At that said refunded and counts
 	EndedAt     *time.Time `json:"ended_at"`              // the first At that said ended and counts
 	ReopenedAt  *time.Time `json:"reopened_at"`           // events up to then that said ended do not count
-	CreatedAt   time.Time  `json:"created_at"`
-	UpdatedAt   time.Time  `json:"updated_at"`
+	CreatedAt   time.Time  `json:"created_at,omitzero"`   // zero: nothing was stored
+	UpdatedAt   time.Time  `json:"updated_at,omitzero"`
 }
 
 // A FulfilledField is the value of a field of a purchase, and the At of the event

@@ -114,6 +114,9 @@ func TestFulfillmentOverHTTP(t *testing.T) {
 	}
 	is.Equal(c.do("PUT", "/fulfillment/trial:x", `{"at":"`+at+`"}`).Code, http.StatusUnprocessableEntity)
 	is.Equal(c.do("GET", "/license/"+license["id"].(string), "").json["expires_at"], nil)
+	a = c.do("PUT", "/fulfillment/shop:5", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"price_1","state":"active","license_id":"lic_`+noID+`"}`)
+	is.Equal([]any{a.Code, a.json["result"]}, []any{http.StatusOK, "deleted"})
+	require.NotContains(t, a.Body.String(), "created_at", "updated_at") // nothing was stored
 }
 
 func TestTrialOverHTTP(t *testing.T) {
