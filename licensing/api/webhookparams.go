@@ -5,7 +5,7 @@ type CreateWebhookParams struct {
 	// URL is where events are sent: https (or http, if the service allows private
 	// addresses), without user info or fragment, at most
 	// 2,048 characters. Its host is an IP address or a name of letters,
-	// digits, hyphens and dots. Its address is checked on every delivery.
+	// digits, hyphens, underscores and dots. Its address is checked on every delivery.
 	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
 	Description string   `json:"description" validate:"omitempty,text"`
 	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
@@ -33,7 +33,7 @@ type RotateWebhookParams struct {
 
 // ListWebhooksParams select a page of webhooks.
 type ListWebhooksParams struct {
-	Limit  int    `query:"limit" validate:"min=0,max=200"` // 0: 100
+	Limit  int    `query:"limit" validate:"min=0,max=200"` // 0: 50
 	Cursor string `query:"cursor"`                         // NextCursor of the previous page
 }
 

@@ -24,8 +24,9 @@ type licenseID struct {
 	ID string `json:"-" path:"licenseID"`
 }
 
-// ListLicenses returns the selected licenses in the order of their creation.
-// It reads page by page as the loop proceeds. An error ends the loop.
+// ListLicenses returns the selected licenses, oldest first. Without a customer, a filter
+// by expiry or for expired licenses sorts them by ExpiresAt, and one for scheduled
+// licenses by StartsAt. It reads page by page as the loop proceeds. An error ends the loop.
 func (c *Client) ListLicenses(ctx context.Context, p api.ListLicensesParams) iter.Seq2[api.License, error] {
 	return list[api.License](ctx, c, "GET /license", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }

@@ -20,7 +20,7 @@ func (s *Service) checkURL(address string) string {
 		}
 		return "must be an https URL without user info or fragment"
 	case !isHost(u):
-		return "must have a host of letters, digits, hyphens and dots, or an IP address"
+		return "must have a host of letters, digits, hyphens, underscores and dots, or an IP address"
 	case u.Port() != "" && !isPort(u.Port()):
 		return "must have a port between 1 and 65535, or none"
 	}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
-
-// webhooksLimit is the default number of webhooks on a page.
-const webhooksLimit = 100
 
 // List returns a page of webhooks, oldest first. A caller limited to some
 // products sees only webhooks limited to those products. It returns an
@@ -19,7 +17,7 @@ func (s *Service) List(ctx context.Context, p api.ListWebhooksParams) (page api.
 	if broken := checkTags(p); len(broken) > 0 {
 		return page, &api.InvalidError{Fields: broken}
 	}
-	p.Limit = cmp.Or(p.Limit, webhooksLimit)
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	scope := newScope("webhooks")
 	after, err := scope.after(p.Cursor, "whk")
 	if err != nil {

@@ -64,7 +64,7 @@ func TestPagesOfWebhooks(t *testing.T) {
 	}
 	page, err := f.List(t.Context(), api.ListWebhooksParams{})
 	is.NoErr(err)
-	is.Equal(len(page.Data), 100)
+	is.Equal(len(page.Data), 50)
 	_, err = f.Test(t.Context(), all[0])
 	is.NoErr(err)
 	deliveries, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: all[0], Limit: 1})

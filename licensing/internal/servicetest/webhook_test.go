@@ -73,12 +73,12 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPagesOfWebhooksOverHTTP: without a limit, a page has 100 webhooks.
+// TestPagesOfWebhooksOverHTTP: without a limit, a page has 50 webhooks.
 func TestPagesOfWebhooksOverHTTP(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	var all []any
-	for range 102 {
+	for range 52 {
 		c.Clock.Advance(time.Millisecond)
 		all = append(all, hook(t, c.Handler, "x.example").ID)
 	}
@@ -94,14 +94,14 @@ func TestPagesOfWebhooksOverHTTP(t *testing.T) {
 		return ids, next
 	}
 	first, next := page("")
-	is.Equal(first, all[:100])
+	is.Equal(first, all[:50])
 	rest, next := page("?cursor=" + next)
-	is.Equal(rest, all[100:])
+	is.Equal(rest, all[50:])
 	is.Equal(next, "")
-	some, next := page("?limit=40")
-	is.Equal(some, all[:40])
-	some, _ = page("?limit=40&cursor=" + next)
-	is.Equal(some, all[40:80])
+	some, next := page("?limit=20")
+	is.Equal(some, all[:20])
+	some, _ = page("?limit=20&cursor=" + next)
+	is.Equal(some, all[20:40])
 }
 
 func TestWhatWebhooksRefuseOverHTTP(t *testing.T) {
