@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,41 @@ func TestRowsOfPurchases(t *testing.T) {
 	other := importAll(t, limited, strings.Replace(byKey, `"product_id":"prod_editor","revision"`, `"product_id":"prod_other","revision"`, 1))
 	is.Equal([]string{other[0].Result, other[0].Errors[0].Field}, []string{api.ImportRefused, "purchases/0/terms/value/product_id"})
 	is.Equal(importAll(t, limited, byKey)[0].Result, api.ImportCreated)
+}
+
+// TestRowsOfTrialsBindSubjectsOfTheirProducts: a caller that is limited to products can move
+// its trials, and can neither use up nor take over those of another product.
+func TestRowsOfTrialsBindSubjectsOfTheirProducts(t *testing.T) {
+	is := is.New(t)
+	from, to := newShop(t, memory.New()), newShop(t, memory.New())
+	start := func(s *seller, product string) string {
+		plan := api.PutPlanParams{ID: product, ProductID: product, Duration: api.Duration{Months: 1}}
+		_, err := selling.New(s.Service).PutPlan(t.Context(), plan)
+		is.NoErr(err)
+		trial, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: product, CustomerID: "cus_ada"})
+		is.NoErr(err)
+		return trial.License.ID
+	}
+	start(from, "mine")
+	start(from, "other")
+	rows := map[string]string{} // by product; a caller that is limited cannot choose an ID
+	for row := range strings.Lines(from.rows(t)) {
+		product := regexp.MustCompile(`"product_id":"(\w+)"`).FindStringSubmatch(row)[1]
+		rows[product] = regexp.MustCompile(`"id":"lic_\w+",`).ReplaceAllLiteralString(row, "")
+	}
+	subjects := regexp.MustCompile(`"subjects":\[[^]]*\]`)
+	theirs := subjects.FindString(rows["other"])
+	is.True(theirs != "")
+
+	ofOther := start(to, "other")
+	limited := to.As(license.Caller{Products: []string{"mine"}})
+	refused := importAll(t, limited, subjects.ReplaceAllLiteralString(rows["mine"], theirs))[0]
+	is.Equal(refused.Result, api.ImportRefused)
+	is.Equal(refused.Errors[0].Field, "purchases/0/subjects")
+	is.Equal(start(to, "other"), ofOther)
+	moved := importAll(t, limited, rows["mine"])[0]
+	is.Equal(moved.Result, api.ImportCreated)
+	is.Equal(start(to, "mine"), moved.ID)
 }
 
 // TestMovedArchive: a license whose terms will change is the same at each later instant in

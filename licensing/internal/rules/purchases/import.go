@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,8 +199,13 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 		}
 	}
 	for _, key := range p.Subjects {
-		if len(key) != len(TrialKey()) || strings.Trim(key, "0123456789abcdef") != "" {
+		ofProduct := func(id string) bool { return strings.HasPrefix(key, trialProductKey(id)) }
+		if len(key) != len(TrialKey("", "", "")) || strings.Trim(key, "0123456789abcdef") != "" {
 			broken = append(broken, api.FieldError{Field: "subjects", Code: api.FieldInvalidFormat, Detail: "must be digests in hexadecimal"})
+			break
+		}
+		if s.Caller.Products != nil && !slices.ContainsFunc(s.Caller.Products, ofProduct) {
+			broken = append(broken, api.FieldError{Field: "subjects", Code: api.FieldUnknown, Detail: "must be those of trials of the caller's products"})
 			break
 		}
 	}

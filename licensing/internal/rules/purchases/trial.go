@@ -2,9 +2,7 @@ package purchases
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -178,15 +176,18 @@ const TrialPrefix = "trial:"
 
 func isTrial(reference string) bool { return strings.HasPrefix(reference, TrialPrefix) }
 
-// TrialKey returns the key of an entry: a digest of texts with their lengths.
-func TrialKey(texts ...string) string {
+// TrialKey returns the key of an entry. It begins with the key of the product.
+func TrialKey(kind, productID, text string) string {
 	var b []byte
-	for _, text := range texts {
+	for _, text := range []string{kind, productID, text} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return trialProductKey(productID) + call.Digest(string(b))
 }
+
+// trialProductKey returns what the keys of the subjects that have had a trial of a product
+// begin with. An import knows the product of a subject by it.
+func trialProductKey(productID string) string { return call.Digest(productID)[:32] }
 
 // PutTrial binds the subjects of a trial to its license.
 func PutTrial(ctx context.Context, tx *call.Tx, licenseID string, keys []string) error {
