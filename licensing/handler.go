@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -48,11 +49,12 @@ var _ http.Handler = (*Handler)(nil)
 // NewHandler returns a licensing service that stores its data in st. Mount it at
 // any path with [http.StripPrefix].
 //
-// NewHandler does no I/O and starts no goroutines. The caller closes st.
-// NewHandler panics if st is nil or if [Options.Validate] returns an error.
+// NewHandler does no I/O and starts no goroutines. The caller closes st. The master
+// keys of opts are copied. NewHandler panics if st is nil, as after a failed
+// sqlite.Open, or if [Options.Validate] returns an error.
 func NewHandler(st store.Store, opts Options) *Handler {
-	if st == nil {
-		panic("licensing: NewHandler requires a store, such as one from sqlite.Open")
+	if v := reflect.ValueOf(st); st == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		panic("licensing: NewHandler requires a store, such as one from sqlite.Open; check the error that came with a nil store")
 	}
 	if err := opts.Validate(); err != nil {
 		panic(err.Error())

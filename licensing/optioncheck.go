@@ -40,6 +40,14 @@ func (o Options) Validate() error {
 		}
 		all = append(all, fmt.Errorf("licensing: Options.%s %s", field, f.Detail))
 	}
+	if len(o.PreviousMasterKeys) > 0 && o.MasterKey == nil {
+		all = append(all, errors.New("licensing: Options.PreviousMasterKeys needs MasterKey, without which new secrets would be stored in plain text; "+
+			"set MasterKey to the key that encrypts from now on"))
+	}
+	if o.Dashboard.RequireSecondFactor && o.Dashboard.Operator != nil {
+		all = append(all, errors.New("licensing: Options.Dashboard.RequireSecondFactor has no effect with Dashboard.Operator, which replaces the built-in sign-in; "+
+			"require the second factor in the sign-in of the application, and remove the option"))
+	}
 	if err := inner.Of(new(files.Service)).Validate(o.SigningKeys); err != nil {
 		all = append(all, fmt.Errorf("licensing: Options.%w", err))
 	}

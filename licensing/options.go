@@ -1,11 +1,13 @@
 package licensing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -54,7 +56,7 @@ type Options struct {
 
 	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted, and
 	// encrypt nothing. To replace the MasterKey, move the old one here, and
-	// remove it after [Handler.ReencryptSecrets]. Default: none.
+	// remove it after [Handler.ReencryptSecrets]. They need a MasterKey. Default: none.
 	PreviousMasterKeys [][]byte `validate:"dive,min=32"`
 
 	// SigningKeys are keys for license files whose private halves are not in
@@ -236,8 +238,8 @@ type DashboardOptions struct {
 	EmailKey string
 
 	// RequireSecondFactor sends operators without a second factor from every page
-	// to the one that sets it up. It is for the built-in sign-in. Default: a
-	// second factor is the choice of each operator.
+	// to the one that sets it up. It is for the built-in sign-in, and so an error
+	// with Operator. Default: a second factor is the choice of each operator.
 	RequireSecondFactor bool
 }
 
@@ -250,6 +252,10 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RequestLog == nil {
 		o.RequestLog = o.Logger
+	}
+	o.MasterKey, o.PreviousMasterKeys = bytes.Clone(o.MasterKey), slices.Clone(o.PreviousMasterKeys)
+	for i, key := range o.PreviousMasterKeys {
+		o.PreviousMasterKeys[i] = bytes.Clone(key)
 	}
 	o.Limits = o.Limits.withDefaults()
 	return o

@@ -114,6 +114,9 @@ func (s *Set) MasterKeys() (opts licensing.Options) {
 		opts.MasterKey = current[0]
 	}
 	opts.PreviousMasterKeys = s.keys("previous-master-keys-file", *s.previousKeys)
+	if len(opts.PreviousMasterKeys) > 0 && len(current) == 0 {
+		s.Reject("previous-master-keys-file", "needs --master-key-file, the key that encrypts from now on")
+	}
 	return opts
 }
 

@@ -15,9 +15,12 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -35,7 +38,7 @@ func TestInvalidOptionsNameTheFix(t *testing.T) {
 		"IdempotencyTTL":       {IdempotencyTTL: time.Hour},
 		"Dashboard.HomeURL":    {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
 		"Dashboard.SignOutURL": {Dashboard: licensing.DashboardOptions{SignOutURL: "/logout"}},
-		"PreviousMasterKeys":   {PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
+		"PreviousMasterKeys":   {MasterKey: make([]byte, 32), PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
 		"Dashboard.Origins":    {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
 		"AllowedOrigins":       {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
 	} {
@@ -57,6 +60,39 @@ func TestInvalidOptionsNameTheFix(t *testing.T) {
 	}
 }
 
+// TestOptionsWithoutEffect: an option that another one would silently disable is an error.
+func TestOptionsWithoutEffect(t *testing.T) {
+	own := func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return operator.Operator{}, false }
+	for want, opts := range map[string]licensing.Options{
+		"PreviousMasterKeys needs MasterKey":               {PreviousMasterKeys: [][]byte{make([]byte, 32)}},
+		"Dashboard.RequireSecondFactor has no effect with": {Dashboard: licensing.DashboardOptions{RequireSecondFactor: true, Operator: own}},
+	} {
+		is := is.New(t)
+		err := opts.Validate()
+		is.True(err != nil) // for each
+		require.HasPrefix(t, err.Error(), "licensing: Options."+want)
+	}
+}
+
+// TestMasterKeysAreCopied: a host overwrites its keys in memory after NewHandler, and the
+// service still encrypts with them.
+func TestMasterKeysAreCopied(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	current, previous := bytes.Repeat([]byte("n"), 32), bytes.Repeat([]byte("o"), 32)
+	_, err := licensing.NewHandler(st, licensing.Options{MasterKey: bytes.Clone(previous)}).Files().KeySet(t.Context())
+	is.NoErr(err)
+
+	opts := licensing.Options{MasterKey: bytes.Clone(current), PreviousMasterKeys: [][]byte{previous}}
+	h := licensing.NewHandler(st, opts)
+	clear(opts.MasterKey)
+	clear(previous)
+	done, err := h.ReencryptSecrets(t.Context())
+	is.NoErr(err)
+	is.Equal(done, licensing.Reencrypted{SigningKeys: 2})
+	is.Equal(licensing.NewHandler(st, licensing.Options{MasterKey: current}).Health(t.Context()).SigningKeys, files.SecretCounts{Sealed: 2})
+}
+
 func TestGoodOptionsAreTaken(t *testing.T) {
 	is := is.New(t)
 	is.NoErr(licensing.Options{}.Validate())
@@ -67,8 +103,13 @@ func TestGoodOptionsAreTaken(t *testing.T) {
 }
 
 func TestANilStorePanicsHelpfully(t *testing.T) {
-	defer func() { require.Contains(t, fmt.Sprint(recover()), "requires a store") }()
-	licensing.NewHandler(nil, licensing.Options{})
+	var failed *memory.Store // as after an error of Open that was ignored
+	for _, st := range []store.Store{nil, failed} {
+		func() {
+			defer func() { require.Contains(t, fmt.Sprint(recover()), "requires a store") }()
+			licensing.NewHandler(st, licensing.Options{})
+		}()
+	}
 }
 
 func TestAClientOverItsRateIsToldToWait(t *testing.T) {
