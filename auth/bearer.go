@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,8 +33,12 @@ func GrantFrom(ctx context.Context) (Grant, bool) {
 // RequireScope returns middleware that only accepts requests with an access token
 // that has the scope, and adds the [Grant] of the token to the context of the
 // request. With an empty scope, any valid token will do. [Options.Fail]
-// answers other requests.
+// answers other requests. RequireScope panics if the scope is not one of [Scopes],
+// because no token can have it.
 func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
+	if scope != "" && !slices.Contains(Scopes(), scope) {
+		panic(fmt.Sprintf("auth: no token can have the scope %q; RequireScope takes one of %s", scope, strings.Join(Scopes(), ", ")))
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			g, err := a.Authenticate(r, scope)

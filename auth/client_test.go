@@ -335,3 +335,9 @@ func TestADeletedClientLeavesNoTokenCount(t *testing.T) {
 		})
 	}
 }
+
+// TestRequireScopeNamesAMisspelledScope, which no token could have.
+func TestRequireScopeNamesAMisspelledScope(t *testing.T) {
+	defer func() { require.Contains(t, fmt.Sprint(recover()), ScopeLicenseRead) }()
+	newIssuer(t).RequireScope("licenses:read")
+}

@@ -3,8 +3,8 @@ Package auth authenticates programs: it stores API clients and their secrets,
 serves the OAuth 2.0 endpoints that exchange a secret for an access token, and
 has middleware that checks the token.
 
-It needs a [store.Store] and no other package of this module, so a host can use
-it for routes of its own:
+It needs only a [store.Store], and returns errors and pages of package api, so a host
+can use it without the licensing service, for routes of its own:
 
 	a := auth.New(st, auth.Options{})
 	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{Name: "build farm"})

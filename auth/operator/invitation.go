@@ -49,9 +49,9 @@ type invitationRecord struct {
 	Actor      string `json:"actor"` // who created the invitation, and is the actor when it creates an operator
 }
 
-// Invite returns a code with which a person becomes an operator; see
-// AcceptInvitation. The service sends nothing: give the person the
-// code yourself. An invitation ends when the address is invited again, and one
+// Invite returns a code with which a person becomes an operator, on the page
+// dashboard/join of the service, which the link dashboard/join#code= and the code
+// fills in. The service sends nothing: give the person the code yourself. An invitation ends when the address is invited again, and one
 // created by an operator when that operator is disabled or is no longer an admin.
 //
 // It returns an [*api.InvalidError] if a parameter is invalid or the address
@@ -74,9 +74,9 @@ func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err 
 }
 
 // CreatePasswordReset returns a code with which an operator chooses a new
-// password; see AcceptInvitation. The current password keeps working
-// until the code is used. Any new password ends the code, and so does the next
-// code for the operator. It returns [api.ErrNotFound] if there is no such
+// password, on the page dashboard/join of the service. The current password keeps
+// working until the code is used. Any new password ends the code, and so does the
+// next code for the operator. It returns [api.ErrNotFound] if there is no such
 // operator.
 func (s *Service) CreatePasswordReset(ctx context.Context, operatorID string) (code string, err error) {
 	op, err := s.Get(ctx, operatorID)

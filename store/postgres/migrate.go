@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -60,6 +61,9 @@ func prepare(ctx context.Context, db *sql.DB, opts Options) (schema, error) {
 	s, err := newSchema(opts.Schema)
 	if err != nil {
 		return s, err
+	}
+	if db == nil {
+		return s, errors.New("postgres: the sql.DB is nil; check the error of sql.Open")
 	}
 	texts, err := migrations(migrationFiles)
 	if err != nil {

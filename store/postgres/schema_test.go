@@ -36,6 +36,12 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
+func TestANilDatabaseIsAnError(t *testing.T) {
+	_, err := New(t.Context(), nil, Options{}) // as after an error of sql.Open that was ignored
+	is.New(t).True(err != nil)
+	require.Contains(t, err.Error(), "sql.Open")
+}
+
 func TestEachSchemaHasItsOwnLock(t *testing.T) {
 	is := is.New(t)
 	locks := map[int64]string{}

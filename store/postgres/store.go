@@ -44,7 +44,7 @@ var _ store.Store = (*Store)(nil)
 // are up to date, it changes nothing and needs no more privileges than the
 // Store itself.
 //
-// It returns an error if the schema name is invalid, a newer version of this package
+// It returns an error if db is nil, the schema name is invalid, a newer version of this package
 // has upgraded the tables in a way that this one cannot use, or the database encoding
 // is not UTF8. It returns [store.ErrUnavailable] if the database cannot be reached.
 func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {

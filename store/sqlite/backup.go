@@ -41,9 +41,10 @@ func (s *Store) backup(ctx context.Context, path string) error {
 }
 
 // Restore copies a backup to a new file at path, which only its owner can read,
-// after it has checked that the backup is an undamaged database of this package. Stop all processes that use the old file, and move it away together
-// with its -wal and -shm: Restore returns an error that wraps [os.ErrExist] if
-// one of the three is there, because a log beside the wrong file destroys it.
+// after it has checked that the backup is an undamaged database of this package.
+// Stop all processes that use the old file, and move it away together with its
+// -wal and -shm: Restore returns an error that wraps [os.ErrExist] if one of the
+// three is there, because a log beside the wrong file destroys it.
 // Restore does not change the backup, which may be on a read-only file system. It
 // must be a file that [Store.Backup] wrote, or a copy of a store that was closed.
 //
@@ -51,7 +52,7 @@ func (s *Store) backup(ctx context.Context, path string) error {
 // later is lost: licenses, events, tokens, revocations and stored responses. Programs
 // that read the feed of events beyond that point get [api.ErrCursorGone].
 //
-// [api.ErrCursorGone]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/license#ErrCursorGone
+// [api.ErrCursorGone]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/api#ErrCursorGone
 func Restore(ctx context.Context, backup, path string) error {
 	return wrap(restore(ctx, backup, path), "restore %s from %s", path, backup)
 }
@@ -163,7 +164,7 @@ func (s *Store) maintain(ctx context.Context, fn func(*conn) error) error {
 // content is on disk before the file is at path.
 func place(path string, write func(part *os.File) error) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, os.ErrExist)
+		return errors.Join(err, fmt.Errorf("%w; move it away, or choose another path", os.ErrExist))
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*") // for its owner alone
 	if err != nil {

@@ -95,6 +95,7 @@ func TestBackupReplacesNothing(t *testing.T) {
 	path := filepath.Join(folder, "backup.db")
 	is.NoErr(os.WriteFile(path, []byte("mine"), 0o600))
 	require.ErrorIs(t, st.Backup(t.Context(), path), os.ErrExist)
+	require.Contains(t, st.Backup(t.Context(), path).Error(), "another path")
 	require.ErrorIs(t, Restore(t.Context(), path, path), os.ErrExist)
 	is.Equal(files(t, folder), map[string]string{"backup.db": "mine"})
 
