@@ -34,9 +34,11 @@ The secret is returned only here; the store keeps a digest of it.
 An operator is a person who works in the dashboard.
 
 [Handler.Service] returns the rules for Go code: the same checks and the same
-events as over HTTP, without a token. [Handler.Webhooks] does so for webhooks.
-[Handler.Require] is middleware that requires a license on the application's own
-routes.
+events as over HTTP, without a token. [Handler.Selling] does so for plans,
+purchases and trials, [Handler.Metering] for usage, [Handler.Webhooks] for
+webhooks, and [Handler.Files] for the keys of license files. [Handler.Require] is
+middleware that requires a license on the application's own routes, and
+[Handler.Portal] has pages for customers.
 
 # Dashboard setup
 

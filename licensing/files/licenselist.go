@@ -21,8 +21,8 @@ type listedLicense struct{ productID, licenseID string }
 // a license on the list of its product is signed, and its sequence stored, every five
 // seconds at most.
 //
-// It returns an error for which [api.ErrNotFound] of package license is true if there is no
-// license of the product, and the errors of [Service.SignRevocations]. In an office, the
+// It returns an error that wraps [api.ErrNotFound] if there is no such license of the
+// product, and the errors of [Service.SignRevocations]. In an office, the
 // list is that of the vendor.
 func (s *Service) LicenseRevocations(ctx context.Context, productID, licenseID string) (signed string, err error) {
 	if s.lender != nil {

@@ -30,9 +30,9 @@ type signedList struct {
 	changes  int           // of the ring, when the store was read
 }
 
-// Revocations returns the current revocation list of a product, with what
-// Options.Revoked returns. A change appears after at most five seconds, and a
-// millisecond more for each license on the list; the error of a list with licenses is
+// Revocations returns the current revocation list of a product: its licenses of which
+// files are refused before they expire, and the compromised keys. A change appears after
+// at most five seconds, and a millisecond more for each license on the list; the error of a list with licenses is
 // returned again for that time. As long as nothing changes, the list is signed again
 // every six hours only.
 //

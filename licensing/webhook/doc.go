@@ -15,8 +15,8 @@ it, with an overlap during which deliveries carry both signatures.
 # Deliveries
 
 The event feed is the only source. Each webhook has a stored position in it, its
-cursor, which never decreases: every event up to there has a stored delivery, or the
-webhook does not select it. Handler.Run sends in one process at a time: the one
+cursor, which decreases only if the feed has lost events, as after a restored backup:
+every event up to there has a stored delivery, or the webhook does not select it. Handler.Run sends in one process at a time: the one
 that holds a lease of 30 seconds.
 
 One loop in that process decides what is sent. New events, a worker that is done
@@ -41,7 +41,7 @@ The resolved address is checked when it is dialed, on every attempt.
 
 [Service.In] returns a Service that acts as a license.Service does: for the API
 client or operator that was set with As, and in the same store update inside
-Atomically. Errors are those of package license, such as api.ErrNotFound
+Atomically. Errors are those of package api, such as api.ErrNotFound
 and *api.InvalidError, or wrapped store errors.
 */
 package webhook
