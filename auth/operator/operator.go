@@ -27,7 +27,7 @@ type Operator struct {
 	LastSignInAt time.Time // zero: never
 }
 
-var unknownRole = api.FieldError{Field: "role", Code: "unknown", Detail: "A role is admin, support or viewer."}
+var unknownRole = api.FieldError{Field: "role", Code: "unknown", Detail: "must be admin, support or viewer"}
 
 // CreateParams are the parameters of [Service.Create].
 type CreateParams struct {
@@ -98,7 +98,7 @@ func emailFree(ctx context.Context, r store.Reader, email string) error {
 	_, err := r.Entry(ctx, kindEmail, foldEmail(email))
 	switch {
 	case err == nil:
-		return &api.InvalidError{Fields: []api.FieldError{{Field: "email", Code: "taken", Detail: "Another operator has this address."}}}
+		return &api.InvalidError{Fields: []api.FieldError{{Field: "email", Code: "taken", Detail: "is the address of another operator"}}}
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	}

@@ -103,6 +103,7 @@ func TestCreate(t *testing.T) {
 		require.ErrorAs(t, err, &invalid)
 		require.ErrorIs(t, err, api.ErrInvalid)
 		is.Equal(invalid.Fields[0].Field, field)
+		require.HasPrefix(t, err.Error(), field+" must ") // one sentence, also for Go code and commands
 	}
 	_, err = o.Get(t.Context(), "opr_unknown")
 	require.ErrorIs(t, err, api.ErrNotFound)

@@ -125,24 +125,24 @@ func invalidField(field, code, detail string) error {
 	return &api.InvalidError{Fields: []api.FieldError{{Field: field, Code: code, Detail: detail}}}
 }
 
-// checkPassword returns what is wrong with a new password, or two empty
-// strings. It does not normalize the password.
+// checkPassword returns what is wrong with a new password, to follow the name of
+// its field, or two empty strings. It does not normalize the password.
 func checkPassword(password, email string) (code, detail string) {
 	folded := strings.ToLower(password)
 	name, _, _ := strings.Cut(foldEmail(email), "@")
 	switch n := utf8.RuneCountInString(password); {
 	case n == 0:
-		return "required", "Choose a password."
+		return "required", "is required"
 	case n < MinPassword:
-		return "too_short", fmt.Sprintf("Use at least %d characters; a sentence is easy to remember.", MinPassword)
+		return "too_short", fmt.Sprintf("must have at least %d characters; a sentence is easy to remember", MinPassword)
 	case n > maxPassword:
-		return "too_long", fmt.Sprintf("Use at most %d characters.", maxPassword)
+		return "too_long", fmt.Sprintf("must have at most %d characters", maxPassword)
 	case repeats(folded) || runs(folded):
-		return "too_common", "This password repeats one pattern. Choose something that is hard to guess."
+		return "too_common", "repeats one pattern; choose one that is hard to guess"
 	case commonPasswords[strip(folded)]:
-		return "too_common", "This password is too common. Choose another one."
+		return "too_common", "is too common; choose another one"
 	case strings.ReplaceAll(folded, foldEmail(email), "") == "" || len(name) > 2 && len(strings.ReplaceAll(folded, name, "")) < 4:
-		return "too_common", "This password is your e-mail address. Choose another one."
+		return "too_common", "is the e-mail address; choose another one"
 	}
 	return "", ""
 }

@@ -75,14 +75,15 @@ func putJSON(ctx context.Context, tx store.Tx, e store.Entry, v any) error {
 // foldEmail returns the form in which addresses are compared.
 func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// checkEmail returns what is wrong with an address, or two empty strings.
+// checkEmail returns what is wrong with an address, to follow the name of its field,
+// or two empty strings.
 func checkEmail(email string) (code, detail string) {
 	if email == "" {
-		return "required", "Enter an e-mail address."
+		return "required", "is required"
 	}
 	addr, err := mail.ParseAddress(email)
 	if err != nil || addr.Address != email || len(email) > 254 {
-		return "invalid_format", "Enter an address such as ada@example.com."
+		return "invalid_format", "must be an address such as ada@example.com"
 	}
 	return "", ""
 }

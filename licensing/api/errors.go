@@ -97,7 +97,8 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // Invalid returns an [*InvalidError] for one field. Options.BeforeCreate
-// uses it to refuse a license with a message for the caller.
+// uses it to refuse a license with a message for the caller. field is the JSON name,
+// such as "product_id", and detail follows it, as in "must be a product that is for sale".
 func Invalid(field, code, detail string) error {
 	return &InvalidError{Fields: []FieldError{{Field: field, Code: code, Detail: detail}}}
 }

@@ -52,7 +52,7 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	b.fill("Email", adminEmail)
 	b.fill("Password", "too short")
 	b.press("Create admin account")
-	b.see("Use at least 15 characters")
+	b.see("Must have at least 15 characters")
 	b.fill("Password", adminPassword)
 	b.press("Create admin account")
 	b.see("No licenses yet")
