@@ -126,6 +126,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, tooLarge // not read, so that a caller that waits for 100 Continue need not send it
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil && len(body) == 0 && r.ContentLength > 0 { // net/http would have returned an error
+		return nil, invalidRequest("The body was read before the service got it; mount the service outside of middleware that reads bodies.")
+	}
 	if err == nil {
 		return body, nil
 	}

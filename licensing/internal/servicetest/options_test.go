@@ -3,6 +3,7 @@ package servicetest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -239,6 +240,24 @@ func TestMountThatStripsTheSlashLogsAHint(t *testing.T) {
 		is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
 		is.Equal(strings.Count(log.String(), "a prefix that does not end in a slash"), 1)
 	}
+}
+
+// TestMountInMiddlewareThatReadsBodies: the answer says what is wrong with the mount, also
+// at the token endpoint, whose body a form parser has read.
+func TestMountInMiddlewareThatReadsBodies(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	c.mount = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		is.NoErr(err)
+		c.Handler.ServeHTTP(w, r)
+	})
+	a := c.do("POST", "/license/validate", `{"key":"x"}`)
+	is.Equal(a.Code, http.StatusBadRequest)
+	require.Contains(t, fmt.Sprint(a.json["detail"]), "outside of middleware")
+	a = c.do("POST", "/oauth/token", "grant_type=client_credentials", "Content-Type", "application/x-www-form-urlencoded")
+	is.Equal(a.Code, http.StatusBadRequest)
+	require.Contains(t, fmt.Sprint(a.json["error_description"]), "outside of middleware")
 }
 
 func TestRequestLogCanBeTurnedOff(t *testing.T) {

@@ -55,6 +55,10 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 	if err != nil {
 		return nil, bodyError(err)
 	}
+	if len(data) == 0 && r.ContentLength > 0 { // net/http would have returned an error
+		return nil, NewProblem(http.StatusBadRequest, "incomplete_body",
+			"The body was read before the service got it; mount the service outside of middleware that reads bodies.")
+	}
 	return data, nil
 }
 
