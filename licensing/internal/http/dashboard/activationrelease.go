@@ -45,8 +45,7 @@ type seat struct{ license, activation string }
 
 // releaseForm releases one or several activations of a license.
 func releaseForm(v *visit, l api.License) (*formPage, error) {
-	p := v.licenseFormPage(l, "Release activations", "")
-	p.Back = activationsPath(l.ID)
+	p := newFormPage("licenses", place{l.Name, activationsPath(l.ID)}, "Release activations")
 	return p, v.releaseSelected(p, func(id string) seat { return seat{l.ID, id} })
 }
 

@@ -31,10 +31,8 @@ func readCredential(v *visit, f *form) (name string, scopes, products []string) 
 }
 
 func newCredentialForm(v *visit) (*formPage, error) {
-	p := &formPage{
-		Title: "New API credential", Section: "credentials", Back: "settings/credentials", Subject: "API credentials",
-		Form: credentialFields(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}}), Action: "Create credential", Once: true,
-	}
+	p := newFormPage("credentials", lists["credentials"], "New API credential")
+	p.Form, p.Action, p.Once = credentialFields(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}}), "Create credential", true
 	var c auth.Client
 	var secret string
 	p.do = func(tx *visit) (_ string, err error) {
@@ -49,16 +47,13 @@ func newCredentialForm(v *visit) (*formPage, error) {
 func credentialPath(id string) string { return "settings/credentials/" + url.PathEscape(id) }
 
 // credentialFormPage returns a page with a form about a credential.
-func credentialFormPage(c auth.Client, title, heading, action string) *formPage {
-	return &formPage{
-		Title: title + " " + c.Name, Section: "credentials", Heading: heading, Form: newForm(), Action: action, Back: credentialPath(c.ID), Subject: c.Name,
-	}
+func credentialFormPage(c auth.Client, heading string, text ...string) *formPage {
+	return newFormPage("credentials", place{c.Name, credentialPath(c.ID)}, heading, text...)
 }
 
 func editCredentialForm(v *visit, c auth.Client) (*formPage, error) {
-	p := credentialFormPage(c, "Edit", "Edit API credential", "Save changes")
-	p.Text = []string{"Changes apply within one second, including to existing access tokens."}
-	p.Form, p.done = credentialFields(c), noticeSaved
+	p := credentialFormPage(c, "Edit API credential", "Changes apply within one second, including to existing access tokens.")
+	p.Form, p.Action, p.done = credentialFields(c), saveChanges, noticeSaved
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
 		name, scopes, products := readCredential(v, p.Form)
@@ -69,8 +64,8 @@ func editCredentialForm(v *visit, c auth.Client) (*formPage, error) {
 }
 
 func disableCredentialForm(_ *visit, c auth.Client) (*formPage, error) {
-	p := credentialFormPage(c, "Disable", "Disable credential", "Disable credential")
-	p.Text = []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."}
+	p := credentialFormPage(c, "Disable credential",
+		"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept.")
 	p.Danger, p.done = true, "The credential has been disabled and its access tokens revoked."
 	p.do = func(tx *visit) (string, error) { return "", tx.setDisabled(true) }
 	return p, nil
@@ -91,11 +86,9 @@ func (v *visit) setDisabled(disabled bool) error {
 }
 
 func deleteCredentialForm(v *visit, c auth.Client) (*formPage, error) {
-	p := credentialFormPage(c, "Delete", "Delete credential", "Delete credential")
-	p.Text = []string{
+	p := credentialFormPage(c, "Delete credential",
 		"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
-		"This cannot be undone. To stop it for a while, disable it instead.",
-	}
+		"This cannot be undone. To stop it for a while, disable it instead.")
 	p.Danger, p.done = true, "The credential has been deleted."
 	p.do = func(tx *visit) (string, error) {
 		return "settings/credentials", tx.auth.DeleteClient(v.r.Context(), c.ID)

@@ -58,11 +58,7 @@ func showCredentials(v *visit) error {
 	}{clients.Data, newPager(nil, "after", after, clients.NextCursor)}})
 }
 
-func showCredential(v *visit) error {
-	c, err := v.credential()
-	if err != nil {
-		return err
-	}
+func showCredential(v *visit, c auth.Client) error {
 	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: struct {
 		auth.Client
 		Quick *quickStart

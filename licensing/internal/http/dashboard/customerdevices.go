@@ -26,12 +26,8 @@ func devicesPath(id string) string {
 
 // showDevices lists the active activations of all licenses of a customer, license by
 // license. The cursor has that of the license and that of its activations.
-func showDevices(v *visit) error {
+func showDevices(v *visit, id string) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	id, err := v.customer()
-	if err != nil {
-		return err
-	}
 	body := devicePage{ID: id, Unseen: q.Get("unseen")}
 	filter := queryOf(map[string]string{"id": body.ID, "unseen": body.Unseen})
 	since, err := dayOf("unseen", body.Unseen)
@@ -82,7 +78,7 @@ func releaseDevicesForm(v *visit) (*formPage, error) {
 	if id == "" {
 		return nil, notFound("This page does not exist.")
 	}
-	p := &formPage{Title: "Release activations: " + id, Section: "customers", Back: devicesPath(id), Subject: id}
+	p := newFormPage("customers", place{id, devicesPath(id)}, "Release activations")
 	return p, v.releaseSelected(p, func(value string) (s seat) {
 		s.license, s.activation, _ = strings.Cut(value, "/")
 		return s

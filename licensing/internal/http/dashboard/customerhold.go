@@ -8,7 +8,7 @@ import (
 )
 
 func suspendCustomerForm(_ *visit, id string) (*formPage, error) {
-	p := customerFormPage(id, "Suspend", "Suspend customer",
+	p := customerFormPage(id, "Suspend customer",
 		"All licenses of this customer become invalid, and so do those that the customer gets before you reinstate the customer. Activations keep their seats.",
 		"If this is interrupted, repeat it.")
 	p.done = "The customer has been suspended."
@@ -16,7 +16,7 @@ func suspendCustomerForm(_ *visit, id string) (*formPage, error) {
 }
 
 func reinstateCustomerForm(_ *visit, id string) (*formPage, error) {
-	p := customerFormPage(id, "Reinstate", "Reinstate customer",
+	p := customerFormPage(id, "Reinstate customer",
 		"The licenses of this customer become valid again, except those that are suspended for another reason.",
 		"If this is interrupted, repeat it.")
 	p.done = "The customer has been reinstated."

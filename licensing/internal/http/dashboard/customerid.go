@@ -8,14 +8,14 @@ import (
 )
 
 // customerFormPage returns the page of a form about a customer.
-func customerFormPage(id, title, heading string, text ...string) *formPage {
-	return &formPage{Title: title + " " + id, Section: "customers", Heading: heading, Text: text, Back: customers.namePath(id), Subject: id, Action: heading}
+func customerFormPage(id, heading string, text ...string) *formPage {
+	return newFormPage("customers", place{id, customers.namePath(id)}, heading, text...)
 }
 
 // customerIDForm gives a customer another ID. If that is the ID of another customer, it
 // first says that it merges the two. If it is interrupted, the same form finishes.
 func customerIDForm(_ *visit, id string) (*formPage, error) {
-	p := customerFormPage(id, "Change the customer ID of", "Change customer ID",
+	p := customerFormPage(id, "Change customer ID",
 		"All licenses and purchases of this customer get the new ID. Keys, activations, names and email addresses stay. Programs notice nothing, unless they send the customer ID.",
 		"Tell your shop the new ID. A new purchase under the ID before would create a license of that ID. If this is interrupted, repeat it.")
 	p.Form = newForm(
@@ -46,11 +46,7 @@ func customerIDForm(_ *visit, id string) (*formPage, error) {
 }
 
 // exportCustomer downloads what is stored about a customer.
-func exportCustomer(v *visit) error {
-	id, err := v.customer()
-	if err != nil {
-		return err
-	}
+func exportCustomer(v *visit, id string) error {
 	d := &csvDownload{v: v, name: "customer", json: true}
 	return d.ended(v.licenses.ExportCustomer(v.r.Context(), d, id))
 }

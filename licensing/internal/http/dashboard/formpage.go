@@ -64,6 +64,16 @@ const (
 	errInvalidForm conflictError = "the form has errors"
 )
 
+// newFormPage returns a page with a form below another page: that of the record which the form
+// changes, or the list of the section.
+func newFormPage(section string, up place, heading string, text ...string) *formPage {
+	p := &formPage{Title: heading, Section: section, Heading: heading, Subject: up.Title, Back: up.Path, Text: text, Form: newForm(), Action: heading}
+	if up != lists[section] {
+		p.Title += ": " + up.Title
+	}
+	return p
+}
+
 func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
 	p, err := build(v)
 	if err != nil {

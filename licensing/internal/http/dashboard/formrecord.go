@@ -17,6 +17,17 @@ func about[T any](get func(*visit) (T, error), build func(*visit, T) (*formPage,
 	}
 }
 
+// showing returns the handler of a page that shows a record.
+func showing[T any](get func(*visit) (T, error), show func(*visit, T) error) func(*visit) error {
+	return func(v *visit) error {
+		record, err := get(v)
+		if err != nil {
+			return err
+		}
+		return show(v, record)
+	}
+}
+
 // The records of the paths of pages.
 
 func (v *visit) license() (api.License, error) {

@@ -119,10 +119,8 @@ func (v *visit) confirmProduct(f *form, before string) error {
 func newLicenseForm(v *visit) (*formPage, error) {
 	ctx, q := v.r.Context(), v.r.URL.Query()
 	l := api.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
-	p := &formPage{
-		Title: "New license", Section: "licenses", Back: "licenses", Subject: "Licenses",
-		Form: createForm(l), Action: "Create license", done: "The license has been created.",
-	}
+	p := newFormPage("licenses", lists["licenses"], "New license")
+	p.Form, p.Action, p.done = createForm(l), "Create license", "The license has been created."
 	if err := v.addPlans(p.Form); err != nil {
 		return nil, err
 	}
@@ -154,8 +152,8 @@ func newLicenseForm(v *visit) (*formPage, error) {
 }
 
 func editLicenseForm(v *visit, l api.License) (*formPage, error) {
-	p := v.licenseFormPage(l, "Edit", "Edit license")
-	p.Form, p.Action, p.done = licenseForm(l), "Save changes", noticeSaved
+	p := licenseFormPage(l, "Edit license")
+	p.Form, p.Action, p.done = licenseForm(l), saveChanges, noticeSaved
 	p.Version = l.Version().String()
 	p.do = func(tx *visit) (string, error) {
 		params := p.Form.updateParams(l)

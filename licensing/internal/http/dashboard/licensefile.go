@@ -76,7 +76,7 @@ func (f *form) readFile(l api.License) api.IssueFileParams {
 // issueFileForm issues a license file and responds with it. A repeated form takes
 // no second seat, so the form needs no mark.
 func issueFileForm(v *visit, l api.License) (*formPage, error) {
-	p := v.licenseFormPage(l, "Issue a license file", "Issue license file",
+	p := licenseFormPage(l, "Issue license file",
 		"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation.")
 	var err error
 	if p.Form, err = v.fileFields(l); err != nil {

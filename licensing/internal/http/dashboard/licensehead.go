@@ -23,24 +23,13 @@ type licenseHead struct {
 	refusals []api.Refusal
 }
 
-// licenseTab returns the handler of a page of a license. The tab is the last segment
-// of its path.
-func licenseTab(tab string, show func(*visit, licenseHead) error) func(*visit) error {
-	return func(v *visit) error {
-		l, err := v.license()
-		if err != nil {
-			return err
-		}
-		head, err := v.licenseHead(l, tab)
-		if err != nil {
-			return err
-		}
-		return show(v, head)
+// licenseHead reads the license of the path, and what its pages have in common.
+func (v *visit) licenseHead() (h licenseHead, err error) {
+	l, err := v.license()
+	if err != nil {
+		return h, err
 	}
-}
-
-func (v *visit) licenseHead(l api.License, tab string) (h licenseHead, err error) {
-	h = licenseHead{License: l, Tab: tab, Renewable: renewable(l)}
+	h = licenseHead{License: l, Tab: strings.TrimPrefix(v.route.path, "licenses/{id}"), Renewable: renewable(l)}
 	if h.Seats, h.SeatsText, err = v.seatSummary(l); err != nil {
 		return h, err
 	}

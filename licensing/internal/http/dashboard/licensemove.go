@@ -114,7 +114,7 @@ func (m move) form(v *visit, l api.License) (*formPage, error) {
 	if !m.fits(l, paused) {
 		return nil, moveForbidden(m.refused(l.Status))
 	}
-	p := v.licenseFormPage(l, m.Label, m.heading, m.text...)
+	p := licenseFormPage(l, m.heading, m.text...)
 	p.Form, p.Action, p.Danger, p.done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
 	p.do = func(tx *visit) (string, error) {
 		_, err := m.do(tx.licenses, tx.r.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
@@ -145,8 +145,8 @@ func moveForbidden(detail string) error {
 }
 
 // licenseFormPage returns a page with a form about a license.
-func (v *visit) licenseFormPage(l api.License, label, heading string, text ...string) *formPage {
-	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: licensePath(l.ID), Subject: l.Name}
+func licenseFormPage(l api.License, heading string, text ...string) *formPage {
+	return newFormPage("licenses", place{l.Name, licensePath(l.ID)}, heading, text...)
 }
 
 func fillDelete(_ *visit, l api.License, p *formPage) {

@@ -70,7 +70,7 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 		}
 		return nil, moveForbidden("A revoked license cannot be renewed.")
 	}
-	p := v.licenseFormPage(l, "Renew", "Renew")
+	p := licenseFormPage(l, "Renew")
 	if end := v.momentOf(l.ExpiresAt); end != nil {
 		p.Text = append(p.Text, "Currently expires "+end.Full+", "+end.Relative+".")
 	}

@@ -21,16 +21,16 @@ func correctMeterForm(v *visit, l api.License) (*formPage, error) {
 		return nil, notFound("The license has no such meter.")
 	}
 	u := now.Meters[i]
-	p := v.licenseFormPage(l, "Correct usage", "Correct usage",
+	p := licenseFormPage(l, "Correct usage",
 		u.Name+": "+v.meterBar(u).Text+". Usage that is reported while this form is open counts in addition.")
 	since := ""
 	if u.From != nil {
 		since = "Since " + v.moment(*u.From).Full + "."
 	}
-	p.Form, p.Action, p.done = newForm(
+	p.Form, p.done = newForm(
 		&field{Name: "used", Label: "Units used", Hint: since, Type: "text", Value: strconv.FormatInt(u.Used, 10), Required: true},
 		reasonField("Optional. Recorded in the history."),
-	), "Correct usage", "The usage has been corrected."
+	), "The usage has been corrected."
 	p.Once, p.Version = true, "never"
 	if u.From != nil { // another period has another count
 		p.Version = u.From.Format(time.RFC3339Nano)

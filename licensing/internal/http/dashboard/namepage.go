@@ -53,12 +53,8 @@ func (d directory) params(id string) api.ListLicensesParams {
 	return api.ListLicensesParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
 }
 
-func showCustomer(v *visit) error {
+func showCustomer(v *visit, id string) error {
 	ctx := v.r.Context()
-	id, err := v.customer()
-	if err != nil {
-		return err
-	}
 	p := customers.params(id)
 	p.Limit = licensesRead
 	licenses, err := v.licenses.List(ctx, p)
@@ -139,7 +135,7 @@ func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 }
 
 func eraseForm(_ *visit, id string) (*formPage, error) {
-	p := customerFormPage(id, "Erase the data of", "Erase customer data",
+	p := customerFormPage(id, "Erase customer data",
 		"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
 		"If the erasure is interrupted, repeat it. This cannot be undone.")
 	confirm := typedField("customer", "Customer ID", id, "The customer ID does not match.")

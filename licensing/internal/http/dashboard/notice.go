@@ -29,6 +29,7 @@ const maxNotices = 10
 
 // The notices of several changes.
 const (
+	saveChanges        = "Save changes" // the label of the button
 	noticeSaved        = "Your changes have been saved."
 	noticeUnchanged    = "Nothing was changed."
 	noticeRepeated     = "This form was already submitted. Nothing was created this time."

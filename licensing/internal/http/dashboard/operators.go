@@ -40,15 +40,12 @@ func roleField(chosen operator.Role) *field {
 }
 
 func inviteForm(v *visit) (*formPage, error) {
-	p := &formPage{
-		Title: "Invite an operator", Section: "operators", Back: "settings/operators", Subject: "Operators",
-		Text: []string{"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in."},
-		Form: newForm(
-			&field{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
-			roleField(operator.RoleViewer),
-		),
-		Action: "Create invitation",
-	}
+	p := newFormPage("operators", lists["operators"], "Invite an operator",
+		"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in.")
+	p.Action, p.Form = "Create invitation", newForm(
+		&field{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
+		roleField(operator.RoleViewer),
+	)
 	code := ""
 	p.do = func(tx *visit) (_ string, err error) {
 		code, err = tx.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})

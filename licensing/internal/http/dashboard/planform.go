@@ -49,11 +49,9 @@ func (v *visit) readPlan(f *form, id string) (api.PutPlanParams, error) {
 }
 
 func newPlanForm(v *visit) (*formPage, error) {
-	p := &formPage{
-		Title: "New plan", Section: "plans", Back: "plans", Subject: "Plans", Action: "Create plan", done: "The plan has been created.", Once: true,
-		Text: []string{"The terms of a plan are copied to licenses. A change of the plan affects other licenses only when you roll it out."},
-		Form: planFields(api.Plan{}),
-	}
+	p := newFormPage("plans", lists["plans"], "New plan",
+		"The terms of a plan are copied to licenses. A change of the plan affects other licenses only when you roll it out.")
+	p.Form, p.Action, p.done, p.Once = planFields(api.Plan{}), "Create plan", "The plan has been created.", true
 	p.Form.insert(0, &field{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
 		Value: v.r.URL.Query().Get("id"),
@@ -74,17 +72,13 @@ func newPlanForm(v *visit) (*formPage, error) {
 }
 
 // planFormPage returns a page with a form about a plan.
-func planFormPage(t api.Plan, title, heading, action string) *formPage {
-	return &formPage{
-		Title: title + " " + t.Name, Section: "plans", Heading: heading, Form: newForm(), Action: action, Back: planPath(t.ID), Subject: t.Name,
-		Version: t.Version().String(),
-	}
+func planFormPage(t api.Plan, heading string, text ...string) *formPage {
+	return newFormPage("plans", place{t.Name, planPath(t.ID)}, heading, text...)
 }
 
 func editPlanForm(v *visit, t api.Plan) (*formPage, error) {
-	p := planFormPage(t, "Edit", "Edit plan", "Save changes")
-	p.Text = []string{"Licenses that have the plan keep their terms until you roll it out."}
-	p.Form, p.done = planFields(t), noticeSaved
+	p := planFormPage(t, "Edit plan", "Licenses that have the plan keep their terms until you roll it out.")
+	p.Form, p.Action, p.done, p.Version = planFields(t), saveChanges, noticeSaved, t.Version().String()
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)
 		if err != nil {
@@ -100,18 +94,16 @@ func editPlanForm(v *visit, t api.Plan) (*formPage, error) {
 }
 
 func deletePlanForm(v *visit, t api.Plan) (*formPage, error) {
-	p := planFormPage(t, "Delete", "Delete plan", "Delete plan")
+	p := planFormPage(t, "Delete plan",
+		"Licenses with this plan keep their terms, and so do their purchases.",
+		"New purchases of the plan wait until there is a plan with this ID again.")
 	use, err := v.planUses()
 	if err != nil {
 		return nil, err
 	}
 	licenses := use(t.ID)
 	p.Licenses = &licenses
-	p.Text = []string{
-		"Licenses with this plan keep their terms, and so do their purchases.",
-		"New purchases of the plan wait until there is a plan with this ID again.",
-	}
-	p.Danger, p.done = true, "The plan has been deleted."
+	p.Danger, p.done, p.Version = true, "The plan has been deleted.", t.Version().String()
 	p.do = func(tx *visit) (string, error) {
 		return "plans", selling.New(tx.licenses).DeletePlan(tx.r.Context(), api.DeletePlanParams{ID: t.ID})
 	}

@@ -9,14 +9,9 @@ import (
 
 // fulfillPlanForm gives the purchases that wait for a plan their licenses.
 func fulfillPlanForm(v *visit, t api.Plan) (*formPage, error) {
-	p := planFormPage(t, "Create waiting licenses:", "Create waiting licenses", "Create licenses")
-	p.Version = ""
-	p.Text = []string{"Purchases that wait for this plan get their licenses, as if the plan had existed when they were reported."}
-	after := v.r.URL.Query().Get("after")
-	if after != "" {
-		p.Text = []string{"There may be more purchases that wait for this plan."}
-		p.Action = "Continue"
-	}
+	p := planFormPage(t, "Create waiting licenses", "Purchases that wait for this plan get their licenses, as if the plan had existed when they were reported.")
+	p.Action = "Create licenses"
+	after := p.continues(v, "There may be more purchases that wait for this plan.")
 	p.do = func(v *visit) (string, error) {
 		to, done, err := v.fulfillWaiting(t.ID, after)
 		p.done = done

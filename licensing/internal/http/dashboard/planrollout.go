@@ -10,18 +10,12 @@ import (
 // rollOutPlanForm gives the purchases of a plan the terms that it has now. It shows their
 // number first.
 func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
-	p := planFormPage(t, "Roll out", "Roll out plan", "Roll out")
-	p.Version = ""
-	q := v.r.URL.Query()
+	p := planFormPage(t, "Roll out plan",
+		"Purchases of this plan get the terms that it has now, its duration included, and their licenses change accordingly. What was set by hand stays unless the plan has changed it.")
 	reason := reasonField("Optional. Recorded in the history of each license.")
-	reason.Value = q.Get("reason")
-	p.Form = newForm(reason)
-	p.Text = []string{"Purchases of this plan get the terms that it has now, its duration included, and their licenses change accordingly. What was set by hand stays unless the plan has changed it."}
-	after := q.Get("after")
-	if after != "" {
-		p.Text = []string{"There may be more purchases of this plan with earlier terms."}
-		p.Action = "Continue"
-	}
+	reason.Value = v.r.URL.Query().Get("reason")
+	p.Form, p.Action = newForm(reason), "Roll out"
+	after := p.continues(v, "There may be more purchases of this plan with earlier terms.")
 	p.prepare = func(v *visit) error {
 		if after != "" {
 			return nil
@@ -36,6 +30,16 @@ func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
 		return to, err
 	}
 	return p, nil
+}
+
+// continues returns the place after which a change in steps continues, which the page then
+// says; empty: the change begins.
+func (p *formPage) continues(v *visit, text string) string {
+	after := v.r.URL.Query().Get("after")
+	if after != "" {
+		p.Text, p.Action = []string{text}, "Continue"
+	}
+	return after
 }
 
 // rollOut rolls a plan out. It returns the page to show next, and a notice.

@@ -87,11 +87,7 @@ func showPlans(v *visit) error {
 	}{rows, newPager(nil, "after", after, list.NextCursor)}})
 }
 
-func showPlan(v *visit) error {
-	t, err := v.plan()
-	if err != nil {
-		return err
-	}
+func showPlan(v *visit, t api.Plan) error {
 	rows, err := v.planRows(t)
 	if err != nil {
 		return err

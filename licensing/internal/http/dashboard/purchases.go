@@ -135,11 +135,7 @@ type storedField struct {
 	At          time.Time
 }
 
-func showPurchase(v *visit) error {
-	f, err := v.purchase()
-	if err != nil {
-		return err
-	}
+func showPurchase(v *visit, f api.Fulfillment) error {
 	body := struct {
 		purchaseRow
 		Fields []storedField
@@ -181,9 +177,9 @@ func storedFieldName(name string) string {
 // there now, such as its plan.
 func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	row := newPurchaseRow(f)
-	p := purchaseFormPage(f.Reference, "Create license", "Create license",
+	p := purchaseFormPage(f.Reference, "Create license",
 		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
-	p.Form, p.done = newForm(), "The license has been created."
+	p.done = "The license has been created."
 	p.do = func(tx *visit) (string, error) {
 		f, err := selling.New(tx.licenses).Fulfill(tx.r.Context(), api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
 		switch {
@@ -203,7 +199,7 @@ func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
 
 // reopenForm continues a purchase that was ended by mistake.
 func reopenForm(v *visit, f api.Fulfillment) (*formPage, error) {
-	p := purchaseFormPage(f.Reference, "Reopen purchase", "Reopen purchase",
+	p := purchaseFormPage(f.Reference, "Reopen purchase",
 		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
 		"Check at the payment provider that the purchase is paid for.")
 	p.Form = newForm(
@@ -230,7 +226,7 @@ func allowTrialForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	if id == "" {
 		return nil, notFound("This purchase is not a trial.")
 	}
-	p := purchaseFormPage(f.Reference, "Allow another trial", "Allow another trial",
+	p := purchaseFormPage(f.Reference, "Allow another trial",
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
 	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
 	p.do = func(tx *visit) (string, error) {
@@ -243,8 +239,8 @@ func allowTrialForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	return p, nil
 }
 
-func purchaseFormPage(reference, title, action string, text ...string) *formPage {
-	return &formPage{Title: title + ": " + reference, Section: "purchases", Heading: title, Text: text, Back: purchasePath(reference), Subject: reference, Action: action}
+func purchaseFormPage(reference, heading string, text ...string) *formPage {
+	return newFormPage("purchases", place{reference, purchasePath(reference)}, heading, text...)
 }
 
 // purchasesOf returns the purchases of a license, the one that governs it first.

@@ -58,15 +58,14 @@ func rotateFields(c auth.Client) *form {
 }
 
 func rotateCredentialForm(v *visit, c auth.Client) (*formPage, error) {
-	p := credentialFormPage(c, "Rotate the secret of", "Rotate secret", "Create new secret")
-	p.Text = []string{"This creates a new client secret, which is shown once on the next page. The client ID does not change."}
+	p := credentialFormPage(c, "Rotate secret", "This creates a new client secret, which is shown once on the next page. The client ID does not change.")
 	if len(c.Secrets) == 0 {
 		p.Text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
 	}
 	if len(c.Secrets) > 1 {
 		p.Text = append(p.Text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
 	}
-	p.Form, p.Once = rotateFields(c), true
+	p.Form, p.Action, p.Once = rotateFields(c), "Create new secret", true
 	secret := ""
 	p.do = func(tx *visit) (_ string, err error) {
 		overlap := time.Duration(0)
@@ -84,13 +83,12 @@ func rotateCredentialForm(v *visit, c auth.Client) (*formPage, error) {
 }
 
 func revokeSecretForm(v *visit, c auth.Client) (*formPage, error) {
-	p := credentialFormPage(c, "Revoke a secret of", "", "Revoke secret")
+	p := credentialFormPage(c, "Revoke secret", "The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone.")
 	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.r.PathValue("secret") })
 	if i < 0 {
 		return nil, notFound("This secret is no longer active.")
 	}
 	p.Heading, p.Danger, p.done = "Revoke secret …"+c.Secrets[i].Hint, true, "The secret and the access tokens issued for it have been revoked."
-	p.Text = []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."}
 	p.do = func(tx *visit) (string, error) {
 		_, err := tx.auth.RevokeSecret(v.r.Context(), c.ID, v.r.PathValue("secret"))
 		return "", err

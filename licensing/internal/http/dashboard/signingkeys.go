@@ -55,10 +55,8 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &formPage{
-		Title: "Rotate signing key", Section: "keys", Back: lists["keys"].Path, Subject: lists["keys"].Title, Form: newForm(), Action: "Rotate key", Once: true, done: "The next key signs license files now.",
-		Text: []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."},
-	}
+	p := newFormPage("keys", lists["keys"], "Rotate signing key", "The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys.")
+	p.Action, p.Once, p.done = "Rotate key", true, "The next key signs license files now."
 	i := slices.IndexFunc(keys, func(k files.Key) bool { return k.State == files.KeyNext })
 	if i < 0 {
 		p.do = func(*visit) (string, error) { return "", keyConflict(files.ErrNoNextKey) }
@@ -115,19 +113,14 @@ func (v *visit) signingKey() (files.Key, error) {
 	return keys[i], nil
 }
 
-func compromiseKeyForm(v *visit) (*formPage, error) {
-	k, err := v.signingKey()
-	if err != nil {
-		return nil, err
-	}
-	p := &formPage{
-		Title: "Mark signing key as compromised", Section: "keys", Back: lists["keys"].Path, Subject: lists["keys"].Title, Action: "Mark as compromised", Danger: true, done: "The key has been marked as compromised.",
-		Text: []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."},
-		Form: newForm(typedField("key", "Last 6 characters of the key ID", keyEndOf(k.ID), "These are not the last 6 characters of the key ID.")),
-		do: func(tx *visit) (string, error) {
-			_, err := tx.files.CondemnKey(v.r.Context(), files.CondemnKeyParams{ID: k.ID})
-			return "", keyConflict(err)
-		},
+func compromiseKeyForm(v *visit, k files.Key) (*formPage, error) {
+	p := newFormPage("keys", lists["keys"], "Mark signing key as compromised",
+		"Key ID: "+k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone.")
+	p.Form = newForm(typedField("key", "Last 6 characters of the key ID", keyEndOf(k.ID), "These are not the last 6 characters of the key ID."))
+	p.Action, p.Danger, p.done = "Mark as compromised", true, "The key has been marked as compromised."
+	p.do = func(tx *visit) (string, error) {
+		_, err := tx.files.CondemnKey(v.r.Context(), files.CondemnKeyParams{ID: k.ID})
+		return "", keyConflict(err)
 	}
 	if k.State == files.KeyActive {
 		p.Text = append(p.Text, "The next key becomes active immediately, however new it is.")

@@ -9,15 +9,13 @@ import (
 )
 
 // webhookFormPage returns a page with a form about a webhook.
-func webhookFormPage(w webhookRow, title, heading, action string) *formPage {
-	return &formPage{
-		Title: title + " " + w.Host(), Section: "webhooks", Heading: heading, Form: newForm(), Action: action, Back: webhookPath(w.ID), Subject: w.Host(),
-	}
+func webhookFormPage(w webhookRow, heading string, text ...string) *formPage {
+	return newFormPage("webhooks", place{w.Host(), webhookPath(w.ID)}, heading, text...)
 }
 
 func editWebhookForm(v *visit, w webhookRow) (*formPage, error) {
-	p := webhookFormPage(w, "Edit webhook", "Edit webhook", "Save changes")
-	p.Form, p.done = webhookFields(w.Webhook), noticeSaved
+	p := webhookFormPage(w, "Edit webhook")
+	p.Form, p.Action, p.done = webhookFields(w.Webhook), saveChanges, noticeSaved
 	p.Version = p.Form.digest()
 	p.do = func(tx *visit) (string, error) {
 		address, description, types := p.Form.readWebhook()
@@ -115,8 +113,8 @@ var webhookOverlaps = []option{
 }
 
 func rotateWebhookForm(v *visit, w webhookRow) (*formPage, error) {
-	p := webhookFormPage(w, "Rotate the secret of webhook", "Rotate secret", "Create new secret")
-	p.Text, p.Once = []string{"This creates a new secret, which is shown once on the next page."}, true
+	p := webhookFormPage(w, "Rotate secret", "This creates a new secret, which is shown once on the next page.")
+	p.Action, p.Once = "Create new secret", true
 	p.Form.add(overlapField(webhookOverlaps))
 	var after api.Webhook
 	var secret string
@@ -133,11 +131,8 @@ func rotateWebhookForm(v *visit, w webhookRow) (*formPage, error) {
 }
 
 func deleteWebhookForm(v *visit, w webhookRow) (*formPage, error) {
-	p := webhookFormPage(w, "Delete webhook", "Delete webhook", "Delete webhook")
-	p.Text = []string{
-		w.URL,
-		"Deliveries to this URL stop, and pending deliveries are dropped. This cannot be undone. To stop deliveries temporarily, pause the webhook instead.",
-	}
+	p := webhookFormPage(w, "Delete webhook", w.URL,
+		"Deliveries to this URL stop, and pending deliveries are dropped. This cannot be undone. To stop deliveries temporarily, pause the webhook instead.")
 	p.Danger, p.done = true, "The webhook has been deleted."
 	p.do = func(tx *visit) (string, error) { return "settings/webhooks", tx.webhooks.Delete(v.r.Context(), w.ID) }
 	return p, nil

@@ -15,11 +15,7 @@ func deliveryPath(webhookID, id string) string {
 	return webhookPath(webhookID) + "/deliveries/" + url.PathEscape(id)
 }
 
-func showDelivery(v *visit) error {
-	w, err := v.webhook()
-	if err != nil {
-		return err
-	}
+func showDelivery(v *visit, w webhookRow) error {
 	d, payload, err := v.webhooks.Delivery(v.r.Context(), w.ID, v.r.PathValue("delivery"))
 	if err != nil {
 		return err

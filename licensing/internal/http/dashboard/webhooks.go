@@ -131,11 +131,8 @@ func (f *form) lines(name string) (list []string) {
 }
 
 func newWebhookForm(v *visit) (*formPage, error) {
-	p := &formPage{
-		Title: "New webhook", Section: "webhooks", Back: "settings/webhooks", Subject: "Webhooks",
-		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
-		Form: webhookFields(api.Webhook{Types: usualTypes}), Action: "Create webhook", Once: true,
-	}
+	p := newFormPage("webhooks", lists["webhooks"], "New webhook", "The webhook receives events from now on. The signing secret is shown once, on the next page.")
+	p.Form, p.Action, p.Once = webhookFields(api.Webhook{Types: usualTypes}), "Create webhook", true
 	p.Form.add(productsField())
 	var w api.Webhook
 	var secret string
@@ -192,12 +189,8 @@ func newDeliveryRow(d api.Delivery) deliveryRow {
 	return row
 }
 
-func showWebhook(v *visit) error {
+func showWebhook(v *visit, w webhookRow) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	w, err := v.webhook()
-	if err != nil {
-		return err
-	}
 	p := api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.webhooks.Deliveries(ctx, p)
 	if err != nil {
