@@ -2,10 +2,8 @@ package dashboard
 
 import (
 	"cmp"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,11 +37,7 @@ func activationsPath(licenseID string) string {
 
 // Details returns the metadata that the program sent, such as its version.
 func (r activationRow) Details() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {
-		parts = append(parts, name+": "+r.Metadata[name])
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(each(pairsOf(r.Metadata, same), pair.line), " · ")
 }
 
 // seatSummary returns the number of active activations of a license as a meter
@@ -54,7 +48,7 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	if err != nil {
 		return seatMeter{}, "", err
 	}
-	m := newSeatMeter(l, len(active.Data))
+	m := usedOf(int64(len(active.Data)), l.MaxActivations)
 	if active.HasMore {
 		counts, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), []string{l.ID})
 		if err != nil {

@@ -159,14 +159,10 @@ func (m move) bulkForm(v *visit) (p *formPage, err error) {
 	switch {
 	case !v.isRead():
 		body.Rest = v.sent("rest") != ""
-		for _, value := range sent {
-			ids = append(ids, idOf(value))
-		}
+		ids = each(sent, idOf)
 	case body.Query != "":
 		found, body.Rest, err = v.allMatching(m, f)
-		for _, l := range found {
-			ids = append(ids, l.ID)
-		}
+		ids = each(found, licenseID)
 	default:
 		ids = distinct(q["id"])
 	}

@@ -132,11 +132,7 @@ func describeValue(field string, x any) string {
 	case x == false:
 		return "no"
 	case isList:
-		var all []string
-		for _, v := range list {
-			all = append(all, formatValue(v))
-		}
-		return strings.Join(all, ", ")
+		return strings.Join(each(list, formatValue), ", ")
 	}
 	return formatValue(x)
 }

@@ -21,10 +21,7 @@ var scopeTexts = map[string]struct{ words, hint string }{
 
 // describeScopes describes scopes: "Read and change licenses, read events".
 func describeScopes(scopes []string) string {
-	var words []string
-	for _, s := range scopes {
-		words = append(words, scopeTexts[s].words)
-	}
+	words := each(scopes, func(s string) string { return scopeTexts[s].words })
 	return sentenceCase(strings.Replace(strings.Join(words, ", "), "read licenses, change licenses", "read and change licenses", 1))
 }
 

@@ -2,9 +2,7 @@ package dashboard
 
 import (
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,11 +26,7 @@ func exportLicenses(v *visit) error {
 		}
 	}
 	d := &csvDownload{v: v, name: "licenses"}
-	err := inner.Of(v.licenses).MoveIn().ExportCSV(v.r.Context(), d, p)
-	if err != nil && d.started {
-		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
-	}
-	return d.ended(err)
+	return d.ended(inner.Of(v.licenses).MoveIn().ExportCSV(v.r.Context(), d, p))
 }
 
 // partTimeout is the write timeout for one part of an export.
@@ -76,9 +70,13 @@ func (d *csvDownload) Write(part []byte) (int, error) {
 	return n, nil
 }
 
-// ended returns the error to respond with after an export that returned err. A
-// download that has started is then aborted, so that it does not look complete.
+// ended logs that a download stopped before its end, and returns the error to respond with
+// after an export that returned err. A download that has started is then aborted, so that it
+// does not look complete.
 func (d *csvDownload) ended(err error) error {
+	if err != nil && d.started {
+		d.v.h.opts.Logger.LogAttrs(d.v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", d.v.id), slog.Any("error", err))
+	}
 	if d.broken {
 		return nil
 	}
@@ -95,8 +93,5 @@ type exportData struct {
 // describe returns what was exported, with the filters.
 func (d exportData) describe() []string {
 	lines := []string{count(d.Rows, "license") + " with keys, as " + strings.ToUpper(d.Format)}
-	for _, name := range slices.Sorted(maps.Keys(d.Filter)) {
-		lines = append(lines, name+": "+formatValue(d.Filter[name]))
-	}
-	return lines
+	return append(lines, each(pairsOf(d.Filter, formatValue), pair.line)...)
 }

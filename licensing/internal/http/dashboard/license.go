@@ -1,9 +1,8 @@
 package dashboard
 
 import (
-	"maps"
+	"cmp"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -27,47 +26,30 @@ type licensePage struct {
 	Older        bool // the license has older events
 }
 
-// A pair is one entitlement or one metadata entry.
-type pair struct{ Name, Value string }
-
-func showLicense(v *visit, head licenseHead) (err error) {
+func showLicense(v *visit, head licenseHead) error {
 	l := head.License
-	body := licensePage{licenseHead: head, Email: l.Metadata[v.h.opts.EmailKey], Entitlements: entitlementPairs(l.Entitlements)}
-	if body.Files, err = inner.Of(v.licenses).Licenses().FilesUntil(v.r.Context(), l.ID); err != nil {
+	files, err1 := inner.Of(v.licenses).Licenses().FilesUntil(v.r.Context(), l.ID)
+	plan, err2 := v.planName(l.PlanID)
+	purchases, err3 := v.purchasesOf(l.ID)
+	now, err4 := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	events, older, err5 := v.licenseEvents(l.ID, "", 5)
+	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	if body.Plan, err = v.planName(l.PlanID); err != nil {
+	verdict, err1 := v.verdictPanel(l, now)
+	refusals, err2 := v.refusalPanel(head, now)
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
-	}
-	if body.Purchases, err = v.purchasesOf(l.ID); err != nil {
-		return err
-	}
-	body.Upcoming = upcomingRows(l)
-	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
-		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
-	}
-	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
-	if err != nil {
-		return err
-	}
-	if body.Verdict, err = v.verdictPanel(l, now); err != nil {
-		return err
-	}
-	if body.Refusals, err = v.refusalPanel(head, now); err != nil {
-		return err
-	}
-	for _, u := range now.Meters {
-		body.Meters = append(body.Meters, v.meterBar(u))
 	}
 	status := http.StatusOK
-	if body.Verdict.Form.HasErrors() {
+	if verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity
 	}
-	events, next, err := v.licenseEvents(l.ID, "", 5)
-	if err != nil {
-		return err
+	body := licensePage{
+		licenseHead: head, Meters: each(now.Meters, v.meterBar), Files: files, Email: l.Metadata[v.h.opts.EmailKey], Plan: plan,
+		Entitlements: entitlementPairs(l.Entitlements), Metadata: pairsOf(l.Metadata, same), Purchases: purchases, Upcoming: upcomingRows(l),
+		Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
 	}
-	body.History, body.Older = events, next != ""
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
 
@@ -100,17 +82,11 @@ func showActivity(v *visit, head licenseHead) error {
 }
 
 // entitlementPairs lists entitlements by name.
-func entitlementPairs(m map[string]any) (list []pair) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		value := "included"
-		switch x := m[name].(type) {
-		case bool:
-		case string:
-			value = x
-		default:
-			value = formatValue(x)
+func entitlementPairs(m map[string]any) []pair {
+	return pairsOf(m, func(value any) string {
+		if _, isBool := value.(bool); isBool {
+			return "included"
 		}
-		list = append(list, pair{name, value})
-	}
-	return list
+		return formatValue(value)
+	})
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -26,9 +27,7 @@ func (v *visit) offerNames(f *form) error {
 		if err != nil {
 			return err
 		}
-		for _, n := range known.Data {
-			x.Known = append(x.Known, n.Name)
-		}
+		x.Known = each(known.Data, func(n api.NameCount) string { return n.Name })
 	}
 	return nil
 }
@@ -129,10 +128,7 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	}
 	p.do = func(*visit) (string, error) { // in parts, because the hook of the host runs outside of the Update
 		params := p.Form.createParams(v.h.opts.Now())
-		if err := v.confirmProduct(p.Form, ""); err != nil {
-			return "", err
-		}
-		if err := v.check(p.Form, &params); err != nil {
+		if err := cmp.Or(v.confirmProduct(p.Form, ""), v.check(p.Form, &params)); err != nil {
 			return "", err
 		}
 		prepare, create := inner.Of(v.licenses).CreateInParts(ctx, params)
@@ -157,10 +153,7 @@ func editLicenseForm(v *visit, l api.License) (*formPage, error) {
 	p.Version = l.Version().String()
 	p.do = func(tx *visit) (string, error) {
 		params := p.Form.updateParams(l)
-		if err := tx.confirmProduct(p.Form, l.ProductID); err != nil {
-			return "", err
-		}
-		if err := v.check(p.Form, &params); err != nil {
+		if err := cmp.Or(tx.confirmProduct(p.Form, l.ProductID), v.check(p.Form, &params)); err != nil {
 			return "", err
 		}
 		after, err := tx.licenses.Update(tx.r.Context(), params)

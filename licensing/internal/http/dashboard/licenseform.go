@@ -26,7 +26,7 @@ func licenseForm(l api.License) *form {
 		amountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds).inMore("Activations"),
 		pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement, parser(parseEntitlement)).inMore("Details"),
 		metersField(l.Meters).inMore(""),
-		pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, func(value string) string { return value }, nil).inMore(""),
+		pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, same, nil).inMore(""),
 	)
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -30,13 +31,13 @@ func (v *visit) licenseHead() (h licenseHead, err error) {
 		return h, err
 	}
 	h = licenseHead{License: l, Tab: strings.TrimPrefix(v.route.path, "licenses/{id}"), Renewable: renewable(l)}
-	if h.Seats, h.SeatsText, err = v.seatSummary(l); err != nil {
+	seats, text, err1 := v.seatSummary(l)
+	refusals, err2 := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
+	paused, err3 := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return h, err
 	}
-	refusals, err := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
-	if err != nil {
-		return h, err
-	}
+	h.Seats, h.SeatsText = seats, text
 	var refused int64
 	for _, r := range refusals.Data {
 		refused += r.Count
@@ -44,10 +45,6 @@ func (v *visit) licenseHead() (h licenseHead, err error) {
 	h.refusals, h.Refused = refusals.Data, thousands(refused)
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
 		l.ExpiresAt != nil && l.ExpiresAt.Before(v.h.opts.Now().Add(api.ExpiringSoon))
-	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
-	if err != nil {
-		return h, err
-	}
 	reserved := []string{"edit it"}
 	for _, m := range moves {
 		switch {

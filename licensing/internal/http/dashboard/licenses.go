@@ -51,9 +51,7 @@ func showLicenses(v *visit) error {
 	if f.scans() {
 		list.CSV = ""
 	}
-	for _, s := range f.sorts() {
-		list.Sorts = append(list.Sorts, option{Value: s, Label: sortLabels[s], Chosen: f.order() == s})
-	}
+	list.Sorts = each(f.sorts(), func(s string) option { return option{Value: s, Label: sortLabels[s], Chosen: f.order() == s} })
 	for _, w := range expiryWindows {
 		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
 	}
@@ -89,6 +87,11 @@ func showLicenses(v *visit) error {
 				return err
 			}
 		}
+	}
+	if result.HasMore || p.Cursor != "" {
+		every := f.query()
+		every.Set("all", "1")
+		list.Every = "?" + every.Encode()
 	}
 	list.Partial = f.omitsPerpetual()
 	list.Tabs = f.tabs(nil)
@@ -127,14 +130,12 @@ func (v *visit) listed(f filter, p api.ListLicensesParams) (page api.ListPage, e
 	return page, 0, err
 }
 
+func licenseID(l api.License) string { return l.ID }
+
 // licenseRows returns the rows of a list. It reads the seat counts of all rows
 // together.
 func (v *visit) licenseRows(list []api.License) (rows []licenseRow, err error) {
-	ids := make([]string, len(list))
-	for i, l := range list {
-		ids[i] = l.ID
-	}
-	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), ids)
+	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), each(list, licenseID))
 	if err != nil {
 		return nil, err
 	}

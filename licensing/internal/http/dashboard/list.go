@@ -3,8 +3,34 @@ package dashboard
 import (
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
+
+// each returns what fn makes of each element of a list.
+func each[T, R any](list []T, fn func(T) R) (all []R) {
+	for _, x := range list {
+		all = append(all, fn(x))
+	}
+	return all
+}
+
+// A pair is a name and a value, such as those of an entitlement.
+type pair struct{ Name, Value string }
+
+// line returns the pair in one line.
+func (p pair) line() string { return p.Name + ": " + p.Value }
+
+// pairsOf returns the entries of a map by name, with their values as texts.
+func pairsOf[V any](m map[string]V, text func(V) string) (list []pair) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, pair{name, text(m[name])})
+	}
+	return list
+}
+
+// same returns a text as it is.
+func same(text string) string { return text }
 
 // A place is a page to return to, as a reference from dashboard/.
 type place struct{ Title, Path string }

@@ -53,22 +53,17 @@ type seatMeter struct {
 	Over bool   // more is used than the limit, such as one that was lowered
 }
 
-// newSeatMeter returns the meter of a license with n active activations.
-func newSeatMeter(l api.License, n int) seatMeter {
-	if l.MaxActivations == nil {
-		return seatMeter{Text: thousands(int64(n))}
+// usedOf returns the meter of a limit; nil: there is none.
+func usedOf(n int64, limit *int64) seatMeter {
+	if limit == nil {
+		return seatMeter{Text: thousands(n)}
 	}
-	return usedOf(int64(n), *l.MaxActivations)
-}
-
-// usedOf returns the meter of a limit.
-func usedOf(n, limit int64) seatMeter {
-	m := seatMeter{Text: thousands(n) + "/" + thousands(limit), Bar: true, Full: n >= limit, Over: n > limit}
+	m := seatMeter{Text: thousands(n) + "/" + thousands(*limit), Bar: true, Full: n >= *limit, Over: n > *limit}
 	switch {
 	case m.Full:
 		m.Used = 100
 	case n > 0:
-		m.Used = max(4, int(math.Round(float64(n)*100/float64(limit))))
+		m.Used = max(4, int(math.Round(float64(n)*100/float64(*limit))))
 	}
 	return m
 }
@@ -83,7 +78,7 @@ func (m seatMeter) N() string {
 // license service returns. That is an upper bound if the license has leases, and a
 // lower bound if atLeast is true.
 func listedSeats(l api.License, n int, atLeast bool) seatMeter {
-	m := newSeatMeter(l, n)
+	m := usedOf(int64(n), l.MaxActivations)
 	switch {
 	case atLeast:
 		used, limit, _ := strings.Cut(m.Text, "/")

@@ -60,29 +60,18 @@ func (v *visit) countMatches(list *licenseList, p api.ListLicensesParams, result
 	if list.Filtered {
 		list.Count = n.text("matching license")
 	}
-	if result.HasMore || p.Cursor != "" {
-		list.Every = list.everyQuery()
-	}
 	return nil
 }
 
 // uncounted sets the numbers of a list whose licenses must be read to count them.
 func (list *licenseList) uncounted(p api.ListLicensesParams, result api.ListPage, examined int) {
 	list.Count = count(len(result.Data), "matching license")
-	if result.HasMore || p.Cursor != "" {
+	if list.Every != "" {
 		list.Count += " on this page"
-		list.Every = list.everyQuery()
 	}
 	if result.HasMore && len(result.Data) < p.Limit {
 		list.Reached = "Searched " + count(examined, "license")
 	}
-}
-
-// everyQuery returns the query of a change of all licenses that match the filter.
-func (list *licenseList) everyQuery() string {
-	to := list.Filter.query()
-	to.Set("all", "1")
-	return "?" + to.Encode()
 }
 
 // reached says how far a search has come that stopped before its end, in a list

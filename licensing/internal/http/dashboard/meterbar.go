@@ -12,10 +12,7 @@ type meterBar struct {
 }
 
 func (v *visit) meterBar(u api.MeterUse) meterBar {
-	b := meterBar{Name: u.Name, Resets: v.momentOf(u.ResetsAt)}
-	if u.Limit != nil {
-		b.seatMeter = usedOf(u.Used, *u.Limit)
-	}
+	b := meterBar{seatMeter: usedOf(u.Used, u.Limit), Name: u.Name, Resets: v.momentOf(u.ResetsAt)}
 	b.Text = usedText(u.Used, u.Limit)
 	return b
 }

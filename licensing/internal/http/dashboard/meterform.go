@@ -1,11 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -73,13 +72,6 @@ func meterTexts(v any) map[string]any {
 }
 
 // meterPairs lists meters by name.
-func meterPairs(m map[string]api.Meter) (list []pair) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		value := formatMeter(m[name])
-		if value == "" {
-			value = "counted"
-		}
-		list = append(list, pair{name, value})
-	}
-	return list
+func meterPairs(m map[string]api.Meter) []pair {
+	return pairsOf(m, func(m api.Meter) string { return cmp.Or(formatMeter(m), "counted") })
 }

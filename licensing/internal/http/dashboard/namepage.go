@@ -86,7 +86,7 @@ func showCustomer(v *visit, id string) error {
 	if err != nil {
 		return err
 	}
-	body.Purchases, body.Bought = purchaseRows(bought), more
+	body.Purchases, body.Bought = each(bought, newPurchaseRow), more
 	held, reason, err := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
 	if err != nil {
 		return err

@@ -13,18 +13,22 @@ import (
 // planPath returns the page of a plan, as a reference from dashboard/.
 func planPath(id string) string { return "plan/" + url.PathEscape(id) }
 
-// planRow is a plan formatted for a page.
+// planRow is a plan with the number of its licenses.
 type planRow struct {
 	api.Plan
-	Lasts, Seats string
-	Licenses     planUse
+	Licenses planUse
 }
 
-func row(t api.Plan) planRow {
-	seats := "Unlimited"
-	if t.MaxActivations != nil {
-		seats = thousands(*t.MaxActivations)
+// Seats returns the maximum of activations.
+func (t planRow) Seats() string {
+	if t.MaxActivations == nil {
+		return "Unlimited"
 	}
+	return thousands(*t.MaxActivations)
+}
+
+// Lasts says what the duration of the plan is for.
+func (t planRow) Lasts() string {
 	lasts := sentenceCase(describeTerm(t.Duration))
 	switch updates := t.UntilEnds == api.UntilEndsUpdates; {
 	case updates && t.Duration.IsZero():
@@ -35,7 +39,7 @@ func row(t api.Plan) planRow {
 	if t.Starts == api.StartsActivation {
 		lasts += " from the first activation"
 	}
-	return planRow{Plan: t, Lasts: lasts, Seats: seats}
+	return lasts
 }
 
 // A planUse is the number of licenses that have a plan, or a link that counts them.
@@ -63,12 +67,7 @@ func (v *visit) planUses() (func(id string) planUse, error) {
 // planRows formats plans with the number of their licenses.
 func (v *visit) planRows(plans ...api.Plan) (rows []planRow, err error) {
 	use, err := v.planUses()
-	for _, t := range plans {
-		r := row(t)
-		r.Licenses = use(t.ID)
-		rows = append(rows, r)
-	}
-	return rows, err
+	return each(plans, func(t api.Plan) planRow { return planRow{t, use(t.ID)} }), err
 }
 
 func showPlans(v *visit) error {

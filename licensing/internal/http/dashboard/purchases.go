@@ -62,13 +62,6 @@ func newPurchaseRow(f api.Fulfillment) purchaseRow {
 	return r
 }
 
-func purchaseRows(list []api.Fulfillment) (rows []purchaseRow) {
-	for _, f := range list {
-		rows = append(rows, newPurchaseRow(f))
-	}
-	return rows
-}
-
 // A waitingList has the purchases without a license that are in the same situation.
 type waitingList struct {
 	ID, Title, Text, None string // None is the text of an empty list; without one, it is not shown

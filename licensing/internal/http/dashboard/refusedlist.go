@@ -104,7 +104,7 @@ func showRefusedLicenses(v *visit) error {
 
 // refusedLicenseRow returns the row of a license with a number of used seats.
 func (v *visit) refusedLicenseRow(l api.License, used int, r api.Refusal, applies bool) refusedLicenseRow {
-	seats := newSeatMeter(l, used)
+	seats := usedOf(int64(used), l.MaxActivations)
 	row := refusedLicenseRow{
 		licenseRow: licenseRow{License: l, Seats: seats},
 		refusalRow: v.refusalRow(r, l, applies, "All seats are used: "+seats.Text),

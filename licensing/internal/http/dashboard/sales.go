@@ -127,7 +127,7 @@ func (v *visit) sales(few int) (*salesPage, error) {
 	}
 	body.DueAll = thousands(rep.Due)
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
-		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: v.about(n.License, plans), Used: usedOf(n.Used, n.Limit)}
+		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: v.about(n.License, plans), Used: usedOf(n.Used, &n.Limit)}
 		if n.Meter != "" {
 			row.About += " · " + n.Meter
 		} else {

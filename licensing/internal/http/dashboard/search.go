@@ -139,7 +139,7 @@ func showSearch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Purchases, body.MorePurchases = purchaseRows(purchases), more
+	body.Purchases, body.MorePurchases = each(purchases, newPurchaseRow), more
 	if body.Customers, err = v.foundNames(customers, text); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -35,16 +36,10 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 	if _, err := v.r.Cookie(setupCookie); err == nil && licenses > 0 {
 		return nil, nil
 	}
-	clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	plans, err := selling.New(v.licenses).ListPlans(ctx, api.ListPlansParams{Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	usage, err := inner.Of(v.licenses).Refused().Usage(ctx)
-	if err != nil {
+	clients, err1 := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
+	plans, err2 := selling.New(v.licenses).ListPlans(ctx, api.ListPlansParams{Limit: 1})
+	usage, err3 := inner.Of(v.licenses).Refused().Usage(ctx)
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	checked := false

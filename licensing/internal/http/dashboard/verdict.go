@@ -77,10 +77,7 @@ func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, erro
 func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
 	switch end := v.momentOf(now.NextChangeAt); {
 	case !now.Valid:
-		var reasons []string
-		for _, reason := range now.Reasons {
-			reasons = append(reasons, sentence(v.readable(reason.Detail)))
-		}
+		reasons := each(now.Reasons, func(r api.Reason) string { return sentence(v.readable(r.Detail)) })
 		if l.StatusReason != "" {
 			reasons = append(reasons, "Reason: "+l.StatusReason)
 		}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -192,28 +193,21 @@ func newDeliveryRow(d api.Delivery) deliveryRow {
 func showWebhook(v *visit, w webhookRow) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
 	p := api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
-	result, err := v.webhooks.Deliveries(ctx, p)
-	if err != nil {
+	result, err1 := v.webhooks.Deliveries(ctx, p)
+	failing, err2 := v.failingWebhook(w)
+	stalled, err3 := v.stalled()
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
-	if w.Failing, err = v.failingWebhook(w); err != nil {
-		return err
-	}
-	stalled, err := v.stalled()
-	if err != nil {
-		return err
-	}
+	w.Failing = failing
 	body := struct {
 		webhookRow
 		Stalled    string
 		Filter     api.DeliveryStatus
 		Deliveries []deliveryRow
 		pager
-	}{webhookRow: w, Stalled: stalled, Filter: p.Status}
+	}{webhookRow: w, Stalled: stalled, Filter: p.Status, Deliveries: each(result.Data, newDeliveryRow)}
 	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)
 	body.Anchor = "#deliveries"
-	for _, d := range result.Data {
-		body.Deliveries = append(body.Deliveries, newDeliveryRow(d))
-	}
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Heading: body.Host(), Section: "webhooks", Body: body})
 }
