@@ -67,8 +67,7 @@ func endOwnSession(v *visit) error {
 	if err := v.endSession(v.op.ID); err != nil {
 		return err
 	}
-	v.redirectDone("password", noticeSessionEnded)
-	return nil
+	return v.redirectDone("password", noticeSessionEnded)
 }
 
 // accountForm is the account page, with the form that changes the password.

@@ -15,30 +15,7 @@ import (
 const (
 	maxReleased   = 200 // activations that one form releases
 	releasesNamed = 10  // activations that the form names
-	unseenReads   = 200 // reads of activations for one page of those not seen since a day
 )
-
-// unseenActivations returns a page of the activations of a license that were not seen
-// since a time. It can be short although HasMore is true.
-func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) (page api.Page[api.Activation], err error) {
-	p.Limit = 2 * activationsPerPage
-	for range unseenReads {
-		part, err := v.licenses.ListActivations(v.r.Context(), p)
-		if err != nil {
-			return page, err
-		}
-		for _, a := range part.Data {
-			if a.LastSeenAt.Before(since) {
-				page.Data = append(page.Data, a)
-			}
-		}
-		page.HasMore, page.NextCursor = part.HasMore, part.NextCursor
-		if p.Cursor = part.NextCursor; !part.HasMore || len(page.Data) >= activationsPerPage {
-			break
-		}
-	}
-	return page, nil
-}
 
 // A seat names an activation.
 type seat struct{ license, activation string }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,36 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	return m, text, nil
 }
 
+// unseenReads is how many times one page of the activations not seen since a day reads some.
+const unseenReads = 200
+
+// readUnseen reads some activations of a license and returns those not seen since a time; zero: all.
+func (v *visit) readUnseen(p api.ListActivationsParams, since time.Time) (api.Page[api.Activation], error) {
+	page, err := v.licenses.ListActivations(v.r.Context(), p)
+	page.Data = slices.DeleteFunc(page.Data, func(a api.Activation) bool { return !since.IsZero() && !a.LastSeenAt.Before(since) })
+	return page, err
+}
+
+// unseenActivations returns a page of the activations of a license that were not seen since a
+// time; zero: of all. It can be short although HasMore is true.
+func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) (page api.Page[api.Activation], err error) {
+	if since.IsZero() {
+		return v.readUnseen(p, since)
+	}
+	p.Limit = 2 * activationsPerPage
+	for range unseenReads {
+		part, err := v.readUnseen(p, since)
+		if err != nil {
+			return page, err
+		}
+		part.Data = append(page.Data, part.Data...)
+		if page, p.Cursor = part, part.NextCursor; !page.HasMore || len(page.Data) >= activationsPerPage {
+			break
+		}
+	}
+	return page, nil
+}
+
 // activationList is the body of the page that lists the activations of a license.
 type activationList struct {
 	licenseHead
@@ -75,29 +106,23 @@ type activationList struct {
 	Other string // the list with or without ended activations, as a reference from dashboard/
 }
 
-func showActivations(v *visit, head licenseHead) (err error) {
-	ctx, q, l := v.r.Context(), v.r.URL.Query(), head.License
-	body := activationList{licenseHead: head, Ended: q.Get("ended") != ""}
-	filter := url.Values{}
-	body.Other = activationsPath(l.ID) + "?ended=1"
-	if body.Ended {
-		filter.Set("ended", "1")
-		body.Other = activationsPath(l.ID)
+func showActivations(v *visit, head licenseHead) error {
+	q, l := v.r.URL.Query(), head.License
+	body := activationList{licenseHead: head, Ended: q.Get("ended") != "", Unseen: q.Get("unseen"), Other: activationsPath(l.ID)}
+	if !body.Ended {
+		body.Other += "?ended=1"
 	}
-	p := api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")}
-	var result api.Page[api.Activation]
-	if body.Unseen = q.Get("unseen"); body.Unseen == "" {
-		result, err = v.licenses.ListActivations(ctx, p)
-	} else if since, wrong := time.Parse(time.DateOnly, body.Unseen); wrong != nil {
-		err = api.Invalid("unseen", api.FieldInvalidFormat, "must be a day, such as 2027-01-31")
-	} else {
-		filter.Set("unseen", body.Unseen)
-		result, err = v.unseenActivations(p, since)
-	}
+	since, err := dayOf("unseen", body.Unseen)
 	if err != nil {
 		return err
 	}
-	body.pager = newPager(filter, "cursor", q.Get("cursor"), result.NextCursor)
+	p := api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")}
+	result, err := v.unseenActivations(p, since)
+	if err != nil {
+		return err
+	}
+	filter := queryOf(map[string]string{"ended": q.Get("ended"), "unseen": body.Unseen})
+	body.pager = newPager(filter, "cursor", p.Cursor, result.NextCursor)
 	for _, a := range result.Data {
 		row := activationRow{Activation: a}
 		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {

@@ -75,8 +75,7 @@ func enableCredential(v *visit) error {
 	if err := v.setDisabled(false); err != nil {
 		return err
 	}
-	v.redirectDone(credentialPath(v.r.PathValue("id")), "The credential has been enabled. It can get access tokens again.")
-	return nil
+	return v.redirectDone(credentialPath(v.r.PathValue("id")), "The credential has been enabled. It can get access tokens again.")
 }
 
 // setDisabled disables or enables the credential of the path.

@@ -39,8 +39,7 @@ func showSettings(v *visit) error {
 	if !v.may(auditors) {
 		to = "settings/webhooks"
 	}
-	v.redirect(to)
-	return nil
+	return v.redirect(to)
 }
 
 func showCredentials(v *visit) error {

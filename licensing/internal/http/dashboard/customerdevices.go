@@ -47,14 +47,12 @@ func showDevices(v *visit, id string) error {
 			break
 		}
 		seats.LicenseID = at.Data[0].ID
-		part, err := v.licenses.ListActivations(ctx, seats)
+		part, err := v.readUnseen(seats, since)
 		if err != nil {
 			return err
 		}
 		for _, a := range part.Data {
-			if body.Unseen == "" || a.LastSeenAt.Before(since) {
-				body.Seats = append(body.Seats, licenseSeat{activationRow{Activation: a}, at.Data[0]})
-			}
+			body.Seats = append(body.Seats, licenseSeat{activationRow{Activation: a}, at.Data[0]})
 		}
 		if seats.Cursor = part.NextCursor; !part.HasMore {
 			if list.Cursor = at.NextCursor; !at.HasMore {

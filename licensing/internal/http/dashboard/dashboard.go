@@ -110,16 +110,15 @@ func header(h http.Header) {
 
 // redirectHome redirects from the root of the mount to the dashboard.
 func (h *Handler) redirectHome(w http.ResponseWriter, _ *http.Request) error {
-	redirectTo(w, "dashboard/")
-	return nil
+	return redirectTo(w, "dashboard/")
 }
 
 // redirectFromMount redirects from the mount without a trailing slash to the
 // dashboard. The reference is relative to what the client requested, so it keeps
 // the prefixes that the host application has stripped.
-func redirectFromMount(w http.ResponseWriter, r *http.Request) {
+func redirectFromMount(w http.ResponseWriter, r *http.Request) error {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	redirectTo(w, "./"+path[strings.LastIndexByte(path, '/')+1:]+"/dashboard/")
+	return redirectTo(w, "./"+path[strings.LastIndexByte(path, '/')+1:]+"/dashboard/")
 }
 
 // handler returns the handler of a route.
@@ -204,13 +203,11 @@ func (v *visit) identify(route *route) (done bool, err error) {
 			if v.r.Method == http.MethodGet && v.path != "" {
 				to += "?" + url.Values{"return": {v.here()}}.Encode()
 			}
-			v.redirect(to)
-			return true, nil
+			return true, v.redirect(to)
 		}
 	}
 	if v.h.opts.RequireSecondFactor && v.h.opts.Operator == nil && v.signedIn && !v.op.SecondFactor && route.access != public && !route.account {
-		v.redirect("second-factor")
-		return true, nil
+		return true, v.redirect("second-factor")
 	}
 	if !v.may(route.access) {
 		return false, web.NewProblem(http.StatusForbidden, "role_forbids",

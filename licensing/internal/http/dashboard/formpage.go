@@ -80,8 +80,7 @@ func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
 		return err
 	}
 	if p.away != nil {
-		v.redirect(*p.away)
-		return nil
+		return v.redirect(*p.away)
 	}
 	if p.build = build; p.Once {
 		p.Form.Once = newMark()
@@ -191,11 +190,9 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return p.then(v)
 	}
 	if p.done == "" {
-		v.redirect(to)
-		return nil
+		return v.redirect(to)
 	}
-	v.redirectDone(to, p.done)
-	return nil
+	return v.redirectDone(to, p.done)
 }
 
 // denialOf returns why a license does not allow what a form asks for, or "" for any other

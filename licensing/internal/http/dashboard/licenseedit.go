@@ -37,10 +37,10 @@ const offeredPlans = 50
 
 // offeredPlans returns the plans of a product, "" for all, as options, or none if there are
 // more than a list offers. One that has been deleted is offered if it is the chosen one.
-func (v *visit) offeredPlans(product, chosen string) (list []option, err error) {
+func (v *visit) offeredPlans(product, chosen string) (list []option, more bool, err error) {
 	plans, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{ProductID: product, Limit: offeredPlans})
 	if err != nil || plans.HasMore {
-		return nil, err
+		return nil, plans.HasMore, err
 	}
 	for _, t := range plans.Data {
 		o := option{Value: t.ID, Label: t.Name, Chosen: t.ID == chosen}
@@ -55,22 +55,18 @@ func (v *visit) offeredPlans(product, chosen string) (list []option, err error) 
 	if chosen != "" {
 		list = append(list, option{Value: chosen, Label: chosen, Chosen: true})
 	}
-	return list, nil
+	return list, false, nil
 }
 
 // addPlans adds the choice of a plan to the form for a new license, if there are
 // plans. What is left blank is then what the plan has.
 func (v *visit) addPlans(f *form) error {
-	any, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: 1})
-	if err != nil || len(any.Data) == 0 {
-		return err
-	}
 	plan := &field{Name: "plan_id", Label: "From plan", Hint: "The plan fills in what you leave blank.", Type: "text", Value: v.r.URL.Query().Get("plan"), MaxLength: 255}
-	plans, err := v.offeredPlans("", plan.Value)
-	if err != nil {
+	plans, more, err := v.offeredPlans("", plan.Value)
+	if err != nil || len(plans) == 0 && !more {
 		return err
 	}
-	if plan.Select = append([]option{{Label: "None"}}, plans...); len(plans) == 0 {
+	if plan.Select = append([]option{{Label: "None"}}, plans...); more {
 		plan.Select, plan.Hint = nil, "A plan ID. The plan fills in what you leave blank."
 	}
 	f.insert(1, plan)

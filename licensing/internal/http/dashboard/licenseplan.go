@@ -11,7 +11,7 @@ func fillApplyPlan(v *visit, l api.License, p *formPage) {
 	p.Form = newForm(plan, reasonField("Optional. Recorded in the history."))
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) (err error) {
-		plan.Select, err = v.offeredPlans(l.ProductID, plan.Value)
+		plan.Select, _, err = v.offeredPlans(l.ProductID, plan.Value)
 		return err
 	}
 	p.do = func(tx *visit) (string, error) {

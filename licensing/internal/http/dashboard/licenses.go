@@ -43,7 +43,7 @@ type licenseRow struct {
 	Match   string // where a search has found the license, if not in its name
 }
 
-func showLicenses(v *visit) error {
+func showLicenses(v *visit) (err error) {
 	q := v.r.URL.Query()
 	f := readFilter(q)
 	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: withQuery("licenses.csv", f.query().Encode())}
@@ -58,11 +58,9 @@ func showLicenses(v *visit) error {
 	for _, c := range conditions {
 		list.Conditions = append(list.Conditions, option{Value: c.value, Label: c.label, Chosen: f.Only == c.value})
 	}
-	plans, err := v.offeredPlans("", f.Plan)
-	if err != nil {
+	if list.Plans, _, err = v.offeredPlans("", f.Plan); err != nil {
 		return err
 	}
-	list.Plans = plans
 	if strings.Contains(f.Expires, rangeMark) {
 		list.Expiries = append(list.Expiries, option{Value: f.Expires, Label: sentenceCase(windowLabel(f.Expires)), Chosen: true})
 	}

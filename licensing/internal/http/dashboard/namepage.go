@@ -64,7 +64,21 @@ func showCustomer(v *visit, id string) error {
 	if err != nil {
 		return err
 	}
-	body := namePage{ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data)))}
+	shown := licenses.Data[:min(licensesShown, len(licenses.Data))]
+	rows, err1 := v.licenseRows(shown)
+	seats, note, err2 := v.seatsOf(shown, len(licenses.Data) > len(shown))
+	bought, more, err3 := inner.Of(v.licenses).Purchases().OfCustomer(ctx, id, purchasesShown)
+	held, reason, err4 := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
+	found, err5 := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
+	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
+		return err
+	}
+	names := actorNames{v: v}
+	body := namePage{
+		ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
+		Purchases: each(bought, newPurchaseRow), Bought: more,
+		Events: each(found.Data, func(e api.Event) auditRow { return names.auditRow(e, 1) }),
+	}
 	if licenses.HasMore {
 		counts, err := v.licenses.Count(ctx, p)
 		if err != nil {
@@ -72,37 +86,13 @@ func showCustomer(v *visit, id string) error {
 		}
 		body.Total = thousands(counts.Total)
 	}
-	shown := licenses.Data[:min(licensesShown, len(licenses.Data))]
-	if body.Rows, err = v.licenseRows(shown); err != nil {
-		return err
-	}
-	if body.Seats, body.SeatNote, err = v.seatsOf(shown, len(licenses.Data) > len(shown)); err != nil {
-		return err
-	}
-	if len(body.Seats) > 0 {
-		body.LastSeen = &body.Seats[0].LastSeenAt
-	}
-	bought, more, err := inner.Of(v.licenses).Purchases().OfCustomer(ctx, id, purchasesShown)
-	if err != nil {
-		return err
-	}
-	body.Purchases, body.Bought = each(bought, newPurchaseRow), more
-	held, reason, err := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
-	if err != nil {
-		return err
+	if len(seats) > 0 {
+		body.LastSeen = &seats[0].LastSeenAt
 	}
 	if held {
 		body.Held = cmp.Or(reason, "No reason was given.")
 	}
 	body.Until, body.End = lastEnd(licenses.Data, len(bought) > 0)
-	found, err := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
-	if err != nil {
-		return err
-	}
-	names := actorNames{v: v}
-	for _, e := range found.Data {
-		body.Events = append(body.Events, names.auditRow(e, 1))
-	}
 	if len(licenses.Data)+len(found.Data)+len(bought) == 0 {
 		return notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")
 	}

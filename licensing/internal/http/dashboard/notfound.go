@@ -16,8 +16,7 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 	problem := notFound("This page does not exist. Check the address.")
 	v := h.visit(w, r)
 	if r.URL.Path == "" && v.isRead() && r.RequestURI != "" {
-		redirectFromMount(w, r)
-		return nil
+		return redirectFromMount(w, r)
 	}
 	if !v.isRead() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
 		return problem

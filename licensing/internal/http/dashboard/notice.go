@@ -39,15 +39,14 @@ const (
 // redirectDone redirects to a page, given as a reference from dashboard/, which
 // shows the notice. If the notice cannot be stored, the page
 // shows none: the change itself is already made.
-func (v *visit) redirectDone(to, notice string) {
+func (v *visit) redirectDone(to, notice string) error {
 	mark := newMark()
 	ctx := context.WithoutCancel(v.r.Context())
 	if _, _, err := v.licenses.Once(ctx, mark, noticeMark, func(*license.Service) ([]byte, error) { return []byte(notice), nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
-		v.redirect(to)
-		return
+		return v.redirect(to)
 	}
-	v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
+	return v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
 }
 
 // withQuery adds a query to a reference. The query can be empty.

@@ -67,8 +67,7 @@ func revokeInvitation(v *visit) error {
 	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, api.ErrNotFound) {
 		return err
 	}
-	v.redirectDone("settings/operators", "The invitation has been revoked.")
-	return nil
+	return v.redirectDone("settings/operators", "The invitation has been revoked.")
 }
 
 func operatorPath(id string) string { return "settings/operators/" + url.PathEscape(id) }

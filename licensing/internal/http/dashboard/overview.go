@@ -80,16 +80,14 @@ func showOverview(v *visit) error {
 	if empty {
 		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 	}
-	for _, s := range statusOrder {
-		body.Statuses = append(body.Statuses, statusCount{s, o.ByStatus[s]})
-	}
-	if body.salesPage, err = v.sales(overviewRows); err != nil {
+	body.Statuses = each(statusOrder, func(s api.LicenseStatus) statusCount { return statusCount{s, o.ByStatus[s]} })
+	sales, err1 := v.sales(overviewRows)
+	usage, err2 := inner.Of(v.licenses).Refused().Usage(ctx)
+	seats, err3 := v.rankSeats()
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
-	usage, err := inner.Of(v.licenses).Refused().Usage(ctx)
-	if err != nil {
-		return err
-	}
+	body.salesPage = sales
 	var figures []figure
 	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-usageDays:] {
@@ -101,10 +99,6 @@ func showOverview(v *visit) error {
 		figures = append(figures, f)
 	}
 	body.Usage, body.UsageTitle = usageChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
-	seats, err := v.rankSeats()
-	if err != nil {
-		return err
-	}
 	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }

@@ -190,6 +190,5 @@ func chooseTheme(v *visit) error {
 		c.Value, c.MaxAge = "", -1
 	}
 	http.SetCookie(v.w, c)
-	v.redirect(local(v.sent("return")))
-	return nil
+	return v.redirect(local(v.sent("return")))
 }

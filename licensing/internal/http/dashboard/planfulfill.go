@@ -49,6 +49,5 @@ func (v *visit) fulfillNewPlan(planID string) error {
 	default:
 		done = created + " " + done
 	}
-	v.redirectDone(to, done)
-	return nil
+	return v.redirectDone(to, done)
 }

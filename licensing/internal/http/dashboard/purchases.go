@@ -81,8 +81,7 @@ func showPurchases(v *visit) error {
 	if body.Search = strings.TrimSpace(v.r.URL.Query().Get("reference")); body.Search != "" {
 		switch _, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), body.Search); {
 		case err == nil:
-			v.redirect(purchasePath(body.Search))
-			return nil
+			return v.redirect(purchasePath(body.Search))
 		case !errors.Is(err, api.ErrNotFound):
 			return err
 		}

@@ -35,25 +35,20 @@ type refusalAction struct {
 
 // A refusedRow shows one request that was refused.
 type refusedRow struct {
-	Reason      refusalRow
-	Action      string
-	Fingerprint string
-	Address     string
-	At          time.Time
-	Asked       asked
+	api.RefusedCall
+	Reason refusalRow
+	Has    string // the product of the license, if the request asked for another; empty otherwise
 }
 
-// asked says what a refused request asked for and, if that is another product, what the
-// license has.
-type asked struct{ Asked, Has string }
+// Does returns what the request was.
+func (r refusedRow) Does() string { return sentenceCase(r.Action) }
 
-// askedText returns what a request asked for, or the zero value if that is not
-// known.
-func askedText(code api.VerdictCode, text string, l api.License) asked {
-	if text == "" || code != api.VerdictProductMismatch {
-		return asked{Asked: text}
+func newRefusedRow(c api.RefusedCall, reason refusalRow, l api.License) refusedRow {
+	row := refusedRow{RefusedCall: c, Reason: reason}
+	if c.Asked != "" && reason.Code == api.VerdictProductMismatch {
+		row.Has = l.ProductID
 	}
-	return asked{text, l.ProductID}
+	return row
 }
 
 // A refusalDay shows the refusals of one day in UTC.
@@ -103,7 +98,7 @@ func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel,
 		}
 		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
-			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, c.At, askedText(r.Code, c.Asked, l)})
+			p.Recent = append(p.Recent, newRefusedRow(c, row, l))
 		}
 		for _, d := range r.Days {
 			day := days[d.Date]

@@ -110,8 +110,7 @@ func (v *visit) refusedLicenseRow(l api.License, used int, r api.Refusal, applie
 		refusalRow: v.refusalRow(r, l, applies, "All seats are used: "+seats.Text),
 	}
 	if len(r.Recent) > 0 {
-		c := r.Recent[0]
-		row.Call = &refusedRow{Fingerprint: c.Fingerprint, Address: c.Address, Asked: askedText(r.Code, c.Asked, l)}
+		row.Call = new(newRefusedRow(r.Recent[0], row.refusalRow, l))
 	}
 	return row
 }

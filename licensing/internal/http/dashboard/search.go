@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -65,9 +66,9 @@ func (n foundNames) None() bool { return len(n.Rows) == 0 && !n.More }
 func (v *visit) foundNames(d directory, text string) (found foundNames, err error) {
 	names, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: text, Limit: namesFound})
 	found = foundNames{Title: d.Title, Path: d.Path, More: names.HasMore}
-	for _, n := range names.Data {
-		found.Rows = append(found.Rows, nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")})
-	}
+	found.Rows = each(names.Data, func(n api.NameCount) nameRow {
+		return nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")}
+	})
 	return found, err
 }
 
@@ -120,32 +121,22 @@ func showSearch(v *visit) error {
 		return err
 	}
 	if len(found.Data) == 1 && v.isNamed(found.Data[0], text) {
-		v.redirect(licensePath(found.Data[0].ID))
-		return nil
+		return v.redirect(licensePath(found.Data[0].ID))
 	}
 	body.All = "licenses?" + f.query().Encode()
 	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
 	body.Continue = withQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
-	if body.Rows, err = v.foundRows(found.Data, text); err != nil {
+	rows, err1 := v.foundRows(found.Data, text)
+	err2 := body.Elsewhere.addKeys(v, f, found)
+	err3 := body.Elsewhere.addFingerprints(v, text, "")
+	purchases, more, err4 := inner.Of(v.licenses).Find().FindPurchases(ctx, text, purchasesFound)
+	byCustomer, err5 := v.foundNames(customers, text)
+	byProduct, err6 := v.foundNames(products, text)
+	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
 		return err
 	}
-	if err := body.Elsewhere.addKeys(v, f, found); err != nil {
-		return err
-	}
-	if err := body.Elsewhere.addFingerprints(v, text, ""); err != nil {
-		return err
-	}
-	purchases, more, err := inner.Of(v.licenses).Find().FindPurchases(ctx, text, purchasesFound)
-	if err != nil {
-		return err
-	}
+	body.Rows, body.Customers, body.Products = rows, byCustomer, byProduct
 	body.Purchases, body.MorePurchases = each(purchases, newPurchaseRow), more
-	if body.Customers, err = v.foundNames(customers, text); err != nil {
-		return err
-	}
-	if body.Products, err = v.foundNames(products, text); err != nil {
-		return err
-	}
 	v.addOwners(&body)
 	return render()
 }

@@ -25,8 +25,7 @@ const setupCookie = "licensing_setup"
 // dismissSetup hides the setup checklist in this browser for a year.
 func dismissSetup(v *visit) error {
 	http.SetCookie(v.w, &http.Cookie{Name: setupCookie, Value: "dismissed", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	v.redirect("")
-	return nil
+	return v.redirect("")
 }
 
 // steps returns the setup checklist, or nothing if each step is done or the operator has

@@ -155,8 +155,7 @@ func signOut(v *visit) error {
 	if err := inner.Of(v.operators).SignOut(v.w, v.r); err != nil {
 		return err
 	}
-	v.redirect("sign-in")
-	return nil
+	return v.redirect("sign-in")
 }
 
 func newPassword(name, label string) *field {

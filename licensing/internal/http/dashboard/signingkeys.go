@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -24,21 +25,17 @@ func (v *visit) jwks() (string, error) {
 }
 
 func showSigningKeys(v *visit) error {
-	var body struct {
+	keys, err1 := v.files.Keys(v.r.Context())
+	jwks, err2 := v.jwks()
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "signingkeys", page{Title: "Signing keys", Section: "keys", Body: struct {
 		Rows        []files.Key
 		JWKS        string
 		Unencrypted bool // a private key is stored in plain text
 		pager
-	}
-	var err error
-	if body.Rows, err = v.files.Keys(v.r.Context()); err != nil {
-		return err
-	}
-	if body.JWKS, err = v.jwks(); err != nil {
-		return err
-	}
-	body.Unencrypted = slices.ContainsFunc(body.Rows, func(k files.Key) bool { return k.Private == files.PrivatePlain })
-	return v.render(http.StatusOK, "signingkeys", page{Title: "Signing keys", Section: "keys", Body: body})
+	}{keys, jwks, slices.ContainsFunc(keys, func(k files.Key) bool { return k.Private == files.PrivatePlain }), pager{}}})
 }
 
 func downloadSigningKeys(v *visit) error {

@@ -144,16 +144,17 @@ func (v *visit) here() string {
 func (v *visit) address() string { return strings.TrimSuffix(v.h.opts.PublicURL, "/") }
 
 // redirect redirects to a page, given as a reference from dashboard/.
-func (v *visit) redirect(to string) { redirectTo(v.w, v.root+to) }
+func (v *visit) redirect(to string) error { return redirectTo(v.w, v.root+to) }
 
 // isRead reports whether the request is a GET or HEAD.
 func (v *visit) isRead() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
 
-// redirectTo responds with 303. The reference stays relative: http.Redirect
-// would make it absolute and lose the mount.
-func redirectTo(w http.ResponseWriter, reference string) {
+// redirectTo responds with 303, which ends a handler without an error. The reference stays
+// relative: http.Redirect would make it absolute and lose the mount.
+func redirectTo(w http.ResponseWriter, reference string) error {
 	w.Header().Set("Location", reference)
 	w.WriteHeader(http.StatusSeeOther)
+	return nil
 }
 
 // local returns the reference if it is a relative reference to a page below

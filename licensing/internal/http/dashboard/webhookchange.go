@@ -42,8 +42,7 @@ func (v *visit) setWebhook(status api.WebhookStatus, from api.ResumeFrom, done s
 	if err != nil {
 		return err
 	}
-	v.redirectDone(webhookPath(w.ID), done)
-	return nil
+	return v.redirectDone(webhookPath(w.ID), done)
 }
 
 func testWebhook(v *visit) error {
@@ -64,8 +63,7 @@ func (v *visit) showQueued(d api.Delivery, err error, queued, sent string) error
 	if v.awaitAttempt(d) {
 		queued = sent
 	}
-	v.redirectDone(deliveryPath(d.WebhookID, d.ID), queued)
-	return nil
+	return v.redirectDone(deliveryPath(d.WebhookID, d.ID), queued)
 }
 
 // resultWait is how long the sender of an event waits for the first attempt, and
