@@ -65,7 +65,7 @@ func showAudit(v *visit) error {
 	status := http.StatusOK
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok { // the form can correct it
 		status, body.Problem = http.StatusBadRequest, sentence(invalid.Fields[0].Field+" "+invalid.Fields[0].Detail)
-	} else if events, err = v.fillAudit(f, after); err != nil {
+	} else if events, err = v.fillAudit(f, after, auditPerPage); err != nil {
 		return err
 	}
 	body.pager = newPager(filter, "after", after, events.next)
@@ -104,9 +104,9 @@ func (p auditPage) stopped(v *visit) string {
 	return text + "."
 }
 
-// fillAudit reads events until the page is full, the events end, or a limit is
+// fillAudit reads events until the page has as many as its size, the events end, or a limit is
 // reached.
-func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err error) {
+func (v *visit) fillAudit(f *auditFilter, after string, size int) (page auditPage, err error) {
 	start := time.Now()
 	if after == "" {
 		if after, err = v.seekAudit(f); err != nil {
@@ -114,7 +114,7 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 		}
 	}
 	for page.examined < auditBudget && time.Since(start) <= auditTime {
-		part, err := v.licenses.Events(v.r.Context(), f.params(after, auditPerPage-len(page.list)))
+		part, err := v.licenses.Events(v.r.Context(), f.params(after, size-len(page.list)))
 		if err != nil {
 			return auditPage{}, err
 		}
@@ -132,7 +132,7 @@ func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err err
 			} else if n > 0 {
 				page.list = append(page.list, auditMatch{e, n})
 			}
-			if len(page.list) == auditPerPage && (i < len(part.Data)-1 || part.HasMore) {
+			if len(page.list) == size && (i < len(part.Data)-1 || part.HasMore) {
 				page.next = placeAt(e.Seq)
 				return page, nil
 			}

@@ -17,44 +17,27 @@ var auditColumns = []string{
 // exportAudit streams all events that match the filter as CSV (RFC 4180), newest
 // first. It holds a few events in memory.
 func exportAudit(v *visit) error {
-	ctx := v.r.Context()
 	f, err := v.readAuditFilter(v.r.URL.Query())
-	if err != nil {
-		return err
-	}
-	after, err := v.seekAudit(f)
-	if err != nil {
-		return err
-	}
-	part, err := v.licenses.Events(ctx, f.params(after, auditReads))
 	if err != nil {
 		return err
 	}
 	d := &csvDownload{v: v, name: "audit-log"}
 	out := csvfile.NewWriter(bufio.NewWriterSize(d, 64<<10))
 	out.Write(auditColumns)
-	for {
-		for _, e := range part.Data {
-			if f.ended(e) {
-				part.HasMore = false
-				break
-			}
-			if sales, err := f.matches(e); err != nil {
-				return d.ended(err)
-			} else if sales > 0 {
-				out.Write(f.actors.csvRow(e, sales))
-			}
+	for after, more := "", true; more; more = after != "" {
+		events, err := v.fillAudit(f, after, auditReads)
+		if err != nil {
+			return d.ended(err)
+		}
+		for _, e := range events.list {
+			out.Write(f.actors.csvRow(e.Event, e.sales))
 		}
 		if err := out.Flush(); err != nil {
 			return d.ended(err)
 		}
-		if !part.HasMore {
-			return nil
-		}
-		if part, err = v.licenses.Events(ctx, f.params(part.NextCursor, auditReads)); err != nil {
-			return err
-		}
+		after = events.next
 	}
+	return nil
 }
 
 func (n *actorNames) csvRow(e api.Event, sales int) []string {

@@ -53,18 +53,11 @@ func describeChange(field string, c api.FieldChange) []string {
 	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
 		return []string{label + " changed"}
 	}
-	from, to := describeValue(field, c.From), describeValue(field, c.To)
-	before, after := changedTime(c.From), changedTime(c.To)
-	if clockOf(before) != clockOf(after) {
-		const format = "2 Jan 2006, 15:04:05 UTC"
-		if before != nil {
-			from = before.Format(format)
-		}
-		if after != nil {
-			to = after.Format(format)
-		}
+	layout := dayLayout
+	if clockOf(c.From) != clockOf(c.To) {
+		layout = "2 Jan 2006, 15:04:05 UTC"
 	}
-	return []string{changeLine(label, from, to)}
+	return []string{changeLine(label, describeValue(field, c.From, layout), describeValue(field, c.To, layout))}
 }
 
 // changeLine describes a change with both values if they are short enough.
@@ -111,10 +104,13 @@ func changeLabel(field string) string {
 	return sentenceCase(strings.ReplaceAll(field, "_", " "))
 }
 
-// describeValue formats a value of a field for a page.
-func describeValue(field string, x any) string {
-	if t := changedTime(x); t != nil {
-		return t.Format("2 Jan 2006")
+// dayLayout formats a time for a page as its day.
+const dayLayout = "2 Jan 2006"
+
+// describeValue formats a value of a field for a page, and a time by the layout.
+func describeValue(field string, x any, layout string) string {
+	if t, ok := changedTime(x); ok {
+		return t.Format(layout)
 	}
 	list, isList := x.([]any)
 	if x == nil || x == "" || isList && len(list) == 0 {
@@ -138,20 +134,15 @@ func describeValue(field string, x any) string {
 }
 
 // changedTime returns the value of a field if it is a time.
-func changedTime(x any) *time.Time {
+func changedTime(x any) (t time.Time, ok bool) {
 	text, _ := x.(string)
-	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		t = t.UTC()
-		return &t
-	}
-	return nil
+	t, err := time.Parse(time.RFC3339Nano, text)
+	return t.UTC(), err == nil
 }
 
-// clockOf returns the time of day of t; for nil, that is midnight.
-func clockOf(t *time.Time) string {
-	if t == nil {
-		return "00:00:00"
-	}
+// clockOf returns the time of day of a value; of one that is no time, that is midnight.
+func clockOf(x any) string {
+	t, _ := changedTime(x)
 	return t.Format(time.TimeOnly)
 }
 

@@ -16,18 +16,19 @@ const namesPerPage = 50
 // A directory is the list of all customers or of all products.
 type directory struct {
 	Title, Path string
-	One         string // the singular noun, which is also the filter of the license list
+	One         string // the singular noun
+	page        string // the page of a customer or the licenses of a product, as a reference without the ID
 	Empty       string // the text of an empty list
 	list        func(*license.Service, context.Context, api.NamesParams) (api.Page[api.NameCount], error)
 }
 
 var (
 	customers = directory{
-		Title: "Customers", Path: "customers", One: "customer", list: (*license.Service).Customers,
+		Title: "Customers", Path: "customers", One: "customer", page: "customer?id=", list: (*license.Service).Customers,
 		Empty: "A customer appears here when you create a license with its customer ID.",
 	}
 	products = directory{
-		Title: "Products", Path: "products", One: "product", list: (*license.Service).Products,
+		Title: "Products", Path: "products", One: "product", page: "licenses?product=", list: (*license.Service).Products,
 		Empty: "A product appears here when you create a license with its product ID.",
 	}
 )

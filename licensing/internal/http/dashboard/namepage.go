@@ -38,12 +38,7 @@ type namePage struct {
 
 // namePath returns the page of a customer or the licenses of a product, as a reference
 // from dashboard/. The ID can contain any character, so it is in the query.
-func (d directory) namePath(id string) string {
-	if d.One == "customer" {
-		return "customer?" + url.Values{"id": {id}}.Encode()
-	}
-	return "licenses?" + url.Values{"product": {id}}.Encode()
-}
+func (d directory) namePath(id string) string { return d.page + url.QueryEscape(id) }
 
 // params returns the parameters of the list of licenses of a customer or product.
 func (d directory) params(id string) api.ListLicensesParams {

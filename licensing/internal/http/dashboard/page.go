@@ -152,19 +152,12 @@ var (
 // renderError writes the page for an error.
 func (v *visit) renderError(p *web.Problem) {
 	title := cmp.Or(codeTitles[p.Code], statusTitles[p.Status], http.StatusText(p.Status))
-	deleted, licenseRef := "", ""
-	if p.Code == "deleted" {
-		deleted = v.r.PathValue("id")
-	}
-	if id := v.r.PathValue("id"); id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
-		licenseRef = licensePath(id)
-	}
 	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
-		Detail, RequestID string
-		Status            int
-		Deleted           string // the id of the deleted object
-		License           string // the license that the page is about, as a reference from dashboard/
-	}{p.Detail, v.id, p.Status, deleted, licenseRef}}); err != nil {
+		*web.Problem
+		RequestID string
+		ID        string // of the object that the page is about
+		IsLicense bool
+	}{p, v.id, v.r.PathValue("id"), strings.HasPrefix(v.path, "licenses/")}}); err != nil {
 		http.Error(v.w, p.Detail, p.Status)
 	}
 }

@@ -86,16 +86,10 @@ func showSales(v *visit) error {
 func (v *visit) sales(few int) (*salesPage, error) {
 	period, before := v.salesPeriod()
 	rules := inner.Of(v.licenses).Sales()
-	rep, err := rules.Report(v.r.Context(), period, before)
-	if err != nil {
-		return nil, err
-	}
-	soon, err := rules.Soon(v.r.Context())
-	if err != nil {
-		return nil, err
-	}
-	plans, err := v.salesPlans()
-	if err != nil {
+	rep, err1 := rules.Report(v.r.Context(), period, before)
+	soon, err2 := rules.Soon(v.r.Context())
+	plans, err3 := v.salesPlans()
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	body := &salesPage{Title: "Sales, " + periodDays(period), Query: "?period=" + period.Name, Notes: v.salesNotes(rep)}

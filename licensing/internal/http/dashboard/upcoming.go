@@ -30,7 +30,7 @@ func upcomingRows(l api.License) (rows []upcomingRow) {
 			if to, ok := fields[field].(map[string]any); ok {
 				members = append(members, upcomingMembers(field, to)...)
 			} else {
-				texts = append(texts, changeLabel(field)+": "+describeValue(field, fields[field]))
+				texts = append(texts, changeLabel(field)+": "+describeValue(field, fields[field], dayLayout))
 			}
 		}
 		rows = append(rows, upcomingRow{c.At, append(texts, members...)})

@@ -30,11 +30,6 @@ func (r webhookRow) State() string {
 	return string(r.Status)
 }
 
-// Pill returns the CSS class of the state.
-func (r webhookRow) Pill() string {
-	return map[string]string{"active": "active", "failing": "ending", "disabled": "revoked"}[r.State()]
-}
-
 // Host returns the host of the URL, which pages use as a short name.
 func (r webhookRow) Host() string {
 	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
@@ -57,9 +52,9 @@ func showWebhooks(v *visit) error {
 	body := struct {
 		Rows        []webhookRow
 		Stalled     string
-		Unencrypted string
+		Unencrypted bool // the secrets of the webhooks are stored in plain text
 		pager
-	}{pager: newPager(nil, "after", after, hooks.NextCursor)}
+	}{Unencrypted: len(hooks.Data) > 0 && !v.h.opts.Sealed, pager: newPager(nil, "after", after, hooks.NextCursor)}
 	for _, w := range hooks.Data {
 		row := webhookRow{Webhook: w}
 		if row.Failing, err = v.failingWebhook(row); err != nil {
@@ -70,9 +65,6 @@ func showWebhooks(v *visit) error {
 	if len(hooks.Data) > 0 {
 		if body.Stalled, err = v.stalled(); err != nil {
 			return err
-		}
-		if !v.h.opts.Sealed {
-			body.Unencrypted = unencryptedNotice
 		}
 	}
 	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
@@ -99,9 +91,6 @@ func failingNotices(b feed.Backlog) (list []string) {
 	}
 	return list
 }
-
-// unencryptedNotice is the warning about webhook secrets without a master key.
-const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
 // webhookFields returns the form of a webhook. Without types, all events are selected.
 func webhookFields(w api.Webhook) *form {
@@ -167,11 +156,6 @@ type deliveryRow struct {
 	api.Delivery
 	Last  string // the result of the last attempt
 	Error string
-}
-
-// Pill returns the CSS class of the status.
-func (r deliveryRow) Pill() string {
-	return map[api.DeliveryStatus]string{api.DeliverySucceeded: "active", api.DeliveryFailed: "revoked", api.DeliveryPending: "scheduled"}[r.Status]
 }
 
 func newDeliveryRow(d api.Delivery) deliveryRow {
