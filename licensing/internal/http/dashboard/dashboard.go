@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +76,7 @@ func New(opts Options) *Handler {
 
 // Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
-	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.notFoundPage}
+	section := &web.Section{Prefix: "/dashboard", Header: pageHeader, Fail: h.fail, Missing: h.notFoundPage}
 	section.Routes = append(section.Routes,
 		web.Route{Method: http.MethodGet, Path: "/", Handle: h.redirectHome},
 		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.redirectHome},
@@ -99,13 +98,6 @@ var pageHeader = http.Header{
 	"Cross-Origin-Resource-Policy": {"same-origin"},
 	// With no-referrer, browsers would send "Origin: null" with the forms.
 	"Referrer-Policy": {"same-origin"},
-}
-
-// header sets the response headers of every page.
-func header(h http.Header) {
-	for name, values := range pageHeader {
-		h[name] = slices.Clone(values)
-	}
 }
 
 // redirectHome redirects from the root of the mount to the dashboard.
@@ -178,7 +170,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	case v.h.opts.Operator != nil && route.access == public:
 		// The function is not called: it could reject the request.
 	case v.h.opts.Operator != nil:
-		op, ok, err := v.hostOperator()
+		op, ok, err := web.AskHost(v.w, v.r, pageHeader, "Options.Dashboard.Operator", v.h.opts.Operator)
 		if !ok || err != nil {
 			return true, err
 		}
@@ -223,23 +215,6 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	v.webhooks = v.h.opts.Webhooks.In(v.licenses)
 	v.files = v.h.opts.Files.As(auth.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
-}
-
-// hostOperator asks Options.Operator who makes the request. If it writes a
-// response, that is a page of the host application, so it does not get the
-// headers of the pages here.
-func (v *visit) hostOperator() (op operator.Operator, ok bool, err error) {
-	for name := range pageHeader {
-		v.w.Header().Del(name)
-	}
-	answer := &web.Answer{ResponseWriter: v.w}
-	op, ok = v.h.opts.Operator(answer, v.r)
-	if ok {
-		header(v.w.Header())
-	} else if answer.Status == 0 && v.r.Context().Err() == nil {
-		err = errors.New("Options.Dashboard.Operator returned false without writing a response")
-	}
-	return op, ok, err
 }
 
 // operatorProblem returns why an operator from the host application cannot use

@@ -204,7 +204,7 @@ func TestFormBodyTimeout(t *testing.T) {
 	go func() { _, _ = io.WriteString(typing, "email=") }() // and then nothing
 	a := s.visitor().do(req)
 	is.Equal(a.StatusCode, http.StatusRequestTimeout)
-	require.Contains(t, a.body, "was not received in time")
+	require.Contains(t, a.body, "The form did not arrive in time.")
 }
 
 func TestWrongCodesAreThrottled(t *testing.T) {

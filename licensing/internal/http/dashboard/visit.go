@@ -3,12 +3,10 @@ package dashboard
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -120,7 +118,7 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 
 // fail writes the page for a problem.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
-	header(w.Header())
+	web.SetHeaders(w.Header(), pageHeader)
 	if web.PathTooLong(r.URL.EscapedPath()) {
 		// Without links: each relative link would be as long as the path.
 		http.Error(w, p.Detail, p.Status)
@@ -188,14 +186,7 @@ func (v *visit) readForm(upload bool) error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, size)
 	if err := parse(); err != nil {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return web.NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The form is too large.").WithCause(err)
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return web.NewProblem(http.StatusRequestTimeout, "request_timeout",
-				"The form was not received in time.").WithCause(err).WithHeader("Connection", "close")
-		}
-		return web.NewProblem(http.StatusBadRequest, "invalid_form", "The form could not be read.").WithCause(err)
+		return web.BodyError("form", err)
 	}
 	if !input.Storable(v.r.PostForm) {
 		return web.NewProblem(http.StatusBadRequest, "invalid_form", "The form contains a NUL character or text that is not valid UTF-8. Remove it and submit the form again.")

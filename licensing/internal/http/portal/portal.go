@@ -2,7 +2,6 @@ package portal
 
 import (
 	"context"
-	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -38,7 +37,7 @@ func New(opts Options) *Handler { return &Handler{opts, http.NewCrossOriginProte
 // Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
 	missing := func(http.ResponseWriter, *http.Request) error { return api.ErrNotFound }
-	return &web.Section{Label: "portal", Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
+	return &web.Section{Label: "portal", Header: pageHeader, Fail: h.fail, Missing: missing, Routes: []web.Route{
 		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
 		{Method: http.MethodGet, Path: "/static/{name}", Handle: assets.Serve},
 		{Method: http.MethodGet, Path: "/link", Handle: h.visit(showLink)},
@@ -88,24 +87,13 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 	}
 }
 
-// identify asks the host application who makes the request. If it writes a
-// response, that is a page of its own, without the headers of the pages here.
+// identify asks the host application who makes the request.
 func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (id string, ok bool, err error) {
-	for name := range pageHeader {
-		w.Header().Del(name)
-	}
-	answer := &web.Answer{ResponseWriter: w}
-	id, ok = h.opts.Customer(answer, r)
-	switch {
-	case ok && id == "":
+	id, ok, err = web.AskHost(w, r, pageHeader, "Portal.Customer", h.opts.Customer)
+	if ok && id == "" {
 		h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an empty ID",
 			slog.String("request_id", web.RequestID(r.Context())))
 		err = web.NewProblem(http.StatusForbidden, "customer_refused", "")
-	case !ok && answer.Status == 0 && r.Context().Err() == nil:
-		err = errors.New("Portal.Customer returned false without writing a response")
-	case !ok:
-		return "", false, nil
 	}
-	header(w.Header())
 	return id, ok, err
 }

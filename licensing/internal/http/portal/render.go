@@ -5,7 +5,6 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,12 +26,6 @@ var pageHeader = http.Header{
 		"frame-ancestors 'none'; base-uri 'none'"},
 	// With no-referrer, browsers would send "Origin: null" with the forms.
 	"Referrer-Policy": {"same-origin"},
-}
-
-func header(h http.Header) {
-	for name, values := range pageHeader {
-		h[name] = slices.Clone(values)
-	}
 }
 
 // root returns the relative reference from the page of a request to the list.

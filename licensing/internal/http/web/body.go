@@ -49,11 +49,11 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 		}
 		return nil, p
 	case r.ContentLength > most:
-		return nil, bodyError(&http.MaxBytesError{Limit: most}) // before any of it is sent
+		return nil, BodyError("body", &http.MaxBytesError{Limit: most}) // before any of it is sent
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
 	if err != nil {
-		return nil, bodyError(err)
+		return nil, BodyError("body", err)
 	}
 	if len(data) == 0 && r.ContentLength > 0 { // net/http would have returned an error
 		return nil, NewProblem(http.StatusBadRequest, "incomplete_body",

@@ -124,16 +124,17 @@ func (p *Problem) addDetails(err error) {
 	}
 }
 
-// bodyError returns the problem for an error while reading a body.
-func bodyError(err error) error {
+// BodyError returns the problem for an error while reading a body, which is what the text
+// names, such as a form.
+func BodyError(what string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return NewProblem(http.StatusRequestTimeout, "request_timeout",
-			"The body did not arrive in time.").WithCause(err).WithHeader("Connection", "close")
+			"The "+what+" did not arrive in time.").WithCause(err).WithHeader("Connection", "close")
 	case errors.As(err, new(*http.MaxBytesError)):
-		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than this service accepts.")
+		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The "+what+" is larger than this service accepts.")
 	default:
-		return NewProblem(http.StatusBadRequest, "incomplete_body", "The body is incomplete.").WithCause(err)
+		return NewProblem(http.StatusBadRequest, "incomplete_body", "The "+what+" is incomplete or malformed.").WithCause(err)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestAPageThatIsMissingIsAtTheAddressOfTheClient(t *testing.T) {
 	is := is.New(t)
 	var path string
 	s := sited(nil, nil)
-	s.alone, s.pages = true, &Section{Header: func(http.Header) {}, Missing: func(_ http.ResponseWriter, r *http.Request) error {
+	s.alone, s.pages = true, &Section{Missing: func(_ http.ResponseWriter, r *http.Request) error {
 		path = r.URL.EscapedPath()
 		return nil
 	}}

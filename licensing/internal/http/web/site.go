@@ -76,7 +76,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.page = s.pages != nil && (s.alone || s.pages.has(r.URL.EscapedPath()))
 	standardHeader(w.Header(), x.id)
 	if x.page {
-		s.pages.Header(w.Header())
+		SetHeaders(w.Header(), s.pages.Header)
 	} else {
 		w.Header().Set("Licensing-Version", Version)
 	}
@@ -112,7 +112,7 @@ type Section struct {
 	Label   string // precedes their paths in the log and in observations; empty: none
 	Prefix  string // path prefix, such as "/dashboard"
 	Routes  []Route
-	Header  func(http.Header)                                        // sets the headers of each response
+	Header  http.Header                                              // of each response
 	Fail    func(w http.ResponseWriter, r *http.Request, p *Problem) // responds with an error page
 	Missing Handler                                                  // serves paths without a page
 }

@@ -30,7 +30,6 @@ func TestTimeOfARequest(t *testing.T) {
 		pages := &Section{
 			Prefix: "/dashboard",
 			Routes: []Route{{Method: "GET", Path: "/dashboard/slow", Handle: wait}, {Method: "GET", Path: "/dashboard/bulk", Bulk: true, Handle: wait}},
-			Header: func(http.Header) {},
 			Fail: func(w http.ResponseWriter, r *http.Request, p *Problem) {
 				left["page"] = r.Context().Err()
 				w.WriteHeader(p.Status)
