@@ -122,7 +122,7 @@ func showActivations(v *visit, head licenseHead) error {
 		return err
 	}
 	filter := queryOf(map[string]string{"ended": q.Get("ended"), "unseen": body.Unseen})
-	body.pager = newPager(filter, "cursor", p.Cursor, result.NextCursor)
+	body.pager = v.pager(filter, "cursor", result.NextCursor)
 	for _, a := range result.Data {
 		row := activationRow{Activation: a}
 		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {

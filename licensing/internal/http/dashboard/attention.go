@@ -31,9 +31,7 @@ func (v *visit) attention() (list []attentionItem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range failingNotices(backlog) {
-		list = append(list, attentionItem{Text: text, Problem: true})
-	}
+	list = each(failingNotices(backlog), func(text string) attentionItem { return attentionItem{Text: text, Problem: true} })
 	stalled := func() (list []attentionItem, err error) {
 		hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Limit: 1})
 		if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {

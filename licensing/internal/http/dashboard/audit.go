@@ -68,7 +68,7 @@ func showAudit(v *visit) error {
 	} else if events, err = v.fillAudit(f, after, auditPerPage); err != nil {
 		return err
 	}
-	body.pager = newPager(filter, "after", after, events.next)
+	body.pager = v.pager(filter, "after", events.next)
 	if events.next != "" && len(events.list) < auditPerPage {
 		body.Stopped = events.stopped(v)
 	}

@@ -39,10 +39,8 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 		case err != nil && (i == 0 || isAboutForm(err)): // nothing was changed yet
 			return err
 		case err != nil:
-			rows, stopped = nil, "An earlier license failed."
-			for _, value := range some {
-				rows = append(rows, failedRow(value, web.ProblemOf(err).Detail))
-			}
+			stopped = "An earlier license failed."
+			rows = each(some, func(value string) selectedRow { return failedRow(value, web.ProblemOf(err).Detail) })
 		}
 		for _, row := range rows {
 			body.add(row)

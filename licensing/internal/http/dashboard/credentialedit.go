@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -10,9 +9,8 @@ import (
 
 func credentialFields(c auth.Client) *form {
 	scopes := &field{Name: "scopes", Label: "Scopes", Hint: "What its access tokens allow.", Type: "checks"}
-	for _, s := range auth.Scopes() {
-		scopes.Options = append(scopes.Options, option{Value: s, Label: s, Hint: scopeTexts[s].hint, Chosen: slices.Contains(c.Scopes, s)})
-	}
+	scopes.Options = each(auth.Scopes(), func(s string) option { return option{Value: s, Label: s, Hint: scopeTexts[s].hint} })
+	choose(scopes.Options, c.Scopes)
 	return newForm(
 		&field{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
 		scopes,

@@ -43,15 +43,14 @@ func showSettings(v *visit) error {
 }
 
 func showCredentials(v *visit) error {
-	after := v.r.URL.Query().Get("after")
-	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{Cursor: after, Limit: credentialsPage})
+	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{Cursor: v.r.URL.Query().Get("after"), Limit: credentialsPage})
 	if err != nil {
 		return err
 	}
 	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: struct {
 		Rows []auth.Client
 		pager
-	}{clients.Data, newPager(nil, "after", after, clients.NextCursor)}})
+	}{clients.Data, v.pager(nil, "after", clients.NextCursor)}})
 }
 
 func showCredential(v *visit, c auth.Client) error {

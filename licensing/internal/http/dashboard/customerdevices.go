@@ -64,7 +64,7 @@ func showDevices(v *visit, id string) error {
 			break
 		}
 	}
-	body.pager = newPager(filter, "cursor", q.Get("cursor"), next)
+	body.pager = v.pager(filter, "cursor", next)
 	return v.render(http.StatusOK, "devices", page{
 		Title: "Devices of " + body.ID, Heading: "Devices", Up: place{body.ID, customers.namePath(body.ID)}, Section: "customers", Body: body,
 	})

@@ -95,7 +95,7 @@ func (d directory) show(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.pager = newPager(filter, "after", q.Get("after"), list.NextCursor)
+	body.pager = v.pager(filter, "after", list.NextCursor)
 	for _, x := range list.Data {
 		row := nameRow{Name: x.Name, Path: d.namePath(x.Name), Count: thousands(x.N)}
 		if err := d.describe(v, &row); err != nil {

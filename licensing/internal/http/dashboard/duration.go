@@ -106,11 +106,8 @@ func amountField(name, label, hint string, seconds *int64) *field {
 }
 
 // unitOptions offers units, one of which is chosen.
-func unitOptions(units []timeUnit, chosen string) (options []option) {
-	for _, u := range units {
-		options = append(options, option{Value: u.short, Label: u.name + "s", Chosen: u.short == chosen})
-	}
-	return options
+func unitOptions(units []timeUnit, chosen string) []option {
+	return each(units, func(u timeUnit) option { return option{Value: u.short, Label: u.name + "s", Chosen: u.short == chosen} })
 }
 
 // termField returns a field for a calendar duration, in years to days. A zero one is

@@ -76,11 +76,6 @@ type form struct {
 	added   string // the field that got blank rows
 }
 
-// Common returns the fields that the page always shows.
-func (f *form) Common() []*field {
-	return slices.DeleteFunc(slices.Clone(f.Fields), func(x *field) bool { return x.More })
-}
-
 // More returns the fields that the page shows on request.
 func (f *form) More() []*field {
 	return slices.DeleteFunc(slices.Clone(f.Fields), func(x *field) bool { return !x.More })

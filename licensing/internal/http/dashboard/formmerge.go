@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -63,12 +64,9 @@ func chosenLabels(options []option) (list []string) {
 // opened. A field that the operator had not touched has the value of the record; one
 // that both have changed keeps what was entered, and says what the record has.
 func (v *visit) mergeForm(build func(*visit) (*formPage, error)) (*formPage, error) {
-	p, err := build(v)
-	if err != nil {
-		return nil, err
-	}
-	mine, err := build(v)
-	if err != nil {
+	p, err1 := build(v)
+	mine, err2 := build(v)
+	if err := cmp.Or(err1, err2); err != nil {
 		return nil, err
 	}
 	p.build = build

@@ -61,16 +61,15 @@ func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry,
 		return nil, "", err
 	}
 	names := actorNames{v: v}
-	for _, e := range events.Data {
-		list = append(list, names.historyEntry(e.Type, e.Actor, e.Timestamp, readEventData(e)))
-	}
+	list = each(events.Data, func(e api.Event) historyEntry {
+		return names.historyEntry(e.Type, e.Actor, e.Timestamp, readEventData(e))
+	})
 	return list, events.NextCursor, nil
 }
 
 // showActivity shows the history of a license.
 func showActivity(v *visit, head licenseHead) error {
-	after := v.r.URL.Query().Get("after")
-	events, next, err := v.licenseEvents(head.License.ID, after, 20)
+	events, next, err := v.licenseEvents(head.License.ID, v.r.URL.Query().Get("after"), 20)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func showActivity(v *visit, head licenseHead) error {
 		licenseHead
 		History []historyEntry
 		pager
-	}{head, events, newPager(nil, "after", after, next)}})
+	}{head, events, v.pager(nil, "after", next)}})
 }
 
 // entitlementPairs lists entitlements by name.

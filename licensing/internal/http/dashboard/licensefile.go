@@ -78,10 +78,8 @@ func (f *form) readFile(l api.License) api.IssueFileParams {
 func issueFileForm(v *visit, l api.License) (*formPage, error) {
 	p := licenseFormPage(l, "Issue license file",
 		"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation.")
-	var err error
-	if p.Form, err = v.fileFields(l); err != nil {
-		return nil, err
-	}
+	fields, err := v.fileFields(l)
+	p.Form = fields
 	p.Action, p.Download, p.names = "Issue and download", true, map[string]string{"entitlements": ""}
 	var file license.File
 	text := ""
@@ -99,7 +97,7 @@ func issueFileForm(v *visit, l api.License) (*formPage, error) {
 		web.DownloadFile(v.w, file, text)
 		return nil
 	}
-	return p, nil
+	return p, err
 }
 
 // issue issues a license file: for an operator who may not change licenses, as

@@ -102,7 +102,7 @@ func showLicenses(v *visit) (err error) {
 	if f.Expires != "" {
 		more.Set("window", windowOf(p))
 	}
-	list.pager = newPager(more, "cursor", p.Cursor, result.NextCursor)
+	list.pager = v.pager(more, "cursor", result.NextCursor)
 	if result.PrevCursor != "" {
 		more.Set("cursor", result.PrevCursor)
 		more.Set("back", "1")

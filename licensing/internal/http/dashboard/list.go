@@ -52,10 +52,10 @@ var lists = map[string]place{
 // place of the list on its page.
 type pager struct{ Next, First, Anchor string }
 
-// newPager returns the pager of the page at a cursor, in a list with a filter. The
-// parameter has that name.
-func newPager(filter url.Values, name, cursor, next string) (p pager) {
-	if cursor != "" {
+// pager returns the pager of this page of a list with a filter. The parameter with the cursor
+// has that name.
+func (v *visit) pager(filter url.Values, name, next string) (p pager) {
+	if v.r.URL.Query().Get(name) != "" {
 		p.First = "?" + filter.Encode()
 	}
 	if next != "" {

@@ -22,7 +22,7 @@ func showOperators(v *visit) error {
 		Invites []operator.Invitation
 		pager
 	}
-	body.Rows, body.pager = list.Data, newPager(nil, "after", v.r.URL.Query().Get("after"), list.NextCursor)
+	body.Rows, body.pager = list.Data, v.pager(nil, "after", list.NextCursor)
 	if v.admin() && body.First == "" {
 		if body.Invites, err = v.operators.Invitations(ctx); err != nil {
 			return err

@@ -98,14 +98,10 @@ func deletePlanForm(v *visit, t api.Plan) (*formPage, error) {
 		"Licenses with this plan keep their terms, and so do their purchases.",
 		"New purchases of the plan wait until there is a plan with this ID again.")
 	use, err := v.planUses()
-	if err != nil {
-		return nil, err
-	}
-	licenses := use(t.ID)
-	p.Licenses = &licenses
+	p.Licenses = new(use(t.ID))
 	p.Danger, p.done, p.Version = true, "The plan has been deleted.", t.Version().String()
 	p.do = func(tx *visit) (string, error) {
 		return "plans", selling.New(tx.licenses).DeletePlan(tx.r.Context(), api.DeletePlanParams{ID: t.ID})
 	}
-	return p, nil
+	return p, err
 }

@@ -71,8 +71,7 @@ func (v *visit) planRows(plans ...api.Plan) (rows []planRow, err error) {
 }
 
 func showPlans(v *visit) error {
-	after := v.r.URL.Query().Get("after")
-	list, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Cursor: after})
+	list, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Cursor: v.r.URL.Query().Get("after")})
 	if err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func showPlans(v *visit) error {
 	return v.render(http.StatusOK, "plans", page{Title: "Plans", Section: "plans", Body: struct {
 		Rows []planRow
 		pager
-	}{rows, newPager(nil, "after", after, list.NextCursor)}})
+	}{rows, v.pager(nil, "after", list.NextCursor)}})
 }
 
 func showPlan(v *visit, t api.Plan) error {

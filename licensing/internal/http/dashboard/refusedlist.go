@@ -90,7 +90,7 @@ func showRefusedLicenses(v *visit) error {
 		if err != nil {
 			return err
 		}
-		body.pager = newPager(refusedQuery(code, body.Days, body.Open), "cursor", cursor, found.NextCursor)
+		body.pager = v.pager(refusedQuery(code, body.Days, body.Open), "cursor", found.NextCursor)
 		for _, l := range found.Data {
 			for _, r := range l.Refusals {
 				if r.Code == code {

@@ -43,9 +43,7 @@ func (r webhookRow) Host() string {
 const webhooksPage = 50
 
 func showWebhooks(v *visit) error {
-	ctx := v.r.Context()
-	after := v.r.URL.Query().Get("after")
-	hooks, err := v.webhooks.List(ctx, api.ListWebhooksParams{Cursor: after, Limit: webhooksPage})
+	hooks, err := v.webhooks.List(v.r.Context(), api.ListWebhooksParams{Cursor: v.r.URL.Query().Get("after"), Limit: webhooksPage})
 	if err != nil {
 		return err
 	}
@@ -54,7 +52,7 @@ func showWebhooks(v *visit) error {
 		Stalled     string
 		Unencrypted bool // the secrets of the webhooks are stored in plain text
 		pager
-	}{Unencrypted: len(hooks.Data) > 0 && !v.h.opts.Sealed, pager: newPager(nil, "after", after, hooks.NextCursor)}
+	}{Unencrypted: len(hooks.Data) > 0 && !v.h.opts.Sealed, pager: v.pager(nil, "after", hooks.NextCursor)}
 	for _, w := range hooks.Data {
 		row := webhookRow{Webhook: w}
 		if row.Failing, err = v.failingWebhook(row); err != nil {
@@ -85,11 +83,10 @@ func (v *visit) stalled() (string, error) {
 }
 
 // failingNotices returns a warning for each subscriber that fails.
-func failingNotices(b feed.Backlog) (list []string) {
-	for _, f := range b.Failing {
-		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
-	}
-	return list
+func failingNotices(b feed.Backlog) []string {
+	return each(b.Failing, func(f feed.FailingSubscriber) string {
+		return fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID)
+	})
 }
 
 // webhookFields returns the form of a webhook. Without types, all events are selected.
@@ -191,7 +188,7 @@ func showWebhook(v *visit, w webhookRow) error {
 		Deliveries []deliveryRow
 		pager
 	}{webhookRow: w, Stalled: stalled, Filter: p.Status, Deliveries: each(result.Data, newDeliveryRow)}
-	body.pager = newPager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", p.Cursor, result.NextCursor)
+	body.pager = v.pager(queryOf(map[string]string{"status": string(p.Status)}), "cursor", result.NextCursor)
 	body.Anchor = "#deliveries"
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Heading: body.Host(), Section: "webhooks", Body: body})
 }
