@@ -73,7 +73,7 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 	}
 	p.Heading, p.Text = "Release "+what, []string{list, effect}
 	p.Form, p.Action, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, verb(len(names), "The activation has been released.", "The activations have been released.")
-	p.Form.hide("ids", strings.Join(ids, " "))
+	p.Form.Hidden["ids"] = strings.Join(ids, " ")
 	p.do = func(v *visit) (string, error) {
 		for part := range slices.Chunk(seats, movedTogether) {
 			if err := v.checkAccess(); err != nil {

@@ -34,7 +34,7 @@ func customerIDForm(_ *visit, id string) (*formPage, error) {
 				if err != nil {
 					return "", err
 				}
-				p.Form.hide("merge", change.To)
+				p.Form.Hidden["merge"] = change.To
 				p.Action, p.Danger = "Merge customers", true
 				return "", conflictError(fmt.Sprintf("There is a customer %s with %s. This merges the two customers and cannot be undone. Submit the form again to merge them.", change.To, count(int(there.Total), "license")))
 			}

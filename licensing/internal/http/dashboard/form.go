@@ -70,10 +70,10 @@ func (f *field) Unfolded() bool {
 // A form has fields, and an error that belongs to no field.
 type form struct {
 	Fields  []*field
-	Problem string // the error that belongs to no field
-	Once    string // the token that makes a repeated submission harmless
-	Hidden  map[string]string
-	added   string // the field that got blank rows
+	Problem string            // the error that belongs to no field
+	Once    string            // the token that makes a repeated submission harmless
+	Hidden  map[string]string // values that the form sends and does not show
+	added   string            // the field that got blank rows
 }
 
 // More returns the fields that the page shows on request.

@@ -64,16 +64,14 @@ func chosenLabels(options []option) (list []string) {
 // opened. A field that the operator had not touched has the value of the record; one
 // that both have changed keeps what was entered, and says what the record has.
 func (v *visit) mergeForm(build func(*visit) (*formPage, error)) (*formPage, error) {
-	p, err1 := build(v)
+	p, err1 := v.buildForm(build)
 	mine, err2 := build(v)
 	if err := cmp.Or(err1, err2); err != nil {
 		return nil, err
 	}
-	p.build = build
 	mine.Form.fill(v)
 	var opened map[string]string
 	_ = json.Unmarshal([]byte(v.sent(openedName)), &opened) // without it, every field counts as touched
-	p.Form.hide(openedName, p.Form.opened())
 	for i, record := range p.Form.Fields {
 		entered := mine.Form.Field(record.Name)
 		was, known := opened[record.Name]

@@ -38,9 +38,8 @@ type formPage struct {
 	// again. Then do runs in an Update. Empty: the form edits no record.
 	Version string
 
-	build    func(*visit) (*formPage, error) // builds the page from the record
-	template string                          // empty: the page of a form
-	away     *string                         // where a GET is redirected instead, as a reference from dashboard/
+	template string  // empty: the page of a form
+	away     *string // where a GET is redirected instead, as a reference from dashboard/
 
 	names   map[string]string  // fields of the rules that have another name in the form
 	prepare func(*visit) error // runs before the page is shown
@@ -74,15 +73,24 @@ func newFormPage(section string, up place, heading string, text ...string) *form
 	return p
 }
 
-func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
+// buildForm builds a page of a form from the record. The form sends what the record had.
+func (v *visit) buildForm(build func(*visit) (*formPage, error)) (*formPage, error) {
 	p, err := build(v)
+	if err == nil && p.Version != "" {
+		p.Form.Hidden["version"], p.Form.Hidden[openedName] = p.Version, p.Form.opened()
+	}
+	return p, err
+}
+
+func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
+	p, err := v.buildForm(build)
 	if err != nil {
 		return err
 	}
 	if p.away != nil {
 		return v.redirect(*p.away)
 	}
-	if p.build = build; p.Once {
+	if p.Once {
 		p.Form.Once = newMark()
 	}
 	return v.renderForm(http.StatusOK, p)
@@ -98,40 +106,27 @@ func (v *visit) renderForm(status int, p *formPage) error {
 			return err
 		}
 	}
-	if p.Version != "" {
-		p.Form.hide("version", p.Version)
-	}
-	if p.Version != "" && p.Form.Hidden[openedName] == "" {
-		opened := p.Form.opened()
-		if !v.isRead() { // the form is filled
-			if record, err := p.build(v); err == nil {
-				opened = record.Form.opened()
-			}
-		}
-		p.Form.hide(openedName, opened)
-	}
 	return v.render(status, cmp.Or(p.template, "form"), page{Title: p.Title, Section: p.Section, Standalone: p.Standalone, Invalid: p.Form.HasErrors(), Body: p})
 }
 
 // submitForm makes the change of a submitted form.
 func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
-	p, err := build(v)
+	p, err := v.buildForm(build)
 	if err != nil {
 		return err
 	}
-	p.build = build
 	p.Form.fill(v)
 	if p.Form.addPairs(v) {
-		p.Version = v.sent("version")
-		p.Form.hide(openedName, v.sent(openedName))
+		if p.Version != "" { // the record is read when the form is submitted
+			p.Form.Hidden["version"], p.Form.Hidden[openedName] = v.sent("version"), v.sent(openedName)
+		}
 		return v.renderForm(http.StatusOK, p)
 	}
 	run := func(tx *visit) (to string, err error) {
 		if tx != v { // what this Update reads
-			if p, err = build(tx); err != nil {
+			if p, err = tx.buildForm(build); err != nil {
 				return "", err
 			}
-			p.build = build
 			p.Form.fill(v)
 		}
 		if p.Version != "" && v.sent("version") != p.Version {
@@ -207,18 +202,10 @@ func denialOf(err error) string {
 	return ""
 }
 
-// hide adds a value that the form sends and does not show.
-func (f *form) hide(name, value string) {
-	if f.Hidden == nil {
-		f.Hidden = map[string]string{}
-	}
-	f.Hidden[name] = value
-}
-
 // add appends a field to the form.
 func (f *form) add(x *field) { f.Fields = append(f.Fields, x) }
 
-func newForm(fields ...*field) *form { return &form{Fields: fields} }
+func newForm(fields ...*field) *form { return &form{Fields: fields, Hidden: map[string]string{}} }
 
 // confirmed reports whether the operator typed what the form asks for. If not, it
 // adds an error to the form.

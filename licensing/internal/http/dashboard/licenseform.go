@@ -48,7 +48,7 @@ const (
 func createForm(l api.License) *form {
 	f := licenseForm(l)
 	term := radios("term", "Valid for", termNever, append(append([]option{{Value: termNever, Label: "No expiry"}},
-		termOptions("P30D", "P1Y")...), option{Value: customDate, Label: "Custom date"})...)
+		termOptions(api.Duration{Days: 30}, oneYear)...), option{Value: customDate, Label: "Custom date"})...)
 	term.Hint = "From the start."
 	f.add((&field{
 		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",

@@ -13,7 +13,7 @@ import (
 var oneYear = api.Duration{Years: 1}
 
 // terms are the calendar durations that forms offer for a renewal.
-var terms = []string{"P1Y", "P6M", "P3M", "P1M"}
+var terms = []api.Duration{oneYear, {Months: 6}, {Months: 3}, {Months: 1}}
 
 // The values of the term field without one of the terms.
 const (
@@ -21,21 +21,17 @@ const (
 	customDate   = "date"
 )
 
-// termOptions offers calendar durations, which are in ISO 8601 form.
-func termOptions(durations ...string) (options []option) {
-	for _, text := range durations {
-		d, _ := api.ParseDuration(text) // the program has only valid ones
-		options = append(options, option{Value: text, Label: describeTerm(d)})
-	}
-	return options
+// termOptions offers calendar durations. The values are in ISO 8601 form.
+func termOptions(durations ...api.Duration) []option {
+	return each(durations, func(d api.Duration) option { return option{Value: d.String(), Label: describeTerm(d)} })
 }
 
 // renewFields returns the form of a renewal for a duration, which is offered if it is none
 // of the terms.
 func renewFields(chosen api.Duration, from api.RenewFrom) *form {
 	offered := terms
-	if !slices.Contains(terms, chosen.String()) {
-		offered = append([]string{chosen.String()}, terms...)
+	if !slices.Contains(terms, chosen) {
+		offered = append([]api.Duration{chosen}, terms...)
 	}
 	length := termField("duration", "Length", "For a custom length.", api.Duration{})
 	length.When = "term=" + customLength

@@ -12,7 +12,7 @@ func fillTransfer(_ *visit, l api.License, p *formPage) {
 		}},
 		reasonField("Optional. Recorded in the history."),
 	)
-	p.Form.hide("version", l.Version().String())
+	p.Form.Hidden["version"] = l.Version().String()
 	// Not in one Update, because a license may have many activations.
 	p.do = func(tx *visit) (string, error) {
 		seen, _ := api.ParseVersion(tx.sent("version"))

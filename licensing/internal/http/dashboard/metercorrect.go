@@ -39,7 +39,7 @@ func correctMeterForm(v *visit, l api.License) (*formPage, error) {
 	if v.sent("version") == p.Version {
 		shown = v.sent("shown")
 	}
-	p.Form.hide("shown", shown)
+	p.Form.Hidden["shown"] = shown
 	p.do = func(tx *visit) (string, error) {
 		before, err := strconv.ParseInt(shown, 10, 64)
 		if err != nil {

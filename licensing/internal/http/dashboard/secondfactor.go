@@ -37,7 +37,7 @@ func enableForm(secret string) *form {
 		&field{Name: "otp", Label: "Code", Hint: "The six digits that the app shows now.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true, MaxLength: 20},
 		currentPassword(),
 	)
-	f.hide("secret", secret)
+	f.Hidden["secret"] = secret
 	return f
 }
 

@@ -44,28 +44,19 @@ var overlaps = []option{
 	{Value: "0s", Label: "Immediately", Hint: "For a leaked secret. Its access tokens are revoked too."},
 }
 
-// rotateFields asks when the current secret expires. A client with two secrets can
-// only revoke both.
-func rotateFields(c auth.Client) *form {
-	x := overlapField(overlaps)
-	if len(c.Secrets) == 0 {
-		return newForm()
-	}
-	if len(c.Secrets) > 1 {
-		x.Label, x.Options = "Current secrets", []option{{Value: "0s", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
-	}
-	return newForm(x)
-}
-
+// rotateCredentialForm asks when the current secret expires. A client with two secrets can only
+// revoke both.
 func rotateCredentialForm(v *visit, c auth.Client) (*formPage, error) {
 	p := credentialFormPage(c, "Rotate secret", "This creates a new client secret, which is shown once on the next page. The client ID does not change.")
-	if len(c.Secrets) == 0 {
-		p.Text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
-	}
-	if len(c.Secrets) > 1 {
+	expiry := overlapField(overlaps)
+	p.Form, p.Action, p.Once = newForm(expiry), "Create new secret", true
+	switch n := len(c.Secrets); {
+	case n == 0:
+		p.Form, p.Text = newForm(), []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
+	case n > 1:
+		expiry.Label, expiry.Options = "Current secrets", []option{{Value: "0s", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
 		p.Text = append(p.Text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
 	}
-	p.Form, p.Action, p.Once = rotateFields(c), "Create new secret", true
 	secret := ""
 	p.do = func(tx *visit) (_ string, err error) {
 		overlap := time.Duration(0)

@@ -21,7 +21,7 @@ func (v *visit) gatePage(title, action string, text []string, fields ...*field) 
 	}
 	p := &formPage{Title: title, Text: text, Action: action, Back: local(back), Form: newForm(fields...), Standalone: true, template: "signin", Extra: v.insecure()}
 	if p.Back != "" {
-		p.Form.hide("return", p.Back)
+		p.Form.Hidden["return"] = p.Back
 	}
 	return p
 }

@@ -64,7 +64,7 @@ func rotateKeyForm(v *visit) (*formPage, error) {
 		"The key " + next.ID + ", published since " + v.moment(next.CreatedAt).Full + ", signs license files from now on.",
 		"The active key no longer signs, and the license files that it signed stay valid.",
 	}
-	p.Form.hide("next", next.ID)
+	p.Form.Hidden["next"] = next.ID
 	if v.h.opts.Now().Sub(next.CreatedAt) < files.MinPublished {
 		p.Form.add(&field{Name: "force", Label: "Published for less than 90 days", Type: "checkbox", Options: []option{
 			{Value: "1", Label: "Rotate anyway", Hint: "Programs that pin the keys of an earlier version may not know the new key. They refuse its license files."},
