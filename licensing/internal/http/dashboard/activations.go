@@ -57,9 +57,9 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 		}
 		m = listedSeats(l, counts[l.ID].N, counts[l.ID].AtLeast)
 	}
-	text := m.N() + " active, no maximum."
+	text := m.N + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = m.N() + " of " + thousands(*l.MaxActivations) + " seats used."
+		text = m.N + " of " + thousands(*l.MaxActivations) + " seats used."
 	}
 	return m, text, nil
 }

@@ -38,18 +38,19 @@ type figure struct {
 	N, Refused int64     // validations, and refused validations and activations
 }
 
-// newChart returns a chart of validations and refused calls. Each figure is for a number of
-// days, 1 or 7.
-func newChart(days int, figures []figure) chart {
-	c := chart{Column: "Day"}
-	unit := "a day"
-	if days == 7 {
-		c.Column, unit = "Week of", "a week"
-	}
+// newChart returns a chart of the validations and refused calls of days, by week if there are
+// few validations.
+func newChart(figures []figure) chart {
+	c, unit := chart{Column: "Day"}, "a day"
 	var total, most, denied, top int64
 	for _, f := range figures {
-		total, most = total+f.N, max(most, f.N)
-		denied, top = denied+f.Refused, max(top, f.N, f.Refused)
+		total, denied = total+f.N, denied+f.Refused
+	}
+	if total < usageWeekly {
+		c.Column, unit, figures = "Week of", "a week", weekly(figures)
+	}
+	for _, f := range figures {
+		most, top = max(most, f.N), max(top, f.N, f.Refused)
 	}
 	if top == 0 {
 		c.Empty, c.Summary = true, "None."

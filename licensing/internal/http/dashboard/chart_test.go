@@ -32,24 +32,24 @@ func TestAxisLabel(t *testing.T) {
 func TestChart(t *testing.T) {
 	is := is.New(t)
 	from := time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC)
-	c := newChart(1, days(from, 0, 5, 1, 8))
-	is.Equal(c.Grid, []tick{{At: "100.00%", Label: "0"}, {At: "75.00%", Label: "2"}, {At: "50.00%", Label: "4"}, {At: "25.00%", Label: "6"}, {At: "0.00%", Label: "8"}})
+	c := newChart(days(from, 0, 500, 100, 800))
+	is.Equal(c.Grid, []tick{{At: "100.00%", Label: "0"}, {At: "75.00%", Label: "200"}, {At: "50.00%", Label: "400"}, {At: "25.00%", Label: "600"}, {At: "0.00%", Label: "800"}})
 	is.Equal(c.Bars[0].Height, "0.00%")
 	is.Equal(c.Bars[1], bar{X: "27.50%", Width: "20.00%", Y: "37.50%", Height: "62.50%", Slot: "25.00%", SlotWidth: "25.00%",
-		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "5", Shown: true})
+		Date: "31 Mar 2026", ISO: "2026-03-31", Count: "500", Shown: true})
 	is.Equal(c.Ticks, []tick{{At: "50.00%", Label: "Apr"}})
-	is.True(newChart(1, days(from, 0, 0)).Empty)
+	is.True(newChart(days(from, 0, 0)).Empty)
 
 	// Refused activations are not among the validations.
-	refused := days(from, 4, 2)
-	refused[1].Refused = 8
-	c = newChart(1, refused)
-	is.Equal(c.Refused, "8")
-	is.Equal([]string{c.Bars[1].Height, c.Bars[1].RefusedH, c.Bars[1].Count}, []string{"25.00%", "100.00%", "2, 8 refused"})
+	refused := days(from, 400, 200)
+	refused[1].Refused = 800
+	c = newChart(refused)
+	is.Equal(c.Refused, "800")
+	is.Equal([]string{c.Bars[1].Height, c.Bars[1].RefusedH, c.Bars[1].Count}, []string{"25.00%", "100.00%", "200, 800 refused"})
 
-	// The first week begins with the first day, and the next on a Monday.
+	// Few validations are shown by week. The first week begins with the first day, and the next on a Monday.
 	saturday := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
-	c = newChart(7, weekly(days(saturday, 1, 1, 1)))
+	c = newChart(days(saturday, 1, 1, 1))
 	is.Equal([]string{c.Bars[0].ISO, c.Bars[0].Count, c.Bars[1].ISO, c.Bars[1].Count}, []string{"2026-02-28", "2", "2026-03-02", "1"})
 }
 

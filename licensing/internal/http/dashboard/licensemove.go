@@ -126,16 +126,6 @@ func (m move) form(v *visit, l api.License) (*formPage, error) {
 	if m.Danger {
 		p.Form.add(typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key."))
 	}
-	do := p.do
-	p.do = func(tx *visit) (string, error) {
-		to, err := do(tx)
-		if forbidden, ok := errors.AsType[*api.MoveError](err); ok {
-			if err = moveForbidden(m.refused(forbidden.From)); forbidden.Customer {
-				err = moveForbidden("The customer is suspended. Reinstate the customer.")
-			}
-		}
-		return to, err
-	}
 	return p, nil
 }
 

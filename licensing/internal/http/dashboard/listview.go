@@ -46,6 +46,7 @@ func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
 // A seatMeter shows how much of a limit is used, such as the seats of a license.
 type seatMeter struct {
 	Text string // such as "3/5"
+	N    string // what is used, such as "3"
 	Note string // what the text leaves out
 	Bar  bool   // the license has a maximum
 	Used int    // in percent
@@ -56,9 +57,9 @@ type seatMeter struct {
 // usedOf returns the meter of a limit; nil: there is none.
 func usedOf(n int64, limit *int64) seatMeter {
 	if limit == nil {
-		return seatMeter{Text: thousands(n)}
+		return seatMeter{Text: thousands(n), N: thousands(n)}
 	}
-	m := seatMeter{Text: thousands(n) + "/" + thousands(*limit), Bar: true, Full: n >= *limit, Over: n > *limit}
+	m := seatMeter{Text: thousands(n) + "/" + thousands(*limit), N: thousands(n), Bar: true, Full: n >= *limit, Over: n > *limit}
 	switch {
 	case m.Full:
 		m.Used = 100
@@ -68,12 +69,6 @@ func usedOf(n int64, limit *int64) seatMeter {
 	return m
 }
 
-// N returns the number of used seats, without the maximum.
-func (m seatMeter) N() string {
-	used, _, _ := strings.Cut(m.Text, "/")
-	return used
-}
-
 // listedSeats returns the meter of a license from the number that SeatCounts of the
 // license service returns. That is an upper bound if the license has leases, and a
 // lower bound if atLeast is true.
@@ -81,12 +76,10 @@ func listedSeats(l api.License, n int, atLeast bool) seatMeter {
 	m := usedOf(int64(n), l.MaxActivations)
 	switch {
 	case atLeast:
-		used, limit, _ := strings.Cut(m.Text, "/")
-		if m.Text, m.Note = used+"+", "At least: there are more activations than are counted"; limit != "" {
-			m.Text += "/" + limit
-		}
+		m.Text, m.N = strings.Replace(m.Text, m.N, m.N+"+", 1), m.N+"+"
+		m.Note = "At least: there are more activations than are counted"
 	case l.LeaseSeconds != nil && n > 0:
-		m.Text, m.Note, m.Over = "≤"+m.Text, "At most: some of the leases may have ended", false
+		m.Text, m.N, m.Note, m.Over = "≤"+m.Text, "≤"+m.N, "At most: some of the leases may have ended", false
 	}
 	return m
 }

@@ -32,11 +32,11 @@ func showOperators(v *visit) error {
 }
 
 func roleField(chosen operator.Role) *field {
-	return &field{Name: "role", Label: "Role", Type: "radios", Options: []option{
-		{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything except license keys. Can change nothing but their own account.", Chosen: chosen == operator.RoleViewer},
-		{Value: string(operator.RoleSupport), Label: "Support", Hint: "Can also suspend, reinstate and renew licenses, release activations and issue license files. Cannot see license keys or API credentials.", Chosen: chosen == operator.RoleSupport},
-		{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == operator.RoleAdmin},
-	}}
+	return radios("role", "Role", chosen,
+		option{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything except license keys. Can change nothing but their own account."},
+		option{Value: string(operator.RoleSupport), Label: "Support", Hint: "Can also suspend, reinstate and renew licenses, release activations and issue license files. Cannot see license keys or API credentials."},
+		option{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators."},
+	)
 }
 
 func inviteForm(v *visit) (*formPage, error) {

@@ -98,25 +98,13 @@ func showOverview(v *visit) error {
 		}
 		figures = append(figures, f)
 	}
-	body.Usage, body.UsageTitle = usageChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
+	body.Usage, body.UsageTitle = newChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
 	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 
 // overviewRows is how many licenses each list of the overview has.
 const overviewRows = 5
-
-// usageChart returns the chart of what was validated in the last days.
-func usageChart(figures []figure) chart {
-	total := int64(0)
-	for _, f := range figures {
-		total += f.N
-	}
-	if total < usageWeekly {
-		return newChart(7, weekly(figures))
-	}
-	return newChart(1, figures)
-}
 
 // rankRefusals ranks the reasons of refusals.
 func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {

@@ -89,17 +89,16 @@ type page struct {
 // When formats a time, or a pointer to one, for the page; nil: there is none.
 func (p page) When(t any) *moment { return p.v.momentOf(t) }
 
-// A licenseTable is a table of licenses that links to their pages. The kind "pick" has checkboxes, and "customer" is about one customer.
-type licenseTable struct {
+// A part is what a template shows of a page. A table of licenses of the kind "pick" has
+// checkboxes, and one of the kind "customer" is about one customer.
+type part struct {
 	page
-	Rows []licenseRow
+	Of   any
 	Kind string
 }
 
-// Table returns a table of licenses.
-func (p page) Table(rows []licenseRow, kind string) licenseTable {
-	return licenseTable{p, rows, kind}
-}
+// Part returns a part of the page.
+func (p page) Part(of any, kind string) part { return part{p, of, kind} }
 
 // render writes a page. It executes the template before it writes, so that the
 // response is complete or an error.

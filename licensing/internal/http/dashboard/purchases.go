@@ -162,7 +162,7 @@ func storedFieldName(name string) string {
 	if entry, ok := strings.CutPrefix(name, "metadata/"); ok {
 		return "Metadata " + entry
 	}
-	return cmp.Or(changeLabels[name], sentenceCase(name))
+	return changeLabel(name)
 }
 
 // fulfillForm creates the license of a purchase that waited for something that is

@@ -50,15 +50,6 @@ type foundNames struct {
 	More        bool
 }
 
-// A foundGroup is foundNames on a page.
-type foundGroup struct {
-	page
-	Found foundNames
-}
-
-// Group returns a group of the results for the page.
-func (p page) Group(found foundNames) foundGroup { return foundGroup{p, found} }
-
 // None reports whether nothing was found.
 func (n foundNames) None() bool { return len(n.Rows) == 0 && !n.More }
 

@@ -50,20 +50,17 @@ func typesField(all bool, types []string) *field {
 // a type that the webhook service refuses, so that the service reports its own
 // errors in the same response.
 func (f *form) selectedTypes() (types []string) {
-	x, all := f.Field("types"), false
-	for _, c := range x.Choices {
+	for _, c := range f.Field("types").Choices {
 		for _, o := range c.Options {
-			if o.Chosen && o.Value == allEvents {
-				all = true
-			} else if o.Chosen {
+			if o.Chosen {
 				types = append(types, o.Value)
 			}
 		}
 	}
-	if all {
+	switch {
+	case slices.Contains(types, allEvents):
 		return nil
-	}
-	if types == nil {
+	case types == nil:
 		f.addError("types", `select at least one event, or “All events”`)
 		return []string{""}
 	}
