@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"errors"
+	"cmp"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -31,13 +31,12 @@ type signInRow struct {
 }
 
 func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
-	if a.Sessions, err = inner.Of(v.operators).Sessions(v.r, id); err != nil {
+	sessions, err1 := inner.Of(v.operators).Sessions(v.r, id)
+	events, err2 := v.licenses.Events(v.r.Context(), api.ListEventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
+	if err := cmp.Or(err1, err2); err != nil {
 		return a, err
 	}
-	events, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
-	if err != nil {
-		return a, err
-	}
+	a.Sessions = sessions
 	for _, e := range events.Data {
 		if !slices.Contains([]string{"operator.signed_in", "operator.signed_out", "operator.sign_in_failed"}, e.Type) {
 			continue
@@ -55,11 +54,7 @@ func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
 // endSession ends a session of an operator. A session that has ended already is
 // not an error.
 func (v *visit) endSession(operatorID string) error {
-	err := inner.Of(v.operators).EndSession(v.r.Context(), operatorID, v.sent("session"))
-	if errors.Is(err, api.ErrNotFound) {
-		return nil
-	}
-	return err
+	return unlessGone(inner.Of(v.operators).EndSession(v.r.Context(), operatorID, v.sent("session")))
 }
 
 // endOwnSession ends a session of the operator who is signed in.

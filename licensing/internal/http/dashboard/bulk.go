@@ -45,20 +45,14 @@ type selection struct {
 
 // selectedRow is one of the selected licenses.
 type selectedRow struct {
-	ID, Name, Problem string
-	Value             string // what the form, or that of Undo, sends for the license
-	Status            api.LicenseStatus
-	ExpiresAt         *time.Time
-}
-
-// newSelectedRow returns the row of a license.
-func newSelectedRow(l api.License) selectedRow {
-	return selectedRow{ID: l.ID, Name: l.Name, Value: l.ID, Status: l.Status, ExpiresAt: l.ExpiresAt}
+	api.License
+	Value   string // what the form, or that of Undo, sends for the license
+	Problem string
 }
 
 // failedRow returns the row of a value of the form that was not changed.
 func failedRow(value, problem string) selectedRow {
-	return selectedRow{ID: idOf(value), Name: idOf(value), Problem: problem}
+	return selectedRow{api.License{ID: idOf(value), Name: idOf(value)}, "", problem}
 }
 
 // add adds a row to those that have a problem, or to the others.
@@ -207,7 +201,7 @@ func (v *visit) addBefore(s *selection, m move, ids []string, found []api.Licens
 	for _, id := range ids {
 		row := failedRow(id, "This license no longer exists.")
 		if l, ok := byID[id]; ok {
-			row = newSelectedRow(l)
+			row = selectedRow{License: l, Value: l.ID}
 			row.Problem = m.excludes(l, paused)
 			if m.isRenewal() { // so that a form that is sent twice renews once
 				row.Value += " " + l.Version().String()

@@ -111,15 +111,14 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			row := failedRow(value, "This license no longer exists.")
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
-				row = newSelectedRow(before)
+				row = selectedRow{License: before, Value: before.ID}
 				var standing string
 				var l api.License
 				if standing, err = inner.Of(s).Licenses().Standing(ctx, row.ID); err == nil {
 					l, err = do(s, ctx, value)
 				}
 				if err == nil {
-					row = newSelectedRow(l)
-					row.Value = row.ID + " " + standing
+					row = selectedRow{License: l, Value: l.ID + " " + standing}
 				}
 			}
 			refused, isMove := errors.AsType[*api.MoveError](err)

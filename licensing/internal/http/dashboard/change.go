@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -96,12 +97,12 @@ func describeMapChange(label string, c api.FieldChange) (lines []string) {
 	return lines
 }
 
-// changeLabel returns the label of a field in the changes of an event.
+// changeLabel returns the label of a field in the changes of an event, or of one of its entries,
+// such as "metadata/email".
 func changeLabel(field string) string {
-	if label := changeLabels[field]; label != "" {
-		return label
-	}
-	return sentenceCase(strings.ReplaceAll(field, "_", " "))
+	field, entry, _ := strings.Cut(field, "/")
+	label := cmp.Or(changeLabels[field], sentenceCase(strings.ReplaceAll(field, "_", " ")))
+	return strings.TrimSpace(label + " " + entry)
 }
 
 // dayLayout formats a time for a page as its day.
@@ -113,10 +114,8 @@ func describeValue(field string, x any, layout string) string {
 		return t.Format(layout)
 	}
 	list, isList := x.([]any)
-	if x == nil || x == "" || isList && len(list) == 0 {
-		if blank, ok := changeBlanks[field]; ok {
-			return blank
-		}
+	if blank := changeBlanks[field]; blank != "" && (x == nil || x == "" || isList && len(list) == 0) {
+		return blank
 	}
 	switch n, isNumber := x.(float64); {
 	case isNumber && strings.HasSuffix(field, "_seconds"):

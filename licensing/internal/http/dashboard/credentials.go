@@ -35,11 +35,10 @@ func describeProducts(products []string) string {
 
 // showSettings redirects to the first page of the settings.
 func showSettings(v *visit) error {
-	to := "settings/credentials"
-	if !v.may(auditors) {
-		to = "settings/webhooks"
+	if v.may(auditors) {
+		return v.redirect("settings/credentials")
 	}
-	return v.redirect(to)
+	return v.redirect("settings/webhooks")
 }
 
 func showCredentials(v *visit) error {

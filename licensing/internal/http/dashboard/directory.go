@@ -69,22 +69,19 @@ func (v *visit) person(newest []api.License) person {
 
 // describe adds the numbers by status, and who a customer is, to a row.
 func (d directory) describe(v *visit, row *nameRow) error {
-	p := d.params(row.Name)
-	p.Limit = 1
-	counts, err := v.licenses.Count(v.r.Context(), p)
-	if err != nil {
-		return err
-	}
-	n := func(s api.LicenseStatus) string { return thousands(counts.ByStatus[s]) }
-	row.Active, row.Expired, row.Suspended = n(api.LicenseActive), n(api.LicenseExpired), n(api.LicenseSuspended)
+	p := api.ListLicensesParams{ProductID: row.Name}
 	if d.One == "customer" {
+		p = api.ListLicensesParams{CustomerID: row.Name, NewestFirst: true, Limit: 1}
 		newest, err := v.licenses.List(v.r.Context(), p)
 		if err != nil {
 			return err
 		}
 		row.Person = v.person(newest.Data)
 	}
-	return nil
+	counts, err := v.licenses.Count(v.r.Context(), p)
+	n := func(s api.LicenseStatus) string { return thousands(counts.ByStatus[s]) }
+	row.Active, row.Expired, row.Suspended = n(api.LicenseActive), n(api.LicenseExpired), n(api.LicenseSuspended)
+	return err
 }
 
 func (d directory) show(v *visit) error {

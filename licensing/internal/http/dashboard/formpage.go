@@ -164,8 +164,8 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return v.renderForm(refused, p)
 	case errors.Is(err, errInvalidForm), p.Form.takeErrors(err, p.names):
 		return v.renderForm(http.StatusUnprocessableEntity, p)
-	case denialOf(err) != "":
-		p.Form.Problem = sentence(denialOf(err))
+	case errors.Is(err, api.ErrDenied), errors.Is(err, api.ErrNoFile):
+		p.Form.Problem = sentence(err.Error())
 		return v.renderForm(http.StatusConflict, p)
 	case isConflict:
 		if conflict == errEdited && p.Version != "" {
@@ -188,18 +188,6 @@ func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
 		return v.redirect(to)
 	}
 	return v.redirectDone(to, p.done)
-}
-
-// denialOf returns why a license does not allow what a form asks for, or "" for any other
-// error.
-func denialOf(err error) string {
-	if denied, ok := errors.AsType[*api.DeniedError](err); ok {
-		return denied.Error()
-	}
-	if denied, ok := errors.AsType[*api.NoFileError](err); ok {
-		return denied.Error()
-	}
-	return ""
 }
 
 // add appends a field to the form.

@@ -90,10 +90,7 @@ var eventVerbs = map[string]string{
 // describeType returns the kind of object and the verb of an event type.
 func describeType(eventType string) (name, verb string) {
 	family, verb, _ := strings.Cut(eventType, ".")
-	verb = strings.ReplaceAll(verb, "_", " ")
-	if words, ok := eventVerbs[eventType]; ok {
-		verb = words
-	}
+	verb = cmp.Or(eventVerbs[eventType], strings.ReplaceAll(verb, "_", " "))
 	for _, k := range eventFamilies {
 		if k.family == family {
 			return k.name, verb

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -66,12 +67,7 @@ func (f *form) createParams(now time.Time) (p api.CreateLicenseParams) {
 	p.Key, p.PlanID = f.text("key"), f.text("plan_id")
 	term := f.Field("term").chosen()
 	if d, err := api.ParseDuration(term); err == nil {
-		start := now
-		if p.StartsAt != nil {
-			start = *p.StartsAt
-		}
-		end := d.AddTo(start)
-		p.ExpiresAt = &end
+		p.ExpiresAt = new(d.AddTo(*cmp.Or(p.StartsAt, &now)))
 	}
 	if term == termNever {
 		p.Explicit = append(p.Explicit, "expires_at")

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -142,10 +141,6 @@ func licenseFormPage(l api.License, heading string, text ...string) *formPage {
 func fillDelete(_ *visit, l api.License, p *formPage) {
 	p.Form = newForm()
 	p.do = func(tx *visit) (string, error) {
-		err := tx.licenses.Delete(tx.r.Context(), api.DeleteLicenseParams{ID: l.ID})
-		if errors.Is(err, api.ErrNotFound) {
-			err = nil
-		}
-		return "licenses", err
+		return "licenses", unlessGone(tx.licenses.Delete(tx.r.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	}
 }

@@ -29,7 +29,7 @@ func pairsOf[V any](m map[string]V, text func(V) string) (list []pair) {
 	return list
 }
 
-// same returns a text as it is.
+// same returns a text unchanged.
 func same(text string) string { return text }
 
 // A place is a page to return to, as a reference from dashboard/.

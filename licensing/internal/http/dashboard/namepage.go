@@ -40,18 +40,9 @@ type namePage struct {
 // from dashboard/. The ID can contain any character, so it is in the query.
 func (d directory) namePath(id string) string { return d.page + url.QueryEscape(id) }
 
-// params returns the parameters of the list of licenses of a customer or product.
-func (d directory) params(id string) api.ListLicensesParams {
-	if d.One == "customer" {
-		return api.ListLicensesParams{CustomerID: id, NewestFirst: true, Limit: licensesShown}
-	}
-	return api.ListLicensesParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
-}
-
 func showCustomer(v *visit, id string) error {
 	ctx := v.r.Context()
-	p := customers.params(id)
-	p.Limit = licensesRead
+	p := api.ListLicensesParams{CustomerID: id, NewestFirst: true, Limit: licensesRead}
 	licenses, err := v.licenses.List(ctx, p)
 	if errors.Is(err, api.ErrInvalid) {
 		return notFound("This is not the ID of a customer.")

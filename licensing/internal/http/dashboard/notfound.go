@@ -9,6 +9,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
+// unlessGone returns an error, or nil if it only says that a record does not exist.
+func unlessGone(err error) error {
+	if errors.Is(err, api.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // notFoundPage responds to a path without a page. A signed-in operator keeps the
 // navigation. With Options.Dashboard.Operator, the host application can respond
 // instead.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -64,7 +63,7 @@ func (v *visit) renderInvited(email, code string) error {
 }
 
 func revokeInvitation(v *visit) error {
-	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, api.ErrNotFound) {
+	if err := unlessGone(v.operators.RevokeInvitation(v.r.Context(), v.sent("id"))); err != nil {
 		return err
 	}
 	return v.redirectDone("settings/operators", "The invitation has been revoked.")

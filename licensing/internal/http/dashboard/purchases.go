@@ -134,7 +134,7 @@ func showPurchase(v *visit, f api.Fulfillment) error {
 		Trial  bool
 	}{purchaseRow: newPurchaseRow(f), Trial: inner.Of(v.licenses).Purchases().TrialOf(f.Reference) != ""}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
-		field := storedField{Name: storedFieldName(name), At: f.Fields[name].At}
+		field := storedField{Name: changeLabel(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {
 		case *time.Time:
 			if field.Moment = value; value == nil {
@@ -155,14 +155,6 @@ func showPurchase(v *visit, f api.Fulfillment) error {
 		body.Fields = append(body.Fields, field)
 	}
 	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Heading: f.Reference, Section: "purchases", Body: body})
-}
-
-// storedFieldName returns the label of a stored field of a purchase.
-func storedFieldName(name string) string {
-	if entry, ok := strings.CutPrefix(name, "metadata/"); ok {
-		return "Metadata " + entry
-	}
-	return changeLabel(name)
 }
 
 // fulfillForm creates the license of a purchase that waited for something that is
@@ -252,8 +244,5 @@ func (v *visit) planName(id string) (string, error) {
 		return "", nil
 	}
 	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), id)
-	if errors.Is(err, api.ErrNotFound) {
-		err = nil
-	}
-	return t.Name, err
+	return t.Name, unlessGone(err)
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -80,10 +81,7 @@ var refusalReasons = map[api.VerdictCode]string{
 
 // refusalReason returns a code in words.
 func refusalReason(code api.VerdictCode) string {
-	if words, ok := refusalReasons[code]; ok {
-		return words
-	}
-	return sentenceCase(strings.ReplaceAll(string(code), "_", " "))
+	return cmp.Or(refusalReasons[code], sentenceCase(strings.ReplaceAll(string(code), "_", " ")))
 }
 
 // refusalPanel shows the refusals of a license, whose verdict is now.

@@ -67,19 +67,18 @@ func showRefusedLicenses(v *visit) error {
 	if body.AtLeast = more; code == "" && len(groups) > 0 {
 		code = groups[0].Code
 	}
-	known := false
+	addTab := func(c api.VerdictCode, n matchCount) {
+		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(c), Query: refusedPath(c, body.Days, body.Open), Count: n.number(), Current: c == code})
+	}
 	for _, g := range groups {
 		n := g.Licenses
 		if body.Open {
 			n = g.Open
 		}
-		known = known || g.Code == code
-		body.Tabs = append(body.Tabs, listTab{
-			Label: refusalReason(g.Code), Query: refusedPath(g.Code, body.Days, body.Open), Count: matchCount{int64(n), more}.number(), Current: g.Code == code,
-		})
+		addTab(g.Code, matchCount{int64(n), more})
 	}
-	if !known && code != "" {
-		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(code), Query: refusedPath(code, body.Days, body.Open), Count: "0", Current: true})
+	if code != "" && !slices.ContainsFunc(body.Tabs, func(t listTab) bool { return t.Current }) {
+		addTab(code, matchCount{})
 	}
 	for _, days := range refusalPeriods {
 		body.Periods = append(body.Periods, listTab{Label: count(days, "day"), Query: refusedPath(code, days, body.Open), Current: days == body.Days})
