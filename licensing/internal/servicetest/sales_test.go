@@ -467,7 +467,9 @@ func TestSalesOfAYear(t *testing.T) {
 		for day := range 365 {
 			time.Sleep(time.Until(began.AddDate(0, 0, day).Add(8 * time.Hour)))
 			s.day()
-			s.night(true)
+			if s.night(true); day%30 == 29 {
+				s.truth()
+			}
 		}
 		s.day() // not counted yet
 		events := s.all()
@@ -544,7 +546,7 @@ func (s *shop) reports(h *licensing.Handler, from time.Time) string {
 func (s *shop) forget() {
 	s.t.Helper()
 	s.ok(s.st.Store.Update(s.t.Context(), func(tx store.Tx) error {
-		for _, kind := range []string{"sales", "sales_counted", "sales_license", "near"} {
+		for _, kind := range []string{"sales", "sales_counted", "sales_end", "sales_license", "near"} {
 			for e, err := range kept.All(s.t.Context(), tx, store.EntryQuery{Kind: kind}) {
 				if err == nil {
 					err = tx.DeleteEntries(s.t.Context(), kind, e.Key)
@@ -558,13 +560,14 @@ func (s *shop) forget() {
 	}))
 }
 
-// truth fails unless the totals are those of the licenses.
+// truth fails unless the totals and the list of what is due are those of the licenses.
 func (s *shop) truth() {
 	s.t.Helper()
 	p, before := sales.PeriodOf("week", time.Now())
 	rep, err := inner.Of(s.h.Service()).Sales().Report(s.t.Context(), p, before)
 	s.ok(err)
 	force, ends := map[string]int64{}, map[string]int64{}
+	var listed []string
 	paying, cursor := int64(0), ""
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	for {
@@ -590,6 +593,7 @@ func (s *shop) truth() {
 			for _, end := range all {
 				if end != nil && !trial && !end.Before(today) && end.Before(today.AddDate(0, 0, 31)) {
 					ends[l.PlanID]++
+					listed = append(listed, end.UTC().Format(time.RFC3339)+" "+l.ID)
 				}
 			}
 		}
@@ -608,5 +612,14 @@ func (s *shop) truth() {
 	}
 	if !maps.Equal(got, force) || rep.Paying != paying || !maps.Equal(due, ends) {
 		s.t.Errorf("%v in force, %d paying, due %v; and by the licenses %v, %d, %v", got, rep.Paying, due, force, paying, ends)
+	}
+	soon, err := inner.Of(s.h.Service()).Sales().Soon(s.t.Context())
+	s.ok(err)
+	var shown []string
+	for _, d := range soon.Due {
+		shown = append(shown, d.At.UTC().Format(time.RFC3339)+" "+d.License.ID)
+	}
+	if slices.Sort(listed); !slices.Equal(shown, listed[:min(len(listed), 20)]) {
+		s.t.Errorf("due are %q, and by the licenses %q", shown, listed)
 	}
 }

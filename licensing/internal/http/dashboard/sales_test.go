@@ -219,6 +219,46 @@ func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	require.NotContains(t, v.get("sales").body, "purchase ends", "plan=pro")
 }
 
+// TestDueOfSeveralPurchasesOfALicense: the list has each end that the number counts, also
+// before it was counted, and while an earlier purchase of the license is in its grace period.
+func TestDueOfSeveralPurchasesOfALicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "free"})
+	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{GraceSeconds: 14 * 86400}})
+	s.plan(api.PutPlanParams{ID: "team", Duration: api.Duration{Days: 20}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
+	license := ""
+	for _, plan := range []string{"free", "pro", "team"} {
+		s.advance(time.Minute)
+		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: plan, CustomerID: "ann", PlanID: plan, LicenseID: license, State: api.PurchaseActive, At: s.clock()})
+		is.NoErr(err)
+		license = f.LicenseID
+	}
+	due := regexp.MustCompile(`purchase ends <time datetime="(2026-03-..)`)
+	sees := func(number int, ends ...string) {
+		t.Helper()
+		page := v.get("sales").body
+		var list []string
+		for _, m := range due.FindAllStringSubmatch(page, -1) {
+			list = append(list, m[1])
+		}
+		is.Equal(list, ends)
+		require.Contains(t, page, fmt.Sprintf(`<h2 id="due-title">Due in the next 30 days</h2> <span class="small">%d</span>`, number))
+	}
+	counted := func() {
+		t.Helper()
+		s.run(t, func() bool { return !v.get("sales").says("being counted") })
+	}
+	sees(2, "2026-03-11", "2026-03-21")
+	counted()
+	sees(2, "2026-03-11", "2026-03-21")
+	s.advance(12 * 24 * time.Hour)
+	v = s.signedIn("ada@example.com")
+	counted()
+	sees(1, "2026-03-21")
+}
+
 // TestDueOfAPurchaseThatItsLicenseOutlives: its ends are those that were due, whether it was
 // renewed or has ended.
 func TestDueOfAPurchaseThatItsLicenseOutlives(t *testing.T) {

@@ -46,14 +46,14 @@ func BaseEnds(rec record.License) (ends map[string]terms.Change, err error) {
 		if ends == nil {
 			ends = map[string]terms.Change{}
 		}
-		ends[BaseEndKey(rec, c.Ends)] = c
+		ends[BaseEndKey(rec.ID, c.Ends)] = c
 	}
 	return ends, err
 }
 
-// BaseEndKey returns the key of the notices that a base of a license ends.
-func BaseEndKey(rec record.License, end time.Time) string {
-	return rec.ID + "/" + end.UTC().Format(time.RFC3339Nano)
+// BaseEndKey returns the key of an entry about an end of a license that is not its last.
+func BaseEndKey(id string, end time.Time) string {
+	return id + "/" + end.UTC().Format(time.RFC3339Nano)
 }
 
 // outlives reports whether a base ends with a change before the license does.

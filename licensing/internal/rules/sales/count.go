@@ -34,12 +34,13 @@ type count struct {
 	days      byDay // what is to be added to the entries
 	standings map[string]standing
 	changed   map[string]bool // licenses whose standings are to be written
+	left      map[string]bool // the keys of the ends that licenses had
 	touched   map[string]bool // licenses whose seats may be near the limit now, or no longer
 }
 
 // readCount returns what has been counted by now.
 func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
-	c := &count{state: state{Totals: byPlan{}}, now: now, days: byDay{}, standings: map[string]standing{}, changed: map[string]bool{}, touched: map[string]bool{}}
+	c := &count{state: state{Totals: byPlan{}}, now: now, days: byDay{}, standings: map[string]standing{}, changed: map[string]bool{}, left: map[string]bool{}, touched: map[string]bool{}}
 	stored, err := entries.Of(ctx, r, stateKind, []string{stateKind}, call.ReadJSON[state])
 	if err != nil {
 		return nil, err
@@ -170,6 +171,9 @@ func (c *count) replace(id string, is *standing, at time.Time) {
 	if known {
 		add(was.Plan, was.totals().negative())
 		c.addEnd(was, -1)
+		for _, e := range was.endEntries(id, c.now) {
+			c.left[e.Key] = true
+		}
 		delete(c.standings, id)
 	}
 	if is != nil {
@@ -196,9 +200,14 @@ func (c *count) put(ctx context.Context, tx store.Tx) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.changed)) {
 		if is, in := c.standings[id]; in {
-			put = append(put, is.entry(id, c.now))
+			put = append(append(put, is.entry(id, c.now)), is.endEntries(id, c.now)...)
 		} else {
 			gone = append(gone, id)
+		}
+	}
+	if len(c.left) > 0 {
+		if err := tx.DeleteEntries(ctx, endKind, slices.Sorted(maps.Keys(c.left))...); err != nil {
+			return err
 		}
 	}
 	if len(gone) > 0 {

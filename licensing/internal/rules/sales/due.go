@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
@@ -74,11 +75,7 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 		last := rows[len(rows)-1]
 		q.After = store.Position{Time: last.ExpiresAt, ID: last.ID}
 	}
-	ends, err := r.Entries(ctx, store.EntryQuery{Kind: standingKind, Order: store.ByExpiry, Expires: soon, Limit: 2 * listed})
-	ids := make([]string, len(ends))
-	for i, e := range ends {
-		ids[i] = e.Key
-	}
+	ids, err := otherEnds(ctx, r, soon, now)
 	if err == nil && len(ids) > 0 {
 		var rows []store.License
 		if rows, err = r.Licenses(ctx, store.LicenseQuery{IDs: ids}); err == nil {
@@ -93,6 +90,33 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 	})
 	list = list[:min(len(list), listed)]
 	return list, s.setStates(ctx, r, list)
+}
+
+// otherEnds returns the licenses of the first ends in a range that are not the ends of the
+// licenses, among those that a [Report] counts.
+func otherEnds(ctx context.Context, r store.Reader, soon store.TimeRange, now time.Time) (ids []string, err error) {
+	c, err := readCount(ctx, r, now)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := c.addEvents(ctx, r, reportEvents); err != nil {
+		return nil, err
+	}
+	ends, err := r.Entries(ctx, store.EntryQuery{Kind: endKind, Order: store.ByExpiry, Expires: soon, Limit: 2 * listed})
+	ends = slices.DeleteFunc(ends, func(e store.Entry) bool { return c.left[e.Key] })
+	for id := range c.changed {
+		ends = append(ends, c.standings[id].endEntries(id, now)...)
+	}
+	slices.SortFunc(ends, func(a, b store.Entry) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.Key, b.Key))
+	})
+	for _, e := range ends {
+		id, _, _ := strings.Cut(e.Key, "/")
+		if soon.Contains(e.ExpiresAt) && len(ids) < 2*listed && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
 }
 
 // appendDue appends what is due now of those of some licenses that were not seen.
@@ -119,7 +143,7 @@ func appendDue(list []Due, rows []store.License, seen map[string]bool, now time.
 				continue
 			}
 			d := Due{License: l, At: end, reference: l.Reference}
-			if c, is := bases[licenses.BaseEndKey(rec, end)]; is {
+			if c, is := bases[licenses.BaseEndKey(rec.ID, end)]; is {
 				d.Purchase, d.reference = true, c.Ended[0]
 			} else {
 				d.Updates = l.ExpiresAt == nil

@@ -8,13 +8,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // standingKind is the kind of the entries of licenses in force: what the totals have of
-// each. Key is the license ID, Data a standing, and ExpiresAt the first of its ends that is
-// not the end of the license.
+// each. Key is the license ID, and Data a standing.
 const standingKind = "sales_license"
+
+// endKind is the kind of the entries of the ends that the totals have, without the ends of
+// the licenses themselves. Key is that of [licenses.BaseEndKey], and ExpiresAt the end.
+const endKind = "sales_end"
 
 // A holding is how a license was acquired.
 type holding string
@@ -79,11 +83,20 @@ func (e said) wasInForce() bool {
 }
 
 func (s standing) entry(id string, now time.Time) store.Entry {
-	e := store.Entry{Kind: standingKind, Key: id, Data: record.Encode(s), CreatedAt: now}
-	if len(s.Ends) > 1 || len(s.Ends) == 1 && s.Grace.IsZero() { // the end of the license is the last
-		e.ExpiresAt = s.Ends[0]
+	return store.Entry{Kind: standingKind, Key: id, Data: record.Encode(s), CreatedAt: now}
+}
+
+// endEntries returns the entries of the ends that are not the end of the license.
+func (s standing) endEntries(id string, now time.Time) []store.Entry {
+	ends := s.Ends
+	if len(ends) > 0 && !s.Grace.IsZero() {
+		ends = ends[:len(ends)-1] // the last is the end of the license
 	}
-	return e
+	list := make([]store.Entry, len(ends))
+	for i, end := range ends {
+		list[i] = store.Entry{Kind: endKind, Key: licenses.BaseEndKey(id, end), ExpiresAt: end, CreatedAt: now}
+	}
+	return list
 }
 
 func readStanding(e store.Entry) (standing, error) { return call.ReadJSON[standing](e) }
