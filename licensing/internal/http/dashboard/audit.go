@@ -109,7 +109,7 @@ func (p auditPage) stopped(v *visit) string {
 func (v *visit) fillAudit(f *auditFilter, after string, size int) (page auditPage, err error) {
 	start := time.Now()
 	if after == "" {
-		if after, err = v.seekAudit(f); err != nil {
+		if after, err = f.start(); err != nil {
 			return auditPage{}, err
 		}
 	}

@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -25,11 +23,6 @@ type auditFilter struct {
 	since, until time.Time // From and the day after To; zero: no limit
 	actors       actorNames
 }
-
-// clockSkew is the largest difference between the clocks of processes for which
-// a date range is exact. Events are in the order in which they were committed,
-// which is that of their times except for this difference.
-const clockSkew = time.Hour
 
 // readAuditFilter returns the filter of a query, or a *api.InvalidError.
 func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
@@ -72,7 +65,7 @@ func (f *auditFilter) params(after string, room int) api.ListEventsParams {
 
 // ended reports whether e and all older events are before the first day.
 func (f *auditFilter) ended(e api.Event) bool {
-	return !f.since.IsZero() && e.Timestamp.Before(f.since.Add(-clockSkew))
+	return !f.since.IsZero() && e.Timestamp.Before(f.since.Add(-feed.ClockSkew))
 }
 
 // partial reports whether the filter has conditions that the feed cannot check.
@@ -160,36 +153,14 @@ func (f *auditFilter) found(e api.Event) bool {
 	return false
 }
 
-// seekAudit returns the cursor of a list, newest first, that begins with the last
-// day of the filter, or "" for the newest event. It reads a few events, whatever
-// the size of the log.
-func (v *visit) seekAudit(f *auditFilter) (string, error) {
-	limit := f.until.Add(clockSkew)
-	if f.until.IsZero() || limit.After(v.h.opts.Now()) {
+// start returns the cursor of a list, newest first, that begins with the last day of the
+// filter, or "" for the newest event.
+func (f *auditFilter) start() (string, error) {
+	if f.until.IsZero() {
 		return "", nil
 	}
-	// before returns the newest event with a Seq below seq, or of all for 0.
-	before := func(seq int64) (api.Event, error) {
-		p := api.ListEventsParams{NewestFirst: true, Limit: 1}
-		if seq > 0 {
-			p.After = placeAt(seq)
-		}
-		page, err := v.licenses.Events(v.r.Context(), p)
-		if err != nil || len(page.Data) == 0 {
-			return api.Event{}, err
-		}
-		return page.Data[0], nil
-	}
-	newest, err := before(0)
-	if err != nil || newest.Timestamp.Before(limit) {
-		return "", err
-	}
-	n := sort.Search(int(newest.Seq), func(i int) bool {
-		e, wrong := before(int64(i) + 1)
-		err = cmp.Or(err, wrong)
-		return e.ID != "" && !e.Timestamp.Before(limit)
-	})
-	return placeAt(int64(n) + 1), err
+	v := f.actors.v
+	return inner.Of(v.licenses).Find().EventsBefore(v.r.Context(), f.until)
 }
 
 // placeAt returns the cursor for the events below a Seq, newest first.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -42,6 +43,22 @@ func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[a
 		return api.Page[api.Event]{}, fmt.Errorf("events: %w", err)
 	}
 	return page, nil
+}
+
+// EventsBefore returns the cursor of a list of events, newest first, that has every event
+// from before an instant; see [feed.Before].
+func (s Service) EventsBefore(ctx context.Context, at time.Time) (cursor string, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		p, err := feed.Before(ctx, r, at)
+		if p != (feed.Place{}) {
+			cursor = p.String()
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("events: %w", err)
+	}
+	return cursor, nil
 }
 
 // readEvents reads one page from a snapshot.
