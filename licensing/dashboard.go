@@ -16,6 +16,6 @@ func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Portal: h.portals.Load, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
+		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
 	}).Section()
 }

@@ -42,6 +42,10 @@ type Handler struct {
 	watch     watch
 
 	portals atomic.Bool // Portal was called
+	office  atomic.Bool // the program has a page at dashboard/office
+
+	//lint:ignore U1000 see internals.go
+	inside
 }
 
 var _ http.Handler = (*Handler)(nil)

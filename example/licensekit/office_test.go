@@ -256,6 +256,9 @@ func TestOfficePage(t *testing.T) {
 	status, page, to = b.get("/")
 	is.Equal([]any{status, to}, []any{http.StatusOK, officePage})
 	require.Contains(t, page, "1. Request seats")
+	_, page, _ = b.get(mount + "/dashboard/licenses")
+	require.Contains(t, page, `<a href="./office">`) // the office page
+	_, page, _ = b.get("/")
 	require.NotContains(t, page, "Install the answer")
 	for _, seats := range []string{"", "0", "201", "x"} {
 		status, page, _ = b.post(officePage+"/request", "license_key", v.license.Key, "seats", seats)
@@ -276,14 +279,14 @@ func TestOfficePage(t *testing.T) {
 	is.Equal(v.open(p.URL, "pc-1"), shipped.CodeUnreachable)
 	status, page, to = b.post(officePage+"/answer", "answer", v.answer(v.license, request, api.Duration{Days: 20}))
 	is.Equal([]any{status, to}, []any{http.StatusOK, officePage + "?installed"})
-	require.Contains(t, page, "The answer was installed.", "Acme Ltd", "0 of 1 seats in use", "No program uses a seat.")
+	require.Contains(t, page, "The answer was installed.", "Acme Ltd", "0 of 1 seat in use", "No program uses a seat.")
 	is.Equal(v.open(p.URL, "pc-1"), api.VerdictValid)
 	is.Equal(v.open(p.URL, "pc-2"), api.VerdictActivationLimit)
 
 	v.use(p.URL, "first", http.StatusOK)
 	v.use(p.URL, "second", http.StatusConflict) // the limit of the vendor
 	_, page, _ = b.post(officePage+"/request", "license_key", "other", "seats", "2")
-	require.Contains(t, page, "1 of 1 seats in use", `<dt dir="auto">exports</dt><dd>2</dd>`, "Last seen", mount+"/dashboard/licenses/"+v.license.ID)
+	require.Contains(t, page, "1 of 1 seat in use", `<dt dir="auto">exports</dt><dd>2</dd>`, "Last seen", mount+"/dashboard/licenses/"+v.license.ID)
 	status, _, _ = b.post(officePage+"/answer", "answer", v.answer(v.license, requestIn(t, page), api.Duration{Days: 90})+"\n")
 	is.Equal(status, http.StatusOK)
 	is.Equal(v.used(), int64(2))

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
@@ -92,6 +93,7 @@ func (o *officeService) with(answer string, c *licensefile.Claims) *lending {
 		options.SigningKeys = []files.SigningKey{{Signer: o.signer, Office: answer}}
 	}
 	h := licensing.NewHandler(o.store, options)
+	inner.Of(h).LinkOffice()
 	return &lending{h, routes(h, nil), answer, c}
 }
 

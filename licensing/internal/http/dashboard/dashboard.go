@@ -23,7 +23,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Now
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Office, Now
 // and Logger are required.
 type Options struct {
 	Licenses  *license.Service
@@ -37,6 +37,7 @@ type Options struct {
 	Logger    *slog.Logger
 
 	Portal func() bool // the host has customer pages
+	Office func() bool // the program has a page for admins at dashboard/office
 
 	About     About  // the content of the About page
 	PublicURL string // the public URL of the mount; empty: unknown

@@ -80,6 +80,7 @@ type page struct {
 	Home       string // the URL of the host application; empty: no link
 	SignOut    string // where the host application signs operators out; empty: no link
 	SignIn     bool   // the built-in sign-in is enabled
+	Office     bool   // the program has a page at dashboard/office
 	Base       string // the mount as a relative reference, if PublicURL is not set
 	Body       any
 
@@ -112,6 +113,7 @@ func (v *visit) render(status int, name string, p page) error {
 	p.Operator, p.Admin = v.op, v.admin()
 	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
 	p.Home, p.SignOut, p.SignIn = v.h.opts.HomeURL, v.h.opts.SignOutURL, v.h.opts.Operator == nil
+	p.Office = v.h.opts.Office()
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()
 	if v.r.Method == http.MethodPost {
