@@ -220,7 +220,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		for n < len(letters) && letters[n].Subscriber == first.Subscriber {
 			n++
 		}
-		add(HealthDeadLetters, first.Subscriber, &first.At, "The subscriber gave up on %d events, the first of them %s.", n, first.EventID)
+		add(HealthDeadLetters, first.Subscriber, &first.At, "The subscriber gave up on events: %d, the first of them %s.", n, first.EventID)
 		letters = letters[n:]
 	}
 	for _, w := range troubled {

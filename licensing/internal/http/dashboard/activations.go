@@ -59,7 +59,7 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	}
 	text := m.N + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = m.N + " of " + thousands(*l.MaxActivations) + " seats used."
+		text = m.N + " of " + count(int(*l.MaxActivations), "seat") + " used."
 	}
 	return m, text, nil
 }

@@ -34,7 +34,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	a := page()
 	is.Equal(a.StatusCode, http.StatusOK)
 	require.Contains(t, a.body, `<h3 class="label">No seat free</h3><span class="pill revoked">applies now</span>`)
-	require.Contains(t, a.body, "2 times, last", "<p>1 of 1 seats used.</p>")
+	require.Contains(t, a.body, "2 times, last", "<p>1 of 1 seat used.</p>")
 	self := `href="../licenses/` + l.ID
 	require.Contains(t, a.body, self+`/activations">Release an activation</a>`, self+`/edit#f-max_activations">Add a seat</a>`)
 	require.Contains(t, a.body, "<code>activation_limit</code>")
@@ -111,7 +111,7 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusOK)
 		require.NotContains(t, a.body, "applies now", "Release an activation", "Add a seat")
 	}
-	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", "1 of 1 seats used.")
+	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", "1 of 1 seat used.")
 	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal of this kind")
 }
 
@@ -179,5 +179,5 @@ func TestRefusalActions(t *testing.T) {
 		is.NoErr(err)
 	}
 	validate(l, api.ValidateKeyParams{Fingerprint: "pc-1"})
-	shows(l, ">Seat taken over</h3>", "Add a seat", "1 of 1 seats used.")
+	shows(l, ">Seat taken over</h3>", "Add a seat", "1 of 1 seat used.")
 }

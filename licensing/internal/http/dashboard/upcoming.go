@@ -67,15 +67,16 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 		label, more = "Add-on", " more"
 	}
 	var texts []string
-	amount := func(n *int64, of, unlimited string) {
+	amount := func(n *int64, text func(int64) string, unlimited string) {
 		switch {
 		case n != nil && (*n > 0 || more == ""):
-			texts = append(texts, thousands(*n)+more+" "+of)
+			texts = append(texts, text(*n))
 		case n == nil && more == "":
 			texts = append(texts, unlimited)
 		}
 	}
-	amount(t.MaxActivations, "activations", "unlimited activations")
+	seats := func(n int64) string { return count(int(n), strings.TrimSpace(more+" activation")) }
+	amount(t.MaxActivations, seats, "unlimited activations")
 	for _, p := range entitlementPairs(t.Entitlements) {
 		switch _, isNumber := t.Entitlements[p.Name].(float64); {
 		case t.Entitlements[p.Name] == true:
@@ -87,7 +88,8 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Meters)) {
-		amount(t.Meters[name].Limit, name, name+" without a limit")
+		units := func(n int64) string { return name + ": " + thousands(n) + more }
+		amount(t.Meters[name].Limit, units, name+" without a limit")
 	}
 	if len(texts) == 0 {
 		texts = []string{"nothing"}

@@ -34,7 +34,7 @@ func TestUpcomingChanges(t *testing.T) {
 	page := v.get("licenses/" + id).body
 	for _, text := range []string{
 		"extra × 3 · counts until " + end, "year · counts from " + s.clock().AddDate(1, 0, 0).Format("2 January 2006"),
-		"Base: 5 activations<", "Add-on: 6 more activations, &lt;b&gt;, projects: 12 more, sso, 1,500 more exports<",
+		"Base: 5 activations<", "Add-on: 6 more activations, &lt;b&gt;, projects: 12 more, sso, exports: 1,500 more<",
 		"Upcoming changes", "Maximum activations: 5, without &lt;b&gt;, without projects, without sso, without exports",
 	} {
 		require.Contains(t, page, text)
@@ -47,12 +47,13 @@ func TestUpcomingChanges(t *testing.T) {
 	require.Contains(t, page, `<span class="pill expired">refunded</span> <span class="sub">extra × 3 · does not count`)
 }
 
-// TestUpcomingMeters: a limit that an add-on raises is shown as it will be.
+// TestUpcomingMeters: a limit that an add-on raises is shown as it will be, and what each
+// purchase adds, also if that is one.
 func TestUpcomingMeters(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	exports := func(n int64) api.Terms {
-		return api.Terms{Meters: map[string]api.Meter{"exports": {Limit: &n, Per: api.PerMonth}}}
+		return api.Terms{MaxActivations: ptr[int64](1), Meters: map[string]api.Meter{"exports": {Limit: &n, Per: api.PerMonth}}}
 	}
 	s.plan(api.PutPlanParams{ID: "year", Duration: api.Duration{Years: 1}, Terms: exports(100)})
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: exports(500)})
@@ -64,5 +65,6 @@ func TestUpcomingMeters(t *testing.T) {
 		is.NoErr(err)
 		id = f.LicenseID
 	}
-	require.Contains(t, s.admin().get("licenses/"+id).body, "Upcoming changes", "exports: 100 per month<")
+	page := s.admin().get("licenses/" + id).body
+	require.Contains(t, page, "Upcoming changes", "exports: 100 per month<", "Base: 1 activation, exports: 100<", "Add-on: 1 more activation, exports: 500 more<")
 }

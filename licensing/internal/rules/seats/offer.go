@@ -196,7 +196,7 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*api.Reason, error
 			return nil, nil
 		}
 	}
-	return &api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
+	return &api.Reason{Code: api.VerdictActivationLimit, Detail: fmt.Sprintf("More programs have a seat or may still run than the maximum of %d, so the license allows no new license file.", f.license.MaxActivations)}, nil
 }
 
 // A VerdictWithFile is a verdict with the license file that the call asked for.
