@@ -41,6 +41,7 @@ func showLicense(v *visit, head licenseHead) error {
 	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
+	refusals.leaveOut(now.Reasons)
 	status := http.StatusOK
 	if verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity

@@ -116,6 +116,18 @@ func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel,
 	return p, nil
 }
 
+// leaveOut removes the states of a license that its page has elsewhere, as reasons.
+func (p *refusalPanel) leaveOut(reasons []api.Reason) {
+	p.Apply = false
+	for i, row := range p.Rows {
+		if slices.ContainsFunc(reasons, func(r api.Reason) bool { return r.Code == row.Code }) {
+			p.Rows[i].Text = strings.TrimSpace(strings.TrimPrefix(row.Text, resolutions[row.Code].state))
+		} else {
+			p.Apply = p.Apply || row.Applies
+		}
+	}
+}
+
 // showRefusals shows the refusals of a license by reason, by day and one by one.
 func showRefusals(v *visit, head licenseHead) error {
 	l := head.License
@@ -135,7 +147,8 @@ func showRefusals(v *visit, head licenseHead) error {
 
 // A resolution says what resolves the refusals of a reason.
 type resolution struct {
-	open     string // while the reason applies; empty for the lack of a seat
+	state    string // what the license is while the reason applies; empty: the reason is no state
+	open     string // what follows the state; both are empty for the lack of a seat
 	resolved string // afterwards
 	check    string // instead of resolved, if the license does not show whether it is
 	actions  []refusalAction
@@ -154,13 +167,13 @@ func editing(label, field string) refusalAction {
 
 var resolutions = map[api.VerdictCode]resolution{
 	api.VerdictActivationLimit: {resolved: "a seat is free now. The program can activate again."},
-	api.VerdictExpired:         {open: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
+	api.VerdictExpired:         {state: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
 	api.VerdictSuspended: {
-		open: "The license is suspended.", resolved: "the license is no longer suspended.",
+		state: "The license is suspended.", resolved: "the license is no longer suspended.",
 		actions: []refusalAction{{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}},
 	},
-	api.VerdictRevoked:   {open: "The license was revoked, which is final. Issue a new license if the customer should have one."},
-	api.VerdictScheduled: {open: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
+	api.VerdictRevoked:   {state: "The license was revoked.", open: "This is final. Issue a new license if the customer should have one."},
+	api.VerdictScheduled: {state: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
 	api.VerdictProductMismatch: {
 		check:   "The program asked for another product. Correct the product ID in the program or in the license.",
 		actions: []refusalAction{editing("Change the product", "product_id")},
@@ -205,10 +218,10 @@ func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats str
 		how = resolution{resolved: "the license includes all updates."}
 	}
 	switch {
-	case applies && how.open == "":
+	case applies && how.state+how.open == "":
 		row.Text, how.actions = seats+".", freeSeats
 	case applies:
-		row.Text = how.open
+		row.Text = strings.TrimSpace(how.state + " " + how.open)
 	case how.resolved != "":
 		row.Text, row.Resolved, how.actions = "Resolved: "+how.resolved, true, nil
 	default:

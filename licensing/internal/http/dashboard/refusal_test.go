@@ -135,12 +135,22 @@ func TestRefusalActions(t *testing.T) {
 			}
 		}
 	}
+	// once checks that the page says the state of a license once, first.
+	once := func(l api.License, state string) {
+		t.Helper()
+		page := v.get("licenses/" + l.ID).body
+		is.Equal(strings.Count(page, "The license "), 1)
+		is.True(strings.Index(page, state) < strings.Index(page, "applies now"))
+		require.Contains(t, page, state)
+		require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "<p>The license ") // where nothing else says it
+	}
 	ctx := t.Context()
 
 	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: ptr(s.now.Add(time.Hour))})
 	s.advance(2 * time.Hour)
 	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Expired</h3>", "applies now", "/renew\">Renew</a>")
+	once(l, "The license expired on 1 Mar 2026, 13:00.")
 	_, err := s.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	shows(l, "Resolved: the license has been renewed.")
@@ -149,6 +159,7 @@ func TestRefusalActions(t *testing.T) {
 	is.NoErr(err)
 	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Suspended</h3>", "<a class=\"button slim\" data-dialog href=\"../licenses/"+l.ID+"/reinstate\">Reinstate</a>")
+	once(l, "The license is suspended.")
 	_, err = s.Service().Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	shows(l, "Resolved: the license is no longer suspended.")
@@ -162,7 +173,8 @@ func TestRefusalActions(t *testing.T) {
 	_, err = s.Service().Revoke(ctx, api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l, api.ValidateKeyParams{})
-	shows(l, "The license was revoked, which is final.")
+	shows(l, "<p>This is final. Issue a new license")
+	once(l, "The license was revoked.")
 
 	l = s.license(api.CreateLicenseParams{Name: "Later", StartsAt: ptr(s.clock().AddDate(0, 1, 0))})
 	validate(l, api.ValidateKeyParams{})
