@@ -117,6 +117,12 @@ func TestPeopleWorkflow(t *testing.T) {
 	}
 }
 
+// cardsAlign checks that all cards of the page have the same width.
+func (b *browser) cardsAlign() {
+	b.t.Helper()
+	is.New(b.t).Equal(eval[int](b, `new Set(Array.from(document.querySelectorAll("section.card"), c => c.offsetWidth)).size`), 1)
+}
+
 // TestPeoplePages checks the pages about roles, sessions, second factors and
 // imports as TestEveryPage does.
 func TestPeoplePages(t *testing.T) {
@@ -146,8 +152,14 @@ func TestPeoplePages(t *testing.T) {
 				b.open("licenses/import")
 				b.preview(badCSV)
 			}},
-			{"account-sessions", func(b *browser) { b.open("password") }},
-			{"operator-sessions", func(b *browser) { b.open("settings/operators/" + op.ID) }},
+			{"account-sessions", func(b *browser) {
+				b.open("password")
+				b.cardsAlign()
+			}},
+			{"operator-sessions", func(b *browser) {
+				b.open("settings/operators/" + op.ID)
+				b.cardsAlign()
+			}},
 			{"operator-roles", func(b *browser) { b.open("settings/operators/new") }},
 			{"factor", func(b *browser) { b.open("second-factor") }},
 			{"factor-errors", func(b *browser) {
