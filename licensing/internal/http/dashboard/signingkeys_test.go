@@ -38,7 +38,7 @@ func TestSigningKeys(t *testing.T) {
 		require.Contains(t, a.body, `<code>`+k.ID+`</code>`, k.ID+"/compromise")
 	}
 	require.Contains(t, a.body, `<span class="pill active">active</span>`, `<span class="pill scheduled">next</span>`)
-	require.Contains(t, a.body, "EdDSA", "Store, unencrypted", "Private keys are stored unencrypted.")
+	require.Contains(t, a.body, "EdDSA", `Store, <span class="nowrap">unencrypted<`, "Private keys are stored unencrypted.")
 	require.Contains(t, a.body, `data-copy="jwks"`)
 	require.Contains(t, a.body, "&#34;kid&#34;: &#34;"+keys[0].ID)
 
