@@ -80,7 +80,7 @@ func (v *visit) unfulfilled() (list []attentionItem, err error) {
 				return nil, err
 			}
 			if f.License == nil && rules.Paid(f) {
-				list = append(list, unfulfilledItem(f))
+				list = append(list, v.unfulfilledItem(f))
 			}
 			if len(list) == named {
 				break
@@ -100,8 +100,8 @@ func (v *visit) unfulfilled() (list []attentionItem, err error) {
 }
 
 // unfulfilledItem says who paid for a purchase without a license, and why there is none.
-func unfulfilledItem(f api.Fulfillment) attentionItem {
-	row := newPurchaseRow(f)
+func (v *visit) unfulfilledItem(f api.Fulfillment) attentionItem {
+	row := v.purchaseRow(f)
 	name, _ := f.Fields["name"].Value.(string)
 	item := attentionItem{Count: cmp.Or(name, f.CustomerID, f.Reference), Link: purchasePath(f.Reference), Problem: true}
 	switch {

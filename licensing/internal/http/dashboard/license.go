@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -19,6 +20,7 @@ type licensePage struct {
 	Entitlements []pair
 	Metadata     []pair
 	Purchases    []purchaseRow
+	Expiry       string // what the end of the license is called
 	Upcoming     []upcomingRow
 	Verdict      verdictPanel
 	Refusals     refusalPanel
@@ -42,6 +44,13 @@ func showLicense(v *visit, head licenseHead) error {
 		return err
 	}
 	refusals.leaveOut(now.Reasons)
+	expiry := "Expires"
+	switch {
+	case slices.ContainsFunc(purchases, v.isBought):
+		expiry = "Paid until"
+	case len(purchases) > 0:
+		expiry = "Trial until"
+	}
 	status := http.StatusOK
 	if verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity
@@ -49,7 +58,7 @@ func showLicense(v *visit, head licenseHead) error {
 	body := licensePage{
 		licenseHead: head, Meters: each(now.Meters, v.meterBar), Files: files, Email: l.Metadata[v.h.opts.EmailKey], Plan: plan,
 		Entitlements: entitlementPairs(l.Entitlements), Metadata: pairsOf(l.Metadata, same), Purchases: purchases, Upcoming: upcomingRows(l),
-		Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
+		Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
 	}
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -62,7 +63,7 @@ func showCustomer(v *visit, id string) error {
 	names := actorNames{v: v}
 	body := namePage{
 		ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
-		Purchases: each(bought, newPurchaseRow), Bought: more,
+		Purchases: each(bought, v.purchaseRow), Bought: more,
 		Events: each(found.Data, func(e api.Event) auditRow { return names.auditRow(e, 1) }),
 	}
 	if licenses.HasMore {
@@ -78,7 +79,7 @@ func showCustomer(v *visit, id string) error {
 	if held {
 		body.Held = cmp.Or(reason, "No reason was given.")
 	}
-	body.Until, body.End = lastEnd(licenses.Data, len(bought) > 0)
+	body.Until, body.End = lastEnd(licenses.Data, slices.ContainsFunc(body.Purchases, v.isBought))
 	if len(licenses.Data)+len(found.Data)+len(bought) == 0 {
 		return notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")
 	}

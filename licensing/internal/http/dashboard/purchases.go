@@ -40,6 +40,8 @@ type purchaseRow struct {
 	State api.PurchaseState
 	Waits string // empty: for nothing, or it does not wait
 	Adds  string // what it allows; empty: unknown
+	Named string // the name of the plan; empty: it was not looked up, or there is no such plan
+	Over  bool   // its end has passed, although no event has ended it
 }
 
 // Ready reports whether the purchase waits for nothing any more, so that it can have
@@ -49,8 +51,20 @@ func (r purchaseRow) Ready() bool { return r.Result == api.FulfillWaiting && r.W
 // PlanMissing reports whether the purchase waits for a plan that does not exist.
 func (r purchaseRow) PlanMissing() bool { return r.Waiting == api.WaitingUnknownPlan }
 
-func newPurchaseRow(f api.Fulfillment) purchaseRow {
+// isBought reports whether a purchase is not a trial.
+func (v *visit) isBought(r purchaseRow) bool {
+	return inner.Of(v.licenses).Purchases().TrialOf(r.Reference) == ""
+}
+
+// Missing returns what an operator can name, since no event has: "customer", "plan" or
+// "license". Empty: the purchase waits for nothing, or for something else.
+func (r purchaseRow) Missing() string {
+	return map[api.Waiting]string{api.WaitingCustomer: "customer", api.WaitingPlan: "plan", api.WaitingLicenseID: "license"}[r.Waiting]
+}
+
+func (v *visit) purchaseRow(f api.Fulfillment) purchaseRow {
 	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
+	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.h.opts.Now())
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
 	r.State, _ = f.Fields["state"].Value.(api.PurchaseState)
 	if f.EndedAt != nil {
@@ -114,7 +128,7 @@ func showPurchases(v *visit) error {
 		case f.EndedAt != nil || f.RefundedAt != nil:
 			to = ended
 		}
-		to.Rows = append(to.Rows, newPurchaseRow(f))
+		to.Rows = append(to.Rows, v.purchaseRow(f))
 	}
 	body.Lists = slices.DeleteFunc(lists, func(l waitingList) bool { return len(l.Rows) == 0 && l.None == "" })
 	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
@@ -132,7 +146,7 @@ func showPurchase(v *visit, f api.Fulfillment) error {
 		purchaseRow
 		Fields []storedField
 		Trial  bool
-	}{purchaseRow: newPurchaseRow(f), Trial: inner.Of(v.licenses).Purchases().TrialOf(f.Reference) != ""}
+	}{purchaseRow: v.purchaseRow(f), Trial: !v.isBought(v.purchaseRow(f))}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
 		field := storedField{Name: changeLabel(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {
@@ -155,30 +169,6 @@ func showPurchase(v *visit, f api.Fulfillment) error {
 		body.Fields = append(body.Fields, field)
 	}
 	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Heading: f.Reference, Section: "purchases", Body: body})
-}
-
-// fulfillForm creates the license of a purchase that waited for something that is
-// there now, such as its plan.
-func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
-	row := newPurchaseRow(f)
-	p := purchaseFormPage(f.Reference, "Create license",
-		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
-	p.done = "The license has been created."
-	p.do = func(tx *visit) (string, error) {
-		f, err := selling.New(tx.licenses).Fulfill(tx.r.Context(), api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At})
-		switch {
-		case errors.Is(err, api.ErrReferenceTaken):
-			return "", conflictError("The license that this purchase is for belongs to another customer.")
-		case err != nil:
-			return "", err
-		case f.License != nil:
-			return licensePath(f.License.ID), nil
-		case f.Waiting != "":
-			return "", conflictError("The purchase is still waiting: " + waitingTexts[f.Waiting] + ".")
-		}
-		return "", conflictError("The license of this purchase was revoked or deleted.")
-	}
-	return p, nil
 }
 
 // reopenForm continues a purchase that was ended by mistake.
@@ -231,11 +221,30 @@ func purchaseFormPage(reference, heading string, text ...string) *formPage {
 func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
 	parts, err := inner.Of(v.licenses).Purchases().Parts(v.r.Context(), licenseID)
 	for _, p := range parts {
-		row := newPurchaseRow(p.Fulfillment)
+		row := v.purchaseRow(p.Fulfillment)
 		row.Adds = addsOf(p.Kind, p.Terms)
 		rows = append(rows, row)
 	}
+	if err == nil {
+		err = v.namePlans(rows)
+	}
 	return rows, err
+}
+
+// namePlans gives purchases the names of their plans.
+func (v *visit) namePlans(rows []purchaseRow) error {
+	names := map[string]string{}
+	for i, r := range rows {
+		if _, known := names[r.Plan]; !known {
+			name, err := v.planName(r.Plan)
+			if err != nil {
+				return err
+			}
+			names[r.Plan] = cmp.Or(name, r.Plan)
+		}
+		rows[i].Named = names[r.Plan]
+	}
+	return nil
 }
 
 // planName returns the name of a plan, or "" if there is no such plan.

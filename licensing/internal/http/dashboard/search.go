@@ -127,7 +127,7 @@ func showSearch(v *visit) error {
 		return err
 	}
 	body.Rows, body.Customers, body.Products = rows, byCustomer, byProduct
-	body.Purchases, body.MorePurchases = each(purchases, newPurchaseRow), more
+	body.Purchases, body.MorePurchases = each(purchases, v.purchaseRow), more
 	v.addOwners(&body)
 	return render()
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -99,23 +100,33 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 
 // Part says how a purchase of a license takes part in it.
 func (r purchaseRow) Part() string {
-	units := ""
+	text := cmp.Or(r.Named, r.Plan)
 	if n, ok := r.Fields["quantity"].Value.(int64); ok && n > 1 {
-		units = " × " + strconv.FormatInt(n, 10)
+		text += " × " + strconv.FormatInt(n, 10)
 	}
-	plan := r.Plan + units
-	now := " · counts"
+	if standing := r.Standing(); standing != "" {
+		text += " · " + standing
+	}
+	return text
+}
+
+// Standing says whether a purchase counts in its license, and until when. Empty: it has no
+// license, or waits.
+func (r purchaseRow) Standing() string {
+	text := "counts"
 	switch {
-	case r.Waiting != "" && !r.Counts:
-		return plan
 	case r.Counts:
-	case r.StartsAt != nil:
-		now = " · counts from " + r.StartsAt.Format("2 January 2006")
+	case r.License == nil || r.Waiting != "":
+		return ""
+	case r.Over:
+		return "ended on " + r.EndsAt.Format("2 January 2006")
+	case r.StartsAt == nil:
+		return "does not count"
 	default:
-		return plan + " · does not count"
+		text += " from " + r.StartsAt.Format("2 January 2006")
 	}
-	if r.EndsAt == nil {
-		return plan + now
+	if r.EndsAt != nil {
+		text += " until " + r.EndsAt.Format("2 January 2006")
 	}
-	return plan + now + " until " + r.EndsAt.Format("2 January 2006")
+	return text
 }

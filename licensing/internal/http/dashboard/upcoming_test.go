@@ -44,7 +44,7 @@ func TestUpcomingChanges(t *testing.T) {
 	is.NoErr(err)
 	page = v.get("licenses/" + id).body
 	require.NotContains(t, page, "without sso")
-	require.Contains(t, page, `<span class="pill expired">refunded</span> <span class="sub">extra × 3 · does not count`)
+	require.Contains(t, page, `<span class="pill expired">refunded</span> <span class="sub">extra × 3 · ended on `+s.clock().Format("2 January 2006"))
 }
 
 // TestUpcomingMeters: a limit that an add-on raises is shown as it will be, and what each

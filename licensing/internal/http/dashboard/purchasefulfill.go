@@ -1,0 +1,77 @@
+package dashboard
+
+import (
+	"errors"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
+)
+
+// fulfillForm creates the license of a purchase that waited for something that is
+// there now, such as its plan, or for something that the operator names.
+func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
+	row := v.purchaseRow(f)
+	p := purchaseFormPage(f.Reference, "Create license",
+		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
+	p.done = "The license has been created."
+	params := api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At}
+	named := map[string]*string{"customer_id": &params.CustomerID, "plan_id": &params.PlanID, "license_id": &params.LicenseID}
+	if row.Missing() != "" {
+		if err := v.askMissing(p, row); err != nil {
+			return nil, err
+		}
+	}
+	p.do = func(tx *visit) (string, error) {
+		for _, x := range p.Form.Fields {
+			if *named[x.Name] = x.Value; x.Value == "" {
+				p.Form.addError(x.Name, "is required")
+				return "", nil
+			}
+		}
+		after, err := selling.New(tx.licenses).Fulfill(tx.r.Context(), params)
+		switch {
+		case errors.Is(err, api.ErrReferenceTaken):
+			return "", conflictError("The license that this purchase is for belongs to another customer.")
+		case err != nil:
+			return "", err
+		case after.License != nil:
+			return licensePath(after.License.ID), nil
+		case after.Waiting != "" && after.Waiting != f.Waiting:
+			p.done = "Saved. The purchase is still waiting: " + waitingTexts[after.Waiting] + "."
+			return "", nil
+		case after.Waiting != "":
+			return "", conflictError("The purchase is still waiting: " + waitingTexts[after.Waiting] + ".")
+		}
+		return "", conflictError("The license of this purchase was revoked or deleted.")
+	}
+	return p, nil
+}
+
+// askMissing makes the form of a purchase ask for what no event has named.
+func (v *visit) askMissing(p *formPage, row purchaseRow) error {
+	title := "Name the " + row.Missing()
+	x := &field{Name: row.Missing() + "_id", Label: sentenceCase(row.Missing()), Type: "text", Required: true, MaxLength: 255}
+	p.Title, p.Heading, p.Action = title+": "+row.Reference, title, "Save"
+	p.Text = []string{"No event has named the " + row.Missing() + " of this purchase. Check at your shop which it is: it cannot be changed here later."}
+	p.Form = newForm(x)
+	switch row.Missing() {
+	case "customer":
+		x.Hint = "The ID that your shop has for the customer. Later events must name the same one, or none."
+	case "plan":
+		x.Hint = "A plan ID."
+		p.prepare = func(v *visit) (err error) {
+			x.Select, _, err = v.offeredPlans("", x.Value)
+			return err
+		}
+	case "license":
+		p.done, x.Hint = "The purchase is a part of this license now.", "The license ID of the license that the add-on is for, one of the customer "+row.CustomerID+"."
+		licenses, err := v.licenses.List(v.r.Context(), api.ListLicensesParams{CustomerID: row.CustomerID, ProductID: row.ProductID, NewestFirst: true, Limit: offeredPlans})
+		if err != nil || licenses.HasMore {
+			return err
+		}
+		for _, l := range licenses.Data {
+			x.Select = append(x.Select, option{Value: l.ID, Label: l.Name + ", " + string(l.Status) + " (" + l.ID + ")"})
+		}
+	}
+	return nil
+}
