@@ -166,7 +166,7 @@ func setTime(t *time.Time, s string) (ok bool) {
 // a string. If nulls are allowed, it holds the zero value for null.
 func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []api.FieldError) {
 	if raw[0] != '{' {
-		return failed(api.FieldInvalidType, "must be an object of strings")
+		return failed(api.FieldInvalidType, `must be an object of strings, such as {"order": "1042"}`)
 	}
 	o, _ := members(raw)
 	texts := make(map[string]V, len(o))

@@ -103,6 +103,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 		"name,price\n": "Column “price” is not a column",
 		"name,product_id,customer_id\n" + strings.Repeat("x", 16<<20): "larger than 16 MiB",
 		"": "Choose a CSV file.",
+		"name,product_id,customer_id,metadata\nAda,atlas,cus_1,email=a@b.example\n": "Must be an object of strings, such as {",
 	} {
 		a := v.upload("licenses/import", "file", text, text != "")
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)

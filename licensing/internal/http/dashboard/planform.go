@@ -78,7 +78,8 @@ func planFormPage(t api.Plan, heading string, text ...string) *formPage {
 
 func editPlanForm(v *visit, t api.Plan) (*formPage, error) {
 	p := planFormPage(t, "Edit plan", "Licenses that have the plan keep their terms until you roll it out.")
-	p.Form, p.Action, p.done, p.Version = planFields(t), saveChanges, noticeSaved, t.Version().String()
+	p.Form, p.Action, p.Version = planFields(t), saveChanges, t.Version().String()
+	p.done = noticeSaved + " Licenses that have the plan keep their terms until you roll it out, under More."
 	p.do = func(tx *visit) (string, error) {
 		params, err := tx.readPlan(p.Form, t.ID)
 		if err != nil {

@@ -316,6 +316,23 @@ func TestViewersSeeNoAdminButtons(t *testing.T) {
 	}
 }
 
+// TestOperatorsReadWhatAnAdminDoes: who sees no key and no menu of a customer reads why, and
+// who has forgotten the password whom to ask.
+func TestOperatorsReadWhatAnAdminDoes(t *testing.T) {
+	s := newSite(t)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	s.operator("vic@example.com", operator.RoleViewer)
+	s.operator("sue@example.com", operator.RoleSupport)
+	l := s.license(api.CreateLicenseParams{Name: "Team"})
+	texts := map[string]string{"licenses/" + l.ID: "Only admins see the whole key.", "customer?id=" + l.CustomerID: "An admin can create licenses here"}
+	for page, text := range texts {
+		require.NotContains(t, s.signedIn("ada@example.com").get(page).body, text)
+		require.Contains(t, s.signedIn("vic@example.com").get(page).body, text)
+		require.Contains(t, s.signedIn("sue@example.com").get(page).body, text)
+	}
+	require.Contains(t, s.visitor().get("sign-in").body, "ask an admin for a password reset link.")
+}
+
 func TestTrustedOriginsCanSubmitForms(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})

@@ -54,7 +54,8 @@ func emailField() *field {
 
 func signInForm(v *visit) (*formPage, error) {
 	p := v.gatePage("Sign in", "Sign in", nil, emailField(),
-		&field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true})
+		&field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
+			Hint: "If you have forgotten it, ask an admin for a password reset link."})
 	if v.signedIn {
 		p.away = &p.Back
 	} else if setup, err := inner.Of(v.operators).NeedsSetup(v.r.Context()); err != nil {
