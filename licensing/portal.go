@@ -26,9 +26,10 @@ type Portal struct {
 	// Write. Default: a plain page with a strict Content-Security-Policy.
 	Page func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 
-	// Buy returns the URL at which a customer who has no valid license of a product can
-	// buy one, for the page on which a program is activated; empty: none. Default: that
-	// page says only that there is no license.
+	// Buy returns the URL at which a customer can buy a license of a product, for the page
+	// of a trial, and for the page on which a program is activated if the customer has no
+	// valid license of it; empty: none. Default: the page of a trial has the link of Renew,
+	// and the other one says only that there is no license.
 	Buy func(productID string) (url string)
 
 	// Renew returns the URL at which the customer of a license can renew it or buy more
@@ -76,6 +77,7 @@ type PortalTexts struct {
 	Revoked   string `text:"No longer valid"`
 
 	ExpiredHelp   string `text:"Renew it where you bought it. The key stays the same."`
+	TrialHelp     string `text:"This was a trial. Buy a license to continue."`
 	SuspendedHelp string `text:"Contact us to have it switched on again."`
 	Renew         string `text:"Renew"`
 	RevokedHelp   string `text:"Contact us if you think that this is a mistake."`

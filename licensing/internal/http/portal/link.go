@@ -67,9 +67,15 @@ func (v *visit) validLicenses(productID string) (list []licenseView, err error) 
 		return nil, err
 	}
 	for _, l := range page.Data {
-		if verdict := v.verdict(l); verdict.Valid {
-			list = append(list, v.view(l, verdict))
+		verdict := v.verdict(l)
+		if !verdict.Valid {
+			continue
 		}
+		view, err := v.view(l, verdict)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, view)
 	}
 	return list, nil
 }

@@ -23,28 +23,39 @@ type licenseView struct {
 	Until string // the end of its validity, as a date
 	Over  bool   // that has passed
 	Built string // the end of its updates, as a date; empty: none
+	Plan  string // the name of its plan; empty: none
+	Trial bool   // nothing was bought
 }
 
 // view returns a license with its verdict in words.
-func (v *visit) view(l api.License, verdict api.Verdict) licenseView {
+func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
 	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
+	var err error
+	if out.Plan, err = v.plan(l.PlanID); err != nil {
+		return out, err
+	}
+	out.Trial = inner.Of(v.h.opts.Licenses).Purchases().TrialOf(l.Reference) != ""
 	out.Over = l.ExpiresAt != nil && !l.ExpiresAt.After(inner.Of(v.h.opts.Licenses).Call().Now())
 	name := map[api.VerdictCode]string{
 		api.VerdictValid: "Active", api.VerdictInGrace: "Grace", api.VerdictExpired: "Expired",
 		api.VerdictScheduled: "Scheduled", api.VerdictSuspended: "Suspended", api.VerdictRevoked: "Revoked",
 	}[verdict.Code]
-	at := l.ExpiresAt
+	at, help := l.ExpiresAt, ""
 	switch {
 	case verdict.Code == api.VerdictInGrace:
 		end := at.Add(time.Duration(l.GraceSeconds) * time.Second)
-		at, out.Help = &end, v.text("ExpiredHelp")
+		at, help = &end, "Expired"
 	case verdict.Code == api.VerdictScheduled:
 		at = l.StartsAt
 	case !verdict.Valid:
-		out.Help = v.text(name + "Help")
+		help = name
 	}
+	if help == "Expired" && out.Trial {
+		help = "Trial"
+	}
+	out.Help = v.h.opts.Texts[help+"Help"]
 	out.State = v.text(name, "date", v.date(at))
-	return out
+	return out, nil
 }
 
 // text returns a text with the values in their places: pairs of a name and a value.
@@ -91,7 +102,11 @@ func showLicenses(v *visit) error {
 		return showLicense(v)
 	}
 	for _, l := range page.Data {
-		body.Licenses = append(body.Licenses, v.view(l, v.verdict(l)))
+		view, err := v.view(l, v.verdict(l))
+		if err != nil {
+			return err
+		}
+		body.Licenses = append(body.Licenses, view)
 	}
 	return v.render(200, "list", v.text("Title"), body)
 }
@@ -160,16 +175,20 @@ func (v *visit) meters(verdict api.Verdict) (list []meter) {
 	return list
 }
 
-// plan returns the name of the plan of a license, or its ID if it was deleted.
-func (v *visit) plan(l api.License) (string, error) {
-	if l.PlanID == "" {
-		return "", nil
+// plan returns the name of a plan, or its ID if it was deleted.
+func (v *visit) plan(id string) (string, error) {
+	if id == "" || v.plans[id] != "" {
+		return v.plans[id], nil
 	}
-	plan, err := selling.New(v.h.opts.Licenses).GetPlan(v.r.Context(), l.PlanID)
-	if errors.Is(err, api.ErrNotFound) {
-		return l.PlanID, nil
+	plan, err := selling.New(v.h.opts.Licenses).GetPlan(v.r.Context(), id)
+	if err != nil && !errors.Is(err, api.ErrNotFound) {
+		return "", err
 	}
-	return plan.Name, err
+	if v.plans == nil {
+		v.plans = map[string]string{}
+	}
+	v.plans[id] = cmp.Or(plan.Name, id)
+	return v.plans[id], nil
 }
 
 // showLicense shows one license.
@@ -195,14 +214,13 @@ func (v *visit) showLicense(status int, problem, request string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := v.plan(l)
+	view, err := v.view(l, verdict)
 	if err != nil {
 		return err
 	}
 	body := struct {
 		licenseView
 		Here      string // relative reference to this page
-		Plan      string // the name; empty: none
 		Problem   string
 		Request   string
 		Done      string // what the last form has done, in words; empty: nothing
@@ -212,13 +230,14 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Next      string
 		Meters    []meter
 		Renew     string   // where the license can be renewed; empty: nowhere
+		Buy       string   // instead of Renew, where one can be bought after the trial; empty: nowhere
 		Full      string   // where the customer can buy more devices; empty: nowhere, or one is free
 		History   []change // the latest
 		Only      bool     // the customer has no other license
 		Offline   bool     // license files can be had
 		AnyDevice bool     // a file needs no activation
 	}{
-		licenseView: v.view(l, verdict), Plan: plan, Here: v.root() + l.ID, Problem: problem, Request: request, Next: list.NextCursor,
+		licenseView: view, Here: v.root() + l.ID, Problem: problem, Request: request, Next: list.NextCursor,
 		Meters: v.meters(verdict), Only: v.only, Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
 	switch {
@@ -250,6 +269,9 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		if body.Used != "" && int64(len(list.Data)) >= *l.MaxActivations {
 			body.Full = url
 		}
+	}
+	if view.Trial && v.h.opts.Buy != nil {
+		body.Buy = v.h.opts.Buy(l.ProductID)
 	}
 	return v.render(status, "license", l.Name, body)
 }

@@ -55,9 +55,10 @@ type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	customer *license.Customer
-	id       string // of the license in the path
-	buyer    string // the customer's ID
-	only     bool   // the license is the only one, and is shown instead of the list
+	id       string            // of the license in the path
+	buyer    string            // the customer's ID
+	only     bool              // the license is the only one, and is shown instead of the list
+	plans    map[string]string // names by ID, as far as they were read
 }
 
 // maxForm is the maximum size of a form, in bytes. The request text of a program is
