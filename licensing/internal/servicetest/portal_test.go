@@ -403,7 +403,7 @@ func TestPortalTrial(t *testing.T) {
 	})
 	ctx, sell := t.Context(), host.Handler.Selling()
 	for id, name := range map[string]string{"try": "Atlas trial", "year": "Atlas yearly"} {
-		_, err := sell.PutPlan(ctx, api.PutPlanParams{ID: id, Name: name, ProductID: "atlas", Duration: api.Duration{Days: 14}})
+		_, err := sell.PutPlan(ctx, api.PutPlanParams{ID: id, Name: name, ProductID: "atlas", Duration: api.Duration{Days: 14}, Terms: api.Terms{MaxActivations: new(int64(0))}})
 		is.NoErr(err)
 	}
 	trial, err := sell.StartTrial(ctx, api.StartTrialParams{PlanID: "try", CustomerID: "cus_ada", Name: "Workshop"})
@@ -415,9 +415,9 @@ func TestPortalTrial(t *testing.T) {
 	require.Contains(t, host.visit("GET", "", nil).Body.String(), `atlas</span> · <span dir="auto">Atlas trial<`, `atlas</span> · <span dir="auto">Atlas yearly<`)
 	page := host.visit("GET", trial.License.ID, nil).Body.String()
 	require.Contains(t, page, "This was a trial.", `href="https://shop.example/buy/atlas">Buy a license</a>`)
-	require.NotContains(t, page, "Renew")
+	require.NotContains(t, page, "Renew", "More devices")
 	page = host.visit("GET", bought.License.ID, nil).Body.String()
-	require.Contains(t, page, "Renew it where you bought it.", `href="https://shop.example/renew">Renew</a>`)
+	require.Contains(t, page, "Renew it where you bought it.", `href="https://shop.example/renew">Renew</a>`, "More devices")
 	require.NotContains(t, page, "Buy a license", "trial")
 }
 

@@ -1,9 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -51,18 +51,18 @@ type nameRow struct {
 
 // A person is what the pages know about a customer beside the ID.
 type person struct {
-	Name  string // of the licenses; empty: they differ
-	Email string // of the newest license
+	Name  string // of more than half of the licenses; empty: they differ
+	Email string // of the newest license that has one
 }
 
 // person returns who a customer is, by the newest licenses.
-func (v *visit) person(newest []api.License) person {
-	if len(newest) == 0 {
-		return person{}
-	}
-	who := person{newest[0].Name, newest[0].Metadata[v.h.opts.EmailKey]}
-	if slices.ContainsFunc(newest, func(l api.License) bool { return l.Name != who.Name }) {
-		who.Name = ""
+func (v *visit) person(newest []api.License) (who person) {
+	times := map[string]int{}
+	for _, l := range newest {
+		if times[l.Name]++; 2*times[l.Name] > len(newest) {
+			who.Name = l.Name
+		}
+		who.Email = cmp.Or(who.Email, l.Metadata[v.h.opts.EmailKey])
 	}
 	return who
 }

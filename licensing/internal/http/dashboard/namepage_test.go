@@ -64,6 +64,8 @@ func TestCustomerPageHead(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(40)})
 	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(30)})
 	require.Contains(t, head(), "Valid until 10 Apr 2026")
+	s.license(api.CreateLicenseParams{Name: "Ines, boats", CustomerID: "ines", ExpiresAt: in(2)})
+	require.HasPrefix(t, head(), "Ines ines@example.com · ines · ") // most licenses have this name
 	s.advance(50 * 24 * time.Hour)
 	v = s.signedIn("ada@example.com")
 	require.Contains(t, head(), "Ended 10 Apr 2026")

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
@@ -64,14 +65,35 @@ func (v *visit) askMissing(p *formPage, row purchaseRow) error {
 			return err
 		}
 	case "license":
-		p.done, x.Hint = "The purchase is a part of this license now.", "The license ID of the license that the add-on is for, one of the customer "+row.CustomerID+"."
+		p.done, x.Hint = "The purchase is a part of this license now.", "The license of the customer "+row.CustomerID+" that the add-on is for."
 		licenses, err := v.licenses.List(v.r.Context(), api.ListLicensesParams{CustomerID: row.CustomerID, ProductID: row.ProductID, NewestFirst: true, Limit: offeredPlans})
 		if err != nil || licenses.HasMore {
 			return err
 		}
-		for _, l := range licenses.Data {
-			x.Select = append(x.Select, option{Value: l.ID, Label: l.Name + ", " + string(l.Status) + " (" + l.ID + ")"})
+		return v.offerLicenses(x, licenses.Data)
+	}
+	return nil
+}
+
+// offerLicenses makes a field a list of licenses, of which none is chosen. Licenses of one
+// customer often have the same name.
+func (v *visit) offerLicenses(x *field, list []api.License) error {
+	if len(list) > 0 {
+		x.Select = []option{{Label: "Choose a license"}}
+	}
+	for _, l := range list {
+		plan, err := v.planName(l.PlanID)
+		if err != nil {
+			return err
 		}
+		text := []string{l.Name, string(l.Status)}
+		if plan != "" {
+			text = append(text, plan)
+		}
+		if l.ExpiresAt != nil {
+			text = append(text, "until "+l.ExpiresAt.Format("2 January 2006"))
+		}
+		x.Select = append(x.Select, option{Value: l.ID, Label: strings.Join(text, ", ")})
 	}
 	return nil
 }

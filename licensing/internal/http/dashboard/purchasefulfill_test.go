@@ -59,8 +59,9 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	is.Equal(a.notice(), "Saved. The purchase is still waiting: It is an add-on, and no event has named its license.")
 	require.Contains(t, a.body, `purchase/shop:3/fulfill">Name the license</a>`)
 	form := v.get("purchase/shop:3/fulfill").body
-	require.Contains(t, form, bob.ID)
+	require.Contains(t, form, `<option value="" selected>Choose a license</option>`, `<option value="`+bob.ID+`">cus_bob, active, Atlas yearly, until 1 March 2027</option>`)
 	require.NotContains(t, form, ada.ID)
+	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", "").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", ada.ID).StatusCode, http.StatusConflict) // of another customer
 	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", "bob").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.follow(v.post("purchase/shop:3/fulfill", "license_id", bob.ID)).notice(), "The purchase is a part of this license now.")
@@ -85,6 +86,7 @@ func TestPurchaseThatIsOver(t *testing.T) {
 	for _, page := range pages {
 		require.Contains(t, v.get(page).body, "counts until "+end, `<span class="pill active">active</span>`)
 	}
+	require.Contains(t, v.get(pages[0]).body, `plan/month">Atlas monthly</a>`)
 	require.Contains(t, v.get(pages[1]).body, "Atlas monthly · counts", "Paid until")
 	require.Contains(t, v.get(pages[2]).body, "Atlas monthly · counts", "<dt>Paid until</dt>")
 	require.Contains(t, v.get("licenses/"+trial.License.ID).body, "<dt>Trial until</dt>")

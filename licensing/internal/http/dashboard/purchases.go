@@ -142,11 +142,15 @@ type storedField struct {
 }
 
 func showPurchase(v *visit, f api.Fulfillment) error {
+	rows := []purchaseRow{v.purchaseRow(f)}
+	if err := v.namePlans(rows); err != nil {
+		return err
+	}
 	body := struct {
 		purchaseRow
 		Fields []storedField
 		Trial  bool
-	}{purchaseRow: v.purchaseRow(f), Trial: !v.isBought(v.purchaseRow(f))}
+	}{purchaseRow: rows[0], Trial: !v.isBought(rows[0])}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
 		field := storedField{Name: changeLabel(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {

@@ -230,7 +230,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		Next      string
 		Meters    []meter
 		Renew     string   // where the license can be renewed; empty: nowhere
-		Buy       string   // instead of Renew, where one can be bought after the trial; empty: nowhere
+		Buy       string   // instead of Renew and Full, where one can be bought after the trial; empty: nowhere
 		Full      string   // where the customer can buy more devices; empty: nowhere, or one is free
 		History   []change // the latest
 		Only      bool     // the customer has no other license
@@ -271,7 +271,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		}
 	}
 	if view.Trial && v.h.opts.Buy != nil {
-		body.Buy = v.h.opts.Buy(l.ProductID)
+		body.Buy, body.Full = v.h.opts.Buy(l.ProductID), ""
 	}
 	return v.render(status, "license", l.Name, body)
 }
