@@ -170,7 +170,7 @@ func runImport(v *visit) error {
 		results = append(results, result)
 		return nil
 	})
-	body := importPage{Imported: true}
+	body := importPage{Imported: true, Bad: v.sent("bad")}
 	body.take(results)
 	status := http.StatusOK
 	if err != nil && len(results) > 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// upload submits a form with a file, or with a value if there is no file.
-func (v *visitor) upload(page, field, value string, file bool) reply {
+// upload submits a form with a file, or with a value if there is no file, and more fields.
+func (v *visitor) upload(page, field, value string, file bool, more ...string) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
 	var b bytes.Buffer
@@ -31,6 +31,9 @@ func (v *visitor) upload(page, field, value string, file bool) reply {
 		is.NoErr(err)
 	} else {
 		is.NoErr(w.WriteField(field, value))
+	}
+	for i := 0; i < len(more); i += 2 {
+		is.NoErr(w.WriteField(more[i], more[i+1]))
 	}
 	is.NoErr(w.Close())
 	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodPost, v.s.base+"/dashboard/"+page, &b)
@@ -113,7 +116,10 @@ func TestImportCSVWithFaults(t *testing.T) {
 	is.Equal(v.upload("licenses/import/run", "lines", "not base64", false).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("licenses/import", "file", "x").StatusCode, http.StatusUnsupportedMediaType)
 	is.Equal(s.count(), 0)
-	require.Contains(t, v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false).body, "1 license created.")
+	packed := html.UnescapeString(a.hidden("bad"))
+	done := v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false, "bad", packed)
+	require.Contains(t, done.body, "1 license created.", "The rows with errors have not been imported.", "Download the bad rows</button>")
+	is.Equal(html.UnescapeString(done.hidden("bad")), packed)
 	is.Equal(s.count(), 1)
 	l := s.license(api.CreateLicenseParams{Name: "Ida"})
 	a = v.upload("licenses/import", "file", "name,product_id,customer_id,key\nIda,atlas,cus_1,"+l.Key+"\nBob,,cus_1,\n", true)

@@ -98,8 +98,8 @@ func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 			switch {
 			case l.Status != status:
 				continue
-			case l.ExpiresAt == nil:
-				return labels[status], nil
+			case l.ExpiresAt == nil: // nothing is paid forever
+				return "Valid until", nil
 			case end == nil || l.ExpiresAt.After(*end):
 				label, end = labels[status], l.ExpiresAt
 			}

@@ -77,6 +77,9 @@ func TestCustomerPageHead(t *testing.T) {
 		s.advance(time.Second)
 	}
 	require.Contains(t, head(), "Paid until 20 Apr 2027")
+	endless := s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines"})
+	require.Contains(t, head(), "Valid until: no end") // not paid: it was created by hand
+	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: endless.ID}))
 	a := v.get("customer?id=ines")
 	require.Contains(t, a.body, "Newest purchases", ">sub_10</a>", ">sub_1</a>")
 	require.NotContains(t, a.body, ">sub_0</a>")
