@@ -76,6 +76,9 @@ func showCustomer(v *visit, id string) error {
 	if len(seats) > 0 {
 		body.LastSeen = &seats[0].LastSeenAt
 	}
+	if err := v.namePlans(body.Purchases); err != nil {
+		return err
+	}
 	if held {
 		body.Held = cmp.Or(reason, "No reason was given.")
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -12,8 +13,12 @@ import (
 // there now, such as its plan, or for something that the operator names.
 func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
 	row := v.purchaseRow(f)
+	name, err := v.planName(row.Plan)
+	if err != nil {
+		return nil, err
+	}
 	p := purchaseFormPage(f.Reference, "Create license",
-		"The license gets the terms of the plan "+row.Plan+", as if the plan had existed when the purchase was reported.")
+		"The license gets the terms of the plan "+cmp.Or(name, row.Plan)+", as if the plan had existed when the purchase was reported.")
 	p.done = "The license has been created."
 	params := api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At}
 	named := map[string]*string{"customer_id": &params.CustomerID, "plan_id": &params.PlanID, "license_id": &params.LicenseID}

@@ -40,7 +40,7 @@ type purchaseRow struct {
 	State api.PurchaseState
 	Waits string // empty: for nothing, or it does not wait
 	Adds  string // what it allows; empty: unknown
-	Named string // the name of the plan; empty: it was not looked up, or there is no such plan
+	Named string // the name of the plan, or its ID
 	Over  bool   // its end has passed, although no event has ended it
 }
 
@@ -66,6 +66,7 @@ func (v *visit) purchaseRow(f api.Fulfillment) purchaseRow {
 	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
 	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.h.opts.Now())
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
+	r.Named = r.Plan
 	r.State, _ = f.Fields["state"].Value.(api.PurchaseState)
 	if f.EndedAt != nil {
 		r.State = api.PurchaseEnded

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -100,7 +99,7 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 
 // Part says how a purchase of a license takes part in it.
 func (r purchaseRow) Part() string {
-	text := cmp.Or(r.Named, r.Plan)
+	text := r.Named
 	if n, ok := r.Fields["quantity"].Value.(int64); ok && n > 1 {
 		text += " × " + strconv.FormatInt(n, 10)
 	}
