@@ -50,6 +50,7 @@ const maxLineErrors = 10
 type option struct {
 	Value, Label, Hint string
 	Chosen             bool
+	AddOn              bool // a plan that a license cannot have
 }
 
 // Control returns the id of the control that the error summary links to.

@@ -43,7 +43,7 @@ func (v *visit) offeredPlans(product, chosen string) (list []option, more bool, 
 		return nil, plans.HasMore, err
 	}
 	for _, t := range plans.Data {
-		o := option{Value: t.ID, Label: t.Name, Chosen: t.ID == chosen}
+		o := option{Value: t.ID, Label: t.Name, Chosen: t.ID == chosen, AddOn: t.Kind == api.PlanAddOn}
 		if t.Name != t.ID {
 			o.Label += " (" + t.ID + ")"
 		}
@@ -58,12 +58,17 @@ func (v *visit) offeredPlans(product, chosen string) (list []option, more bool, 
 	return list, false, nil
 }
 
+// bases returns the offered plans without add-ons, which a purchase adds to a license.
+func bases(list []option) []option {
+	return slices.DeleteFunc(list, func(o option) bool { return o.AddOn })
+}
+
 // addPlans adds the choice of a plan to the form for a new license, if there are
 // plans. What is left blank is then what the plan has.
 func (v *visit) addPlans(f *form) error {
 	plan := &field{Name: "plan_id", Label: "From plan", Hint: "The plan fills in what you leave blank.", Type: "text", Value: v.r.URL.Query().Get("plan"), MaxLength: 255}
 	plans, more, err := v.offeredPlans("", plan.Value)
-	if err != nil || len(plans) == 0 && !more {
+	if plans = bases(plans); err != nil || len(plans) == 0 && !more {
 		return err
 	}
 	if plan.Select = append([]option{{Label: "None"}}, plans...); more {

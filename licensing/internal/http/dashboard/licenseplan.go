@@ -12,6 +12,7 @@ func fillApplyPlan(v *visit, l api.License, p *formPage) {
 	p.Version = l.Version().String()
 	p.prepare = func(v *visit) (err error) {
 		plan.Select, _, err = v.offeredPlans(l.ProductID, plan.Value)
+		plan.Select = bases(plan.Select)
 		return err
 	}
 	p.do = func(tx *visit) (string, error) {

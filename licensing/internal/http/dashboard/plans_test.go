@@ -136,3 +136,20 @@ func TestApplyPlanForm(t *testing.T) {
 	is.Equal(v.follow(v.change(form, "plan_id", "price_1")).notice(), "Nothing was changed.")
 	is.Equal(v.post(form, "plan_id", "price_1", "version", seen).StatusCode, http.StatusConflict)
 }
+
+// TestAddOnsAreNotOffered where a license gets the terms of a plan, which must be a base.
+func TestAddOnsAreNotOffered(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "pro"})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn})
+	l := s.license(api.CreateLicenseParams{Name: "Team"})
+	for _, page := range []string{"licenses/new", "licenses/" + l.ID + "/plan"} {
+		form := v.get(page).body
+		require.Contains(t, form, `<option value="pro"`)
+		require.NotContains(t, form, `<option value="extra"`)
+	}
+	require.Contains(t, v.get("licenses").body, `<option value="extra"`) // a filter
+	require.Contains(t, v.get("plan/pro").body, "licenses/new?plan=pro")
+	require.NotContains(t, v.get("plan/extra").body, "licenses/new")
+}
