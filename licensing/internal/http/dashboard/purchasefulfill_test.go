@@ -22,7 +22,7 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
 	paidAt := s.clock()
 	for _, p := range []api.FulfillParams{
-		{Reference: "shop:1", PlanID: "year"},
+		{Reference: "shop:1", PlanID: "year", Name: "Bob & Sons"},
 		{Reference: "shop:2", CustomerID: "cus_ada"},
 		{Reference: "shop:3", PlanID: "extra"},
 	} {
@@ -36,6 +36,7 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 		is.NoErr(err)
 		return f
 	}
+	require.Contains(t, v.get("purchases").body, `<span class="any">Bob &amp; Sons</span>`) // the customer without an ID
 	s.operator("sue@example.com", operator.RoleSupport)
 	sue := s.signedIn("sue@example.com")
 	page := sue.get("purchase/shop:1").body
@@ -59,7 +60,7 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	is.Equal(a.notice(), "Saved. The purchase is still waiting: It is an add-on, and no event has named its license.")
 	require.Contains(t, a.body, `purchase/shop:3/fulfill">Name the license</a>`)
 	form := v.get("purchase/shop:3/fulfill").body
-	require.Contains(t, form, `<option value="" selected>Choose a license</option>`, `<option value="`+bob.ID+`">cus_bob, active, Atlas yearly, until 1 March 2027</option>`)
+	require.Contains(t, form, `<option value="" selected>Choose a license</option>`, `<option value="`+bob.ID+`">Bob &amp; Sons, active, Atlas yearly, until 1 March 2027</option>`)
 	require.NotContains(t, form, ada.ID)
 	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", "").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", ada.ID).StatusCode, http.StatusConflict) // of another customer
