@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -73,6 +74,9 @@ func showAudit(v *visit) error {
 		body.Stopped = events.stopped(v)
 	}
 	if body.Actors, err = v.actorChoices(f); err != nil {
+		return err
+	}
+	if err := f.actors.nameLicenses(each(events.list, func(m auditMatch) api.Event { return m.Event })); err != nil {
 		return err
 	}
 	for _, e := range events.list {
@@ -191,6 +195,7 @@ func (n *actorNames) auditRow(e api.Event, sales int) auditRow {
 	case strings.HasSuffix(e.Type, ".deleted"):
 	case data.License != nil, strings.HasPrefix(e.Subject, "lic_"):
 		row.SubjectLink = licensePath(e.Subject)
+		row.Subject = cmp.Or(row.Subject, n.licenses[e.Subject])
 	case data.Client != nil:
 		row.SubjectLink = n.v.credentialLink(data.Client.ID)
 	case data.Operator != nil:

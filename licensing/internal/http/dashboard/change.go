@@ -16,7 +16,7 @@ import (
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
-	"until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
+	"generation": "Generation of license files", "until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
 	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
 }
 
@@ -122,6 +122,8 @@ func describeValue(field string, x any, layout string) string {
 		return describeSeconds(int64(n))
 	case isNumber && field == "max_activations":
 		return thousands(int64(n))
+	case x == string(api.PlanAddOn):
+		return "add-on"
 	case x == true:
 		return "yes"
 	case x == false:

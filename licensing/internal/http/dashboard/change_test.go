@@ -42,8 +42,14 @@ func TestReadableChanges(t *testing.T) {
 	_, _, err = s.Auth().RotateSecret(ctx, auth.RotateSecretParams{ClientID: c.ID})
 	is.NoErr(err)
 
+	s.plan(api.PutPlanParams{ID: "extra"})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn})
+	_, err = s.Service().VoidFiles(ctx, api.MoveLicenseParams{ID: l.ID})
+	is.NoErr(err)
+
 	for page, lines := range map[string][]string{
 		"audit": {
+			"Kind: base → add-on", "Generation of license files: 1 → 2",
 			"Expires: 1 Feb 2027 → 1 Feb 2028", "Expires: 1 Feb 2028, 12:00:00 UTC → 3 Feb 2028, 13:00:00 UTC", "Expires: 3 Feb 2028, 13:00:00 UTC → no expiry",
 			"Grace period: none → 3 days", "Maximum activations: unlimited → 12,000", "Maximum activations: 12,000 → unlimited", "Activation lease: none → 15 minutes",
 			"Entitlement seats: 5 → 10", "Entitlement tier: gold → removed", "Entitlement sso added", "Metadata order: A-1 → B-2", "Metadata note: none → paid",

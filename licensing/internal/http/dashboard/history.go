@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +106,31 @@ var actorWords = map[string]string{
 	"clock": "the system", "delivery": "the system", "setup": "the dashboard setup",
 }
 
-// actorNames looks up the names of actors and caches them.
+// actorNames looks up the names of actors and caches them, and has the names of licenses.
 type actorNames struct {
-	v    *visit
-	seen map[string][2]string
+	v        *visit
+	seen     map[string][2]string
+	licenses map[string]string // names of licenses by ID
+}
+
+// nameLicenses looks up the names of the licenses of events about usage, which do not have
+// them.
+func (n *actorNames) nameLicenses(events []api.Event) error {
+	var ids []string
+	for _, e := range events {
+		if strings.HasPrefix(e.Type, "usage.") && !slices.Contains(ids, e.Subject) {
+			ids = append(ids, e.Subject)
+		}
+	}
+	n.licenses = map[string]string{}
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := n.v.licenses.List(n.v.r.Context(), api.ListLicensesParams{IDs: ids, Limit: len(ids)})
+	for _, l := range list.Data {
+		n.licenses[l.ID] = l.Name
+	}
+	return err
 }
 
 // actor returns the name of an actor and, if the actor has a page, a reference

@@ -31,6 +31,9 @@ func TestMetersOnPages(t *testing.T) {
 	page := v.get(path).body
 	require.Contains(t, page, ">exports</span>: 900 of 1,000 used", "Starts again", "Usage near the limit", "Meter exports: none → 1000 per month")
 	require.NotContains(t, page, "No exports left")
+	link := `licenses/` + l.ID + `">Atlas</a>` // the events about usage do not have the name
+	require.Contains(t, v.get("audit?type=usage.*").body, link)
+	require.Contains(t, v.get("customer?id="+l.CustomerID).body, "<strong>Usage near the limit</strong>: <a href=\"./"+link)
 	is.True(count("b", 200) != nil)
 	is.NoErr(count("c", 100))
 	require.Contains(t, v.get(path).body, "No exports left", "The limit of a meter is reached.", "Raise the limit")

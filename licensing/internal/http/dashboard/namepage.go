@@ -61,6 +61,9 @@ func showCustomer(v *visit, id string) error {
 		return err
 	}
 	names := actorNames{v: v}
+	if err := names.nameLicenses(found.Data); err != nil {
+		return err
+	}
 	body := namePage{
 		ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
 		Purchases: each(bought, v.purchaseRow), Bought: more,

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
@@ -89,6 +90,15 @@ type page struct {
 
 // When formats a time, or a pointer to one, for the page; nil: there is none.
 func (p page) When(t any) *moment { return p.v.momentOf(t) }
+
+// PurchaseName returns what names a purchase on a page: its reference, unless that is one that
+// the service gave to a trial.
+func (p page) PurchaseName(reference string) string {
+	if inner.Of(p.v.licenses).Purchases().TrialOf(reference) != "" {
+		return "trial"
+	}
+	return reference
+}
 
 // A part is what a template shows of a page. A table of licenses of the kind "pick" has
 // checkboxes, and one of the kind "customer" is about one customer.

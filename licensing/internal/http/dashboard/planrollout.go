@@ -21,8 +21,11 @@ func rollOutPlanForm(v *visit, t api.Plan) (*formPage, error) {
 			return nil
 		}
 		use, err := selling.New(v.licenses).GetPlanUse(v.r.Context(), t.ID)
-		p.Text = append(p.Text, matchCount{use.Purchases, use.AtLeast}.text("purchase")+" of this plan. "+
-			"Licenses that only have its ID, and stay as they are: "+matchCount{use.Licenses, use.AtLeast}.number()+".")
+		text := matchCount{use.Purchases, use.AtLeast}.text("purchase") + " of this plan."
+		if use.Licenses > 0 {
+			text += " Licenses that only have its ID, and stay as they are: " + matchCount{use.Licenses, use.AtLeast}.number() + "."
+		}
+		p.Text = append(p.Text, text)
 		return err
 	}
 	p.do = func(v *visit) (to string, err error) {

@@ -47,6 +47,8 @@ func TestRollOutPlan(t *testing.T) {
 	is.NoErr(err)
 	s.plan(api.PutPlanParams{ID: "price_1", Terms: api.Terms{MaxActivations: new(int64(3))}})
 	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "price_2"})
+	require.Contains(t, v.get("plan/price_2/rollout").body, "<p>0 purchases of this plan.</p>")
 	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/rollout">Roll out</a>`)
 	require.Contains(t, v.get("plan/price_1/rollout").body, "130 purchases of this plan.", "stay as they are: 1.", ">Roll out</button>")
 

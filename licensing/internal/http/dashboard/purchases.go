@@ -37,10 +37,10 @@ var waitingTexts = map[api.Waiting]string{
 type purchaseRow struct {
 	api.Fulfillment
 	Plan  string // the ID; empty: unknown
+	Named string // the name of the plan, or its ID
 	State api.PurchaseState
 	Waits string // empty: for nothing, or it does not wait
 	Adds  string // what it allows; empty: unknown
-	Named string // the name of the plan, or its ID
 	Over  bool   // its end has passed, although no event has ended it
 }
 

@@ -72,6 +72,31 @@ func TestPurchase(t *testing.T) {
 
 func licenseLink(id string) string { return `licenses/` + id + `"` }
 
+// TestPurchasesHaveNames: pages name a purchase and its plan as a seller does, not by the IDs of
+// a payment provider and of the service.
+func TestPurchasesHaveNames(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "price_1Qx", Name: "Atlas, a year", Duration: api.Duration{Years: 1}})
+	trial, err := s.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "price_1Qx", CustomerID: "ada"})
+	is.NoErr(err)
+	for _, page := range []string{"licenses/" + trial.License.ID, "customer?id=ada"} {
+		body := v.get(page).body
+		require.Contains(t, body, `>trial</a> <span class="pill active">active</span>`, `<span class="sub">Atlas, a year`, `for purchase</span> <a class="any"`)
+		require.NotContains(t, body, ">trial:", "price_1Qx<", "price_1Qx ·")
+	}
+	require.Contains(t, v.get("purchase/trial:"+trial.License.ID).body, `<dt>Plan</dt><dd><a href="../plan/price_1Qx">Atlas, a year</a>`)
+
+	p := api.FulfillParams{Reference: "shop:1", CustomerID: "bob", PlanID: "price_2Qx", State: api.PurchaseActive, At: s.clock()}
+	_, err = s.Selling().Fulfill(t.Context(), p)
+	is.NoErr(err)
+	page := v.get("purchase/shop:1").body
+	require.NotContains(t, page, "<dt>Plan</dt>") // there is none
+	s.plan(api.PutPlanParams{ID: "price_2Qx", Name: "Atlas, a month", Duration: api.Duration{Months: 1}})
+	require.Contains(t, v.get("purchase/shop:1/fulfill").body, "the terms of the plan Atlas, a month, as if")
+}
+
 func TestAllowAnotherTrial(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

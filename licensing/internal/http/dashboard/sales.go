@@ -191,6 +191,10 @@ func (v *visit) salesFigures(rep sales.Report) []salesFigure {
 		renewed = fmt.Sprintf("%s of %s due: %d %%", thousands(t.DueRenewed), thousands(due), (100*t.DueRenewed+due/2)/due)
 	}
 	started := total(t.Trials, sales.Trial)
+	change := "no change in the period"
+	if t.Paying != 0 {
+		change = fmt.Sprintf("%+d in the period", t.Paying)
+	}
 	paying := salesNumber{N: thousands(rep.Paying)}
 	if !rep.Whole {
 		paying.N = "…"
@@ -200,7 +204,7 @@ func (v *visit) salesFigures(rep sales.Report) []salesFigure {
 		{total(t.Renewed, sales.Renewed), nil, "renewed", renewed},
 		{total(t.Ended, sales.Ended), nil, "ended", before(rep.Before.Ended)},
 		{total(t.Converted, sales.Converted), &started, "trials converted", "30 days: " + thousands(rep.Trials.Converted) + " of " + thousands(rep.Trials.Trials)},
-		{paying, nil, "paying", fmt.Sprintf("%+d in the period", t.Paying)},
+		{paying, nil, "paying", change},
 	}
 }
 

@@ -71,6 +71,7 @@ func TestEverySalesNumberLinksToItsEvents(t *testing.T) {
 	v := s.admin()
 	a := v.get("sales?period=last-week")
 	require.Contains(t, a.body, "Sales, 2 to 8 March 2026", "0 in the week before, and 1 by hand", "none was due", "30 days: 1 of 3", "&#43;4 in the period")
+	require.Contains(t, v.get("sales?period=last-month").body, "no change in the period")
 	found := number.FindAllStringSubmatch(a.body, -1)
 	seen := map[string]string{}
 	for _, m := range found {
