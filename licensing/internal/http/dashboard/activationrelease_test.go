@@ -67,6 +67,25 @@ func TestReleaseSelectedActivations(t *testing.T) {
 	is.Equal(v.follow(v.post(tab+"/release", form...)).notice(), "The activations have been released.")
 }
 
+// TestUnseenActivationsAfterManyOthers: a page of the activations that were not seen since a day
+// reads on until it has some.
+func TestUnseenActivationsAfterManyOthers(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	for i := range 105 {
+		s.activate(l, fmt.Sprintf("seen-%03d", i), "")
+	}
+	s.activate(l, "old-1", "")
+	s.advance(48 * time.Hour)
+	for i := range 105 {
+		s.activate(l, fmt.Sprintf("seen-%03d", i), "")
+	}
+	list := s.admin().get("licenses/" + l.ID + "/activations?unseen=" + s.now.Format(time.DateOnly))
+	is.Equal(strings.Count(list.body, `name="id"`), 1)
+	require.Contains(t, list.body, "old-1")
+}
+
 // confirmedIDs returns the values of the checkboxes of a list.
 func confirmedIDs(a reply) (ids []string) {
 	for _, part := range strings.Split(a.body, `name="id" value="`)[1:] {
