@@ -21,7 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// The functions below are in the production guide, word for word.
+// The guides to production and to stores refer to the functions below.
 
 // masterKey reads 32 random bytes in base64 from the environment.
 func masterKey() ([]byte, error) {

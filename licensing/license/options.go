@@ -34,7 +34,8 @@ type EventOptions struct {
 	// appended, and at the end of the grace period license.lapsed. Each
 	// notice is appended at most once per license, while the handler's Run is
 	// running. After an interruption, only the nearest due notice is appended,
-	// and after expiry only license.expired and license.lapsed.
+	// and after expiry only license.expired and license.lapsed. The first Run of
+	// a store appends none that were due before it.
 	// Default: 30, 7 and 1 days; empty but not nil: no license.expiring.
 	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 

@@ -18,6 +18,10 @@ an API client with a token, and access to every event:
 To test over HTTP, serve kit.Handler with httptest and send the header
 "Authorization: Bearer " + kit.Token().
 
+Handler.Run of the kit delivers events immediately, but looks for expiry notices only
+when it begins and then every five minutes of real time: move the clock between two
+calls. The first one of a store gives no notices that were due before it.
+
 # Testing a shipped program
 
 [NewVendor] returns a service that fails on demand, for programs that use
