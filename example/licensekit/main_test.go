@@ -147,7 +147,7 @@ func TestServe(t *testing.T) {
 	linked.Body.Close()
 	require.Contains(t, string(text), `"url":"http://licenses.example/account/licenses/link?code=`)
 
-	require.Contains(t, p.Log(), "licensekit setup-code")
+	p.Says(t, "licensekit setup-code")
 	require.Contains(t, output(t, environment, "setup-code"), "dashboard/setup#code=")
 	resp, err := http.Get(p.URL + "/dashboard/")
 	is.NoErr(err)

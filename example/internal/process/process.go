@@ -106,6 +106,18 @@ func (p *Process) Wait(t *testing.T) {
 	}
 }
 
+// Says waits until the process has logged a text.
+func (p *Process) Says(t *testing.T, text string) {
+	t.Helper()
+	for range 600 {
+		if strings.Contains(p.Log(), text) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("the service does not log %q\n%s", text, p.Log())
+}
+
 // Log returns what the process has logged.
 func (p *Process) Log() string {
 	p.mu.Lock()
