@@ -125,6 +125,7 @@ func TestOfficeCommand(t *testing.T) {
 	tooMany, err := program(t, nil, append(flags, "--seats", "201")...).CombinedOutput()
 	is.True(err != nil)
 	require.Contains(t, string(tooMany), "must be a whole number from 1 to 200")
+	require.Contains(t, output(t, nil, "office", "-help"), "the host:port to listen on; default: 127.0.0.1:8181")
 	put := func(answer string) { is.NoErr(os.WriteFile(path("answer"), []byte(answer), 0o600)) }
 	put(ask("1"))
 	flags = append(flags, "--store", path("office.db"), "--answer-file", path("answer"), "--addr", "127.0.0.1:0")
