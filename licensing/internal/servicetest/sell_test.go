@@ -54,12 +54,17 @@ func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 		{"/fulfillment/-", `{"at":"2026-01-01T00:00:00Z"}`, "reference"},
 		{"/fulfillment/-", `{"at":7}`, "#/at reference"},
 		{"/plan/p", `{"product_id":"atlas","id":"p"}`, "#/id"},
+		{"/customer/%20x/suspend", `{"reason":" y"}`, "#/reason customerID"},
+		{"/customer/lic_x/suspend", `{}`, "customerID"},
 	} {
 		t.Run(test.path+test.body, func(t *testing.T) {
 			is := is.New(t)
 			method := "PUT"
-			if test.path == "/license" {
+			switch {
+			case test.path == "/license":
 				method = "PATCH"
+			case strings.HasPrefix(test.path, "/customer"):
+				method = "POST"
 			}
 			a := c.in(t).do(method, test.path, test.body)
 			is.Equal(a.Code, http.StatusUnprocessableEntity)

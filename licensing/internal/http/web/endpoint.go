@@ -185,7 +185,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 // located returns err, which a rule has returned. If it is about parameters, it
 // says where in the request each stands; the first members of its list are members
 // of the body. The rules name a parameter of the path as its field in Go, in lower
-// case.
+// case, with or without underscores.
 func (e *Endpoint) located(err error, route *Route, members int) error {
 	invalid, ok := errors.AsType[*api.InvalidError](err)
 	switch {
@@ -196,8 +196,9 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	}
 	p := ProblemOf(err)
 	for i := members; i < len(p.Errors); i++ {
+		name := strings.ReplaceAll(invalid.Fields[i].Field, "_", "")
 		for _, f := range e.form.Fields {
-			if strings.EqualFold(f.GoName, invalid.Fields[i].Field) && strings.Contains(route.Path, "{"+f.Path+"}") {
+			if strings.EqualFold(f.GoName, name) && strings.Contains(route.Path, "{"+f.Path+"}") {
 				p.Errors[i].Pointer, p.Errors[i].Parameter = "", f.Path
 			}
 		}

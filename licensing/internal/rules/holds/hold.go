@@ -46,7 +46,7 @@ func (s Service) Reinstate(ctx context.Context, p api.MoveCustomerParams) (api.C
 func (s Service) move(ctx context.Context, p api.MoveCustomerParams, suspend bool) (api.CustomerSuspension, error) {
 	done := api.CustomerSuspension{Object: "customer_suspension", CustomerID: p.CustomerID, Suspended: suspend}
 	broken := append(call.CheckTags(p), call.CheckTags(struct {
-		CustomerID string `json:"customer_id" validate:"text"`
+		CustomerID string `json:"customer_id" validate:"text,customer"`
 	}{p.CustomerID})...)
 	if err := call.InvalidFields(broken); err != nil {
 		return done, err
