@@ -50,9 +50,10 @@ type invitationRecord struct {
 }
 
 // Invite returns a code with which a person becomes an operator, on the page
-// dashboard/join of the service, which the link dashboard/join#code= and the code
-// fills in. The service sends nothing: give the person the code yourself. An invitation ends when the address is invited again, and one
-// created by an operator when that operator is disabled or is no longer an admin.
+// dashboard/join of the service, which a link dashboard/join#code= with the code fills
+// in. The service sends nothing: give the person the code yourself. An invitation ends
+// when the address is invited again, and one created by an operator when that operator
+// is disabled or is no longer an admin.
 //
 // It returns an [*api.InvalidError] if a parameter is invalid or the address
 // is taken.

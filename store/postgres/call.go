@@ -154,7 +154,6 @@ func uncertain(err error) bool {
 }
 
 // Limits of resolve: how long it asks, and how long after the call an answer counts.
-// The server keeps what it answered for a day.
 const (
 	resolveWait = 10 * time.Second
 	resolveLate = time.Hour

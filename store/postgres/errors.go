@@ -121,9 +121,8 @@ func refuses(state string) bool {
 // transaction conflicts with it.
 const attempts = 5
 
-// retry calls try until it succeeds, fails permanently, or has failed attempts
-// times. The random pauses between attempts double, starting at a few
-// milliseconds; the jitter keeps concurrent failures from retrying in step.
+// retry calls try until it succeeds, fails permanently, or has failed attempts times. The
+// pauses double from a few milliseconds, with jitter, so that callers do not stay in step.
 func retry(ctx context.Context, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()

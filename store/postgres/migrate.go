@@ -59,11 +59,11 @@ func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
 // prepare returns the schema of opts, whose tables are up to date.
 func prepare(ctx context.Context, db *sql.DB, opts Options) (schema, error) {
 	s, err := newSchema(opts.Schema)
+	if err == nil && db == nil {
+		err = errors.New("postgres: the sql.DB is nil; check the error of sql.Open")
+	}
 	if err != nil {
 		return s, err
-	}
-	if db == nil {
-		return s, errors.New("postgres: the sql.DB is nil; check the error of sql.Open")
 	}
 	texts, err := migrations(migrationFiles)
 	if err != nil {

@@ -14,19 +14,17 @@ import (
 
 // Time limits in addition to the caller's context.
 const (
-	// idleWait is how long the server waits for the next statement of an
-	// Update before it rolls the Update back. It bounds how long a function
-	// may take between two calls, and releases the lock of a machine that
-	// has disappeared.
+	// idleWait is how long the server waits for the next statement of an Update before it
+	// rolls the Update back. It bounds how long a function may take between two calls, and
+	// releases the lock of a machine that has disappeared.
 	idleWait = 5 * time.Second
 
-	// lockWait is how long an Update waits for the schema's lock. It is
-	// longer than idleWait, so that an Update outwaits a machine that has
-	// disappeared.
+	// lockWait is how long an Update waits for the schema's lock. It is longer than idleWait,
+	// so that an Update outwaits a machine that has disappeared.
 	lockWait = 10 * time.Second
 
-	// answerWait is how long a statement may take. It is longer than
-	// lockWait, so that the server times out first.
+	// answerWait is how long a statement may take: longer than lockWait, so that the server
+	// times out first.
 	answerWait = 15 * time.Second
 )
 
