@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,15 @@ func TestErasureLeavesSales(t *testing.T) {
 		is.NoErr(err)
 		count()
 		s.truth()
+
+		moved := s.sell("month", "", "cus_dan")
+		_, err = s.h.Service().Transfer(t.Context(), api.TransferLicenseParams{ID: moved.license, CustomerID: "cus_fay"})
+		is.NoErr(err)
+		_, err = s.h.Service().EraseCustomer(t.Context(), "cus_dan") // nor of this one, which another customer has
+		is.NoErr(err)
+		s.truth()
+		count()
+		s.truth()
 	})
 }
 
@@ -71,5 +81,71 @@ func TestSalesInGrace(t *testing.T) {
 		rep, err := rules.Report(t.Context(), p, before)
 		is.NoErr(err)
 		is.Equal(rep.Total, sales.Numbers{ByHand: 1, Ended: 1, Paying: -1})
+	})
+}
+
+// TestSalesKeepEvents: retention removes no event that was not counted, and none that another
+// consumer needs.
+func TestSalesKeepEvents(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New(), licensing.Options{})
+	rules := inner.Of(s.h.Service()).Sales()
+	for range 2 {
+		events := s.all()
+		for more := true; more; {
+			var err error
+			_, more, err = rules.Count(t.Context())
+			is.NoErr(err)
+		}
+		s.sell("month", "", s.next("cus"))
+		counted := events[len(events)-1].Seq
+		for bound, want := range map[int64]int64{1: 1, counted: counted, counted + 1: counted + 1, counted + 2: counted + 1} {
+			got, err := rules.Needs(t.Context(), s.st, bound)
+			is.NoErr(err)
+			is.Equal(got, want)
+		}
+	}
+}
+
+// TestWhatIsDueSoon: a license is due for each of its ends, with what is known of the purchase
+// behind it; one that is revoked or has lapsed is not.
+func TestWhatIsDueSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		s := newShop(t, memory.New(), licensing.Options{})
+		rules := inner.Of(s.h.Service()).Sales()
+		outlives := s.sell("team", "", "outlives") // which ends in 60 days
+		s.sell("month", outlives.license, "outlives")
+		for _, state := range []api.PurchaseState{api.PurchasePaused, api.PurchaseEnded, api.PurchaseRefunded} {
+			b := s.sell("month", "", string(state))
+			time.Sleep(time.Minute)
+			s.tell(api.FulfillParams{Reference: b.reference, State: state})
+			later := time.Now().AddDate(0, 0, 40)
+			_, err := s.h.Service().Renew(t.Context(), api.RenewLicenseParams{ID: b.license, ExpiresAt: &later})
+			is.NoErr(err)
+		}
+		revoked := s.sell("month", "", "revoked")
+		_, err := s.h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.license})
+		is.NoErr(err)
+		_, err = s.h.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "trial"})
+		is.NoErr(err)
+		due := func() (list []string) {
+			for more := true; more; {
+				var err error
+				_, more, err = rules.Count(t.Context())
+				is.NoErr(err)
+			}
+			soon, err := rules.Soon(t.Context())
+			is.NoErr(err)
+			for _, d := range soon.Due {
+				list = append(list, fmt.Sprint(d.License.CustomerID, " ", d.At.Day(), " ", d.Purchase, d.Updates, " ", d.State))
+			}
+			return list
+		}
+		is.Equal(due(), []string{"outlives 31 true false "})
+		time.Sleep(20 * 24 * time.Hour)
+		is.Equal(due(), []string{"outlives 31 true false ", "paused 10 false false paused", "ended 10 false false ended", "refunded 10 false false refunded"})
+		time.Sleep(21 * 24 * time.Hour)
+		is.Equal(due(), []string{"outlives 1 false false "})
 	})
 }
