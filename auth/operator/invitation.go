@@ -227,9 +227,6 @@ func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code
 		}
 		op.Password, op.UpdatedAt = hash, s.now()
 		op.Generation++
-		if err := endInvitations(ctx, tx, op.operator(e), true); err != nil {
-			return err
-		}
 		if err := by.appendChange(ctx, tx, "operator.updated", op.operator(e), changes{"password": {}}); err != nil {
 			return err
 		}

@@ -78,6 +78,7 @@ func TestInvitationsEnd(t *testing.T) {
 	is.NoErr(err)
 	list, err = o.Invitations(ctx)
 	is.NoErr(err)
+	is.Equal(list[0].Role, RoleViewer) // the default
 	is.NoErr(o.RevokeInvitation(ctx, list[0].ID))
 	require.ErrorIs(t, o.RevokeInvitation(ctx, list[0].ID), api.ErrNotFound)
 	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), signin.ErrInvitationCode)
@@ -113,10 +114,13 @@ func TestPasswordReset(t *testing.T) {
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	yes := true
-	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: &yes})
+	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: new(true)})
 	is.NoErr(err)
 	require.ErrorIs(t, b.accept(code, goodPassword), signin.ErrInvitationCode) // disabled operators cannot reset their password
+	list, err := o.Invitations(ctx)
+	is.NoErr(err)
+	is.Equal(len(list), 0) // the code has ended: it does not work when they are enabled
+	require.ErrorIs(t, b.signIn("bob@example.com", otherPassword), signin.ErrCredentials)
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
 	require.ErrorIs(t, b.accept(code, goodPassword), signin.ErrInvitationCode) // not before they are enabled

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -35,6 +36,18 @@ func TestPasswordHash(t *testing.T) {
 	ok, weak, err = verifyPassword(ctx, "password", "$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$ZVrRXqxlLcWftzT51TK/vEW6LCzAI1a0e5oVKdIf6lE")
 	is.NoErr(err)
 	is.True(!ok && weak)
+
+	// The last byte of the hash differs; the time alone is lower.
+	last := strings.LastIndexByte(phc, '$')
+	sum, err := base64.RawStdEncoding.DecodeString(phc[last+1:])
+	is.NoErr(err)
+	sum[hashLength-1] ^= 1
+	ok, weak, err = verifyPassword(ctx, "a horse that reads the news", phc[:last+1]+base64.RawStdEncoding.EncodeToString(sum))
+	is.NoErr(err)
+	is.True(!ok && !weak)
+	_, weak, err = verifyPassword(ctx, "password", strings.Replace(phc, "t=2", "t=1", 1))
+	is.NoErr(err)
+	is.True(weak)
 
 	for _, phc := range []string{"", "$argon2i$v=19$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$x$y$z"} {
 		_, _, err := verifyPassword(ctx, "password", phc)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,8 +60,13 @@ func (o *office) code(secret string) string {
 // enable enables the second factor of the operator who is signed in.
 func (b *browser) enable(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
+	return b.enableWith(t, goodPassword)
+}
+
+func (b *browser) enableWith(t *testing.T, password string) (secret string, recovery []string) {
+	t.Helper()
 	secret = signin.NewTOTPSecret()
-	recovery, err := b.tryEnable(signin.EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
+	recovery, err := b.tryEnable(signin.EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: password})
 	is.New(t).NoErr(err)
 	b.o.now = b.o.now.Add(signin.TOTPStep)
 	return secret, recovery
@@ -131,7 +137,7 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 	is := is.New(t)
 	o, ada, b := newSignedIn(t)
 	_, recovery := b.enable(t)
-	for i, code := range recovery[:2] {
+	for i, code := range []string{recovery[recoveryCodes-1], recovery[0]} {
 		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 		is.NoErr(b.complete(strings.ToLower(code)))
 		is.Equal(b.who(), "ada@example.com")
@@ -173,6 +179,60 @@ func TestCodesAreThrottled(t *testing.T) {
 	is.NoErr(b.complete(o.code(secret)))
 	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
 	require.ErrorIs(t, b.complete("000000"), signin.ErrCode) // a sign-in ends the delay
+}
+
+// TestAnAddressMayFailSoOften: wrong passwords and wrong codes of one address count
+// together, and a sign-in does not count.
+func TestAnAddressMayFailSoOften(t *testing.T) {
+	is := is.New(t)
+	_, _, b := newSignedIn(t)
+	_, recovery := b.enable(t)
+	for i := range failuresPerMinute - 2 {
+		require.ErrorIs(t, b.signIn(fmt.Sprintf("unknown%d@example.com", i), goodPassword), signin.ErrCredentials)
+	}
+	for _, code := range recovery[:3] {
+		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+		is.NoErr(b.complete(code))
+	}
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	for range 2 {
+		require.ErrorIs(t, b.complete("000000"), signin.ErrCode)
+	}
+	require.ErrorIs(t, b.complete(recovery[3]), ErrThrottled)
+}
+
+// TestSignOutEndsAPendingSignIn: the cookie of a sign-in that waits for its code.
+func TestSignOutEndsAPendingSignIn(t *testing.T) {
+	is := is.New(t)
+	o, _, b := newSignedIn(t)
+	secret, _ := b.enable(t)
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), signin.ErrSecondFactor)
+	kept := &browser{o: o, cookie: b.cookie}
+	is.NoErr(b.do(o.SignOut))
+	require.ErrorIs(t, kept.complete(o.code(secret)), signin.ErrNoSession)
+}
+
+// TestCodesAreComparedWhole: a code whose digest begins like a stored one is wrong.
+func TestCodesAreComparedWhole(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	code, err := o.CreateSetupCode(t.Context())
+	is.NoErr(err)
+	is.NoErr(o.st.Update(t.Context(), func(tx store.Tx) error {
+		e, err := tx.Entry(t.Context(), kindSetup, setupKey)
+		if err != nil {
+			return err
+		}
+		e.Data = bytes.Clone(e.Data)
+		e.Data[len(e.Data)-1] ^= 1
+		return tx.PutEntries(t.Context(), e)
+	}))
+	require.ErrorIs(t, o.checkSetupCode(t.Context(), o.st, code), signin.ErrSetupCode)
+	codes, digests := newRecoveryCodes()
+	digests[0][sha256.Size-1] ^= 1
+	ok, _, err := (&secondFactor{Recovery: digests}).use(o.box(), "opr_1", codes[0], o.now)
+	is.NoErr(err)
+	is.True(!ok)
 }
 
 // A sign-in that waits for its code ends with the sessions of the operator.
@@ -248,6 +308,9 @@ func TestRemoveSecondFactor(t *testing.T) {
 	is.Equal(types[len(types)-1], "operator.updated by operator:opr_boss")
 	require.HasSuffix(t, text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	_, err = o.RemoveSecondFactor(t.Context(), ada.ID) // there is none: nothing changes
+	is.NoErr(err)
+	is.Equal(b.who(), "ada@example.com")
 	_, err = o.RemoveSecondFactor(t.Context(), "opr_unknown")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -397,13 +398,30 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 	require.ErrorAs(t, o.begin(ctx, newAttempt("ada@example.com", place(1000))), &throttled)
 	is.Equal(throttled.RetryAfter, attackDelay) // each address gets few guesses now
 	is.NoErr(o.begin(ctx, newAttempt("bob@example.com", place(1000))))
+	for range 3 {
+		is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1001))))
+	}
 
 	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // the right password works
 	o.now = o.now.Add(time.Second)
 	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // and resets the counter
 }
 
-// A changingStore calls change before one of its Updates.
+// TestOldFailuresDoNotCount: after a day a failure counts no more, removed or not.
+func TestOldFailuresDoNotCount(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	for range 2 {
+		for range 3 {
+			is.NoErr(o.begin(t.Context(), newAttempt("ada@example.com", place(1))))
+		}
+		require.ErrorIs(t, o.begin(t.Context(), newAttempt("ada@example.com", place(1))), ErrThrottled)
+		o.now = o.now.Add(failuresKept)
+	}
+}
+
+// A changingStore calls change before one of its Updates, after an attempt that does
+// not count.
 type changingStore struct {
 	store.Store
 	updates int // before that
@@ -412,6 +430,7 @@ type changingStore struct {
 
 func (s *changingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if s.updates--; s.updates == 0 {
+		_ = s.Store.Update(ctx, func(tx store.Tx) error { return cmp.Or(fn(tx), errors.New("undone")) })
 		s.change()
 	}
 	return s.Store.Update(ctx, fn)
@@ -439,6 +458,48 @@ func TestChangesWhilePasswordsAreHashed(t *testing.T) {
 		is.NoErr(err)
 	})
 	require.ErrorIs(t, desk.signIn("ada@example.com", goodPassword), signin.ErrCredentials)
+
+	code, err := o.CreatePasswordReset(t.Context(), ada.ID)
+	is.NoErr(err)
+	first := &browser{o: o}
+	desk = during(1, func() { is.NoErr(first.accept(code, otherPassword)) })
+	require.ErrorIs(t, desk.accept(code, goodPassword), signin.ErrInvitationCode)
+	is.Equal(first.who(), "ada@example.com")
+
+	is.NoErr(b.signIn("ada@example.com", otherPassword))
+	secret, _ := b.enableWith(t, otherPassword)
+	require.ErrorIs(t, first.signIn("ada@example.com", otherPassword), signin.ErrSecondFactor)
+	require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), signin.ErrSecondFactor)
+	desk = during(2, func() { is.NoErr(first.complete(o.code(secret))) })
+	require.ErrorIs(t, desk.complete(o.code(secret)), signin.ErrCode)
+}
+
+// TestSetupCodeIsUsedOnce: of two callers with the same code, one becomes an admin.
+func TestSetupCodeIsUsedOnce(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	code := ""
+	complete := func(b *browser, email string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := b.o.CompleteSetup(w, r, code, email, goodPassword)
+			return err
+		})
+	}
+	during := func(change func()) *browser {
+		st := &changingStore{o.st, 1, change}
+		return &browser{o: &office{internals: internals{open(inner.Config{Store: st, Now: o.opts.Now, Logger: o.opts.Logger})}}}
+	}
+	var err error
+	b := during(func() { code, err = o.CreateSetupCode(t.Context()); is.NoErr(err) })
+	needs, err := b.o.NeedsSetup(t.Context())
+	is.NoErr(err)
+	is.True(needs)
+	is.Equal(o.log.String(), "") // a code of an attempt that was undone is none
+	b = during(func() { is.NoErr(complete(&browser{o: o}, "ada@example.com")) })
+	require.ErrorIs(t, complete(b, "eve@example.com"), ErrAlreadySetUp)
+	codes, err := o.st.Entries(t.Context(), store.EntryQuery{Kind: kindSetup})
+	is.NoErr(err)
+	is.Equal(len(codes), 0)
 }
 
 func TestConcurrentGuessesAreCounted(t *testing.T) {

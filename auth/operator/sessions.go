@@ -71,7 +71,7 @@ func sessionKey(token string) string {
 func (s internals) EndSession(ctx context.Context, operatorID, sessionID string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		session, err := tx.Entry(ctx, kindSession, sessionID)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (session.Owner != operatorID || operatorID == "") {
+		if errors.Is(err, store.ErrNotFound) || err == nil && session.Owner != operatorID {
 			return fmt.Errorf("operator: session: %w", api.ErrNotFound)
 		}
 		if err != nil {
