@@ -154,6 +154,7 @@ func TestExpiredTokensArePurged(t *testing.T) {
 func TestLastUse(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
+	s.st.twice = true
 	use := func() (Client, bool) {
 		calls := s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) })
 		c, err := s.GetClient(t.Context(), s.client.ID)

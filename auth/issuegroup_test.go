@@ -329,6 +329,22 @@ func TestRevokingATokenOfAGroupKeepsTheOthers(t *testing.T) {
 	is.Equal(len(s.entries(t)), 0)
 }
 
+// Tokens of one update end with the secrets for which they were issued.
+func TestTokensOfAGroupEndWithTheirSecret(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	client, second, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	release := s.hold(t)
+	started := []<-chan *httptest.ResponseRecorder{s.start(t.Context(), s.secret, 1), s.start(t.Context(), second, 2)}
+	release()
+	revoked, valid := accessToken(t, <-started[0]), accessToken(t, <-started[1])
+	_, err = s.RevokeSecret(t.Context(), s.client.ID, client.Secrets[0].ID)
+	is.NoErr(err)
+	is.Equal(s.try(t, revoked).status, 401)
+	is.Equal(s.try(t, valid).status, 200)
+}
+
 // A token ends exactly one other, also if that shares its entry.
 func TestLimitEndsSomeTokensOfAGroup(t *testing.T) {
 	is := is.New(t)

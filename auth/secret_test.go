@@ -126,9 +126,30 @@ func TestRevokeSecret(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 0)
 	is.Equal(s.ask(t, c.ID, secret).status, 400)
-	_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
+	c, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
 	is.NoErr(err)
 	is.Equal(s.ask(t, c.ID, third).status, 200)
+
+	expired := c.Secrets[0].ID
+	_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	s.turn(time.Hour)
+	_, err = s.RevokeSecret(t.Context(), c.ID, expired)
+	require.ErrorIs(t, err, api.ErrNotFound)
+	is.NoErr(s.DeleteClient(t.Context(), c.ID))
+	events = s.events(t, c.ID)
+	require.NotContains(t, string(events[len(events)-1].Data), expired)
+}
+
+// TestDigestsAreComparedWhole: a secret or token whose digest begins like a stored one is
+// another one.
+func TestDigestsAreComparedWhole(t *testing.T) {
+	is := is.New(t)
+	near := func(digest string) string { return digest[:len(digest)-1] + "-" }
+	c := clientRecord{Secrets: []secretRecord{{Digest: near(digest("secret"))}}}
+	_, ok := c.match(digest("secret"), start)
+	is.True(!ok)
+	is.Equal(token{Digests: near(shortDigest("token"))}.find("token"), -1)
 }
 
 func TestOnlyDigestsAreStored(t *testing.T) {

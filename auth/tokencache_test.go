@@ -80,6 +80,7 @@ func TestChangesApplyWithinASecond(t *testing.T) {
 			_, err := s.UpdateClient(context.Background(), UpdateClientParams{ID: s.client.ID, Disabled: new(true)})
 			return err
 		}, 401},
+		"delete the client": {func(s *issuer, _ string) error { return s.DeleteClient(context.Background(), s.client.ID) }, 401},
 		"remove the scope": {func(s *issuer, _ string) error {
 			_, err := s.UpdateClient(context.Background(), UpdateClientParams{ID: s.client.ID, Scopes: &[]string{ScopeLicenseWrite}})
 			return err
@@ -184,6 +185,16 @@ func (s *interruptedStore) Entry(ctx context.Context, kind, key string) (store.E
 		after()
 	}
 	return e, err
+}
+
+// TestIntrospectionNeedsTheToken: a token that the store does not return may be active.
+func TestIntrospectionNeedsTheToken(t *testing.T) {
+	s := newIssuer(t)
+	form := url.Values{"token": {s.token(t, s.client.ID, s.secret)}}
+	a := New(&interruptedStore{s.st, func() { storeDown(t, s) }}, s.opts)
+	err := s.post(a.ServeIntrospect, form)
+	is.New(t).True(err != nil)
+	require.Contains(t, err.Error(), "temporarily_unavailable")
 }
 
 func TestCachedTokenExpiresOnTime(t *testing.T) {
