@@ -293,4 +293,64 @@ func TestExportCustomer(t *testing.T) {
 	is.NoErr(s.As(license.Caller{MaskKeys: true}).ExportCustomer(ctx, &out, "cus_next"))
 	require.NotContains(t, out.String(), l.Key)
 	require.Contains(t, out.String(), l.ID)
+	events, err = s.Events(ctx, api.ListEventsParams{Type: api.EventLicensesExported})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 2) // only an export with keys is one
+}
+
+// TestExportOfManyRecords: an export has all records of a customer who has more than a page
+// of each, and each of them once, also after corrections of the ID there and back.
+func TestExportOfManyRecords(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	st := memory.New()
+	s := newSeller(t, st)
+	l := s.createFor(t, "cus_a")
+	for _, id := range []string{"cus_b", "cus_a", "cus_b"} {
+		_, err := s.Update(ctx, api.UpdateLicenseParams{ID: l.ID, CustomerID: &id})
+		is.NoErr(err)
+	}
+	for i := range store.MaxLimit + 1 {
+		_, err := s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
+		is.NoErr(err)
+	}
+	for range 200 {
+		s.createFor(t, "cus_b")
+	}
+	bought := s.tell(t, "shop:1", event{At: onDay(0), CustomerID: "cus_b", PlanID: "pro", State: "active"}).License
+	_, err := s.Update(ctx, api.UpdateLicenseParams{ID: bought.ID, MaxActivations: api.To[int64](7)})
+	is.NoErr(err)
+	hidden := s.createFor(t, "cus_c")
+
+	var out bytes.Buffer
+	is.NoErr(s.ExportCustomer(ctx, &out, "cus_b"))
+	require.NotContains(t, out.String(), hidden.ID)
+	var export struct {
+		Licenses, Activations, Events []struct{ ID string }
+		Purchases                     []struct{ Key string }
+	}
+	is.NoErr(json.Unmarshal(out.Bytes(), &export))
+	is.Equal(len(export.Licenses), 202)
+	is.Equal(len(export.Activations), store.MaxLimit+1)
+	ids := map[string]bool{}
+	for _, e := range export.Events {
+		is.True(!ids[e.ID]) // an event twice
+		ids[e.ID] = true
+	}
+	total := 0
+	for after, more := int64(0), true; more; {
+		events, err := st.Events(ctx, store.EventQuery{After: after})
+		is.NoErr(err)
+		for _, e := range events {
+			after = e.Seq
+			if e.Subject != hidden.ID && strings.HasPrefix(e.CustomerID, "cus_") {
+				total++
+			}
+		}
+		more = len(events) > 0
+	}
+	is.Equal(len(ids), total)
+	stored, err := st.Entries(ctx, store.EntryQuery{Kind: "purchase"})
+	is.NoErr(err)
+	is.Equal(len(export.Purchases), len(stored))
 }

@@ -198,22 +198,15 @@ func (d *disclosure) putEvents(ctx context.Context) error {
 
 // A storedEntry is an entry of the store in an export.
 type storedEntry struct {
-	Kind      string     `json:"kind"`
-	Key       string     `json:"key"`
-	Data      any        `json:"data,omitempty"` // as it is stored
-	CreatedAt time.Time  `json:"created_at,omitzero"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Kind      string          `json:"kind"`
+	Key       string          `json:"key"`
+	Data      json.RawMessage `json:"data,omitempty"` // as it is stored
+	CreatedAt time.Time       `json:"created_at,omitzero"`
+	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
 }
 
 func (d *disclosure) putEntry(e store.Entry) error {
-	x := storedEntry{Kind: e.Kind, Key: e.Key, CreatedAt: e.CreatedAt, ExpiresAt: record.OptionalTime(e.ExpiresAt)}
-	switch {
-	case json.Valid(e.Data):
-		x.Data = json.RawMessage(e.Data)
-	case len(e.Data) > 0:
-		x.Data = string(e.Data)
-	}
-	return d.put(x)
+	return d.put(storedEntry{Kind: e.Kind, Key: e.Key, Data: e.Data, CreatedAt: e.CreatedAt, ExpiresAt: record.OptionalTime(e.ExpiresAt)})
 }
 
 // entries writes the entries of some kinds that are about the customer or a license of the
