@@ -77,6 +77,7 @@ func TestUpdateByMatch(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t)
 	other := f.create(t, func(p *api.CreateLicenseParams) { p.ProductID = "prod_other" })
+	f.create(t, func(p *api.CreateLicenseParams) { p.CustomerID = "cus_other" })
 	match := &api.Match{ProductID: l.ProductID, CustomerID: l.CustomerID}
 	u, err := f.Update(t.Context(), api.UpdateLicenseParams{Match: match, Name: ptr("By match")})
 	is.NoErr(err)
