@@ -65,8 +65,11 @@ func (v *visit) askMissing(p *formPage, row purchaseRow) error {
 		x.Hint = "The ID that your shop has for the customer. Later events must name the same one, or none."
 	case "plan":
 		x.Hint = "A plan ID."
-		p.prepare = func(v *visit) (err error) {
-			x.Select, _, err = v.offeredPlans("", x.Value)
+		p.prepare = func(v *visit) error {
+			plans, _, err := v.offeredPlans("", x.Value)
+			if len(plans) > 0 {
+				x.Select = append([]option{{Label: "Choose a plan"}}, plans...)
+			}
 			return err
 		}
 	case "license":

@@ -52,7 +52,7 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	is.Equal(bob.CustomerID, "cus_bob")
 	is.Equal(*bob.ExpiresAt, paidAt.AddDate(1, 0, 0)) // since it was paid, not since it was named
 
-	require.Contains(t, v.get("purchase/shop:2/fulfill").body, `<option value="year">Atlas yearly (year)</option>`)
+	require.Contains(t, v.get("purchase/shop:2/fulfill").body, `<option value="" selected>Choose a plan</option>`, `<option value="year">Atlas yearly (year)</option>`)
 	is.Equal(v.follow(v.post("purchase/shop:2/fulfill", "plan_id", "year")).notice(), "The license has been created.")
 	ada := get("shop:2").License
 

@@ -112,7 +112,7 @@ func checkRenewal(p api.RenewLicenseParams) error {
 		}
 	}
 	if given != 1 {
-		broken = append(broken, api.FieldError{Field: "expires_at", Code: api.FieldRequired, Detail: "set either expires_at, updates_until or duration"})
+		broken = append(broken, api.FieldError{Field: "expires_at", Code: api.FieldRequired, Detail: "must be set, or updates_until, or duration, and only one of them"})
 	} else if p.Extend != "" && p.Duration.IsZero() {
 		broken = append(broken, api.FieldError{Field: "extend", Code: api.FieldOutOfRange, Detail: "is only for a duration"})
 	}

@@ -15,7 +15,7 @@ import (
 // changes; see package license.
 func (s Service) Update(ctx context.Context, p api.UpdateLicenseParams) (api.License, error) {
 	if (p.ID == "") == (p.Match == nil) {
-		return api.License{}, api.Invalid("id", api.FieldRequired, "identify the license by its id, or by product_id and customer_id")
+		return api.License{}, api.Invalid("id", api.FieldRequired, "must be set, or product_id and customer_id that name the license, and not both")
 	}
 	if err := call.InvalidFields(CheckUpdate(p)); err != nil {
 		return api.License{}, err

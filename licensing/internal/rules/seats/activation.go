@@ -57,7 +57,7 @@ func ActivationAt(a record.Activation, at time.Time) (api.Activation, error) {
 func (s Service) LicenseOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
 	switch {
 	case (id == "") == (key == ""):
-		return record.License{}, api.Invalid("key", api.FieldRequired, "name the license by its id or its key")
+		return record.License{}, api.Invalid("key", api.FieldRequired, "must be set, or the id of the license, and not both")
 	case id != "":
 		return licenses.Of(s.Call).Find(ctx, r, id)
 	case !s.Opts.KeyHolderSeats:

@@ -79,7 +79,7 @@ func CheckIssueFile(p api.IssueFileParams) []api.FieldError {
 		broken = append(broken, api.FieldError{Field: field, Code: code, Detail: detail})
 	}
 	if (p.LicenseID == "") == (p.Key == "") {
-		fail("license_id", api.FieldRequired, "name the license by its id or its key")
+		fail("license_id", api.FieldRequired, "must be set, or key, and not both")
 	}
 	bound := 0
 	for _, value := range []string{p.Fingerprint, p.ActivationID, p.Request} {
