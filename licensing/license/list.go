@@ -34,7 +34,7 @@ func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListP
 // reads the licenses that match, for up to 150 ms or 10,000 of them, and sets
 // AtLeast if there can be more.
 //
-// Exact counts are kept in memory for up to 20 times as long as counting took,
+// Exact counts are kept in memory for up to 60 times as long as counting took,
 // and until this process changes a license. Other processes' changes can be missing
 // for that long.
 func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Counts, error) {

@@ -27,7 +27,7 @@ type keptCount struct {
 }
 
 const (
-	keepFactor = 20
+	keepFactor = 60  // more than a page has counts
 	maxKept    = 100 // counts
 )
 
