@@ -66,6 +66,18 @@ func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, erro
 	return c, nil
 }
 
+// reportEvents is how many events a page counts beside what the consumer has counted.
+const reportEvents = 1000
+
+// readLatest returns what has been counted by now, with the next events.
+func readLatest(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
+	c, err := readCount(ctx, r, now)
+	if err == nil {
+		_, _, err = c.addEvents(ctx, r, reportEvents)
+	}
+	return c, err
+}
+
 // addEvents adds the next events, up to a number, and reports whether there may be more.
 func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int, more bool, err error) {
 	events, err := r.Events(ctx, store.EventQuery{After: c.at.Seq(), Limit: limit})

@@ -95,11 +95,8 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 // otherEnds returns the licenses of the first ends in a range that are not the ends of the
 // licenses, among those that a [Report] counts.
 func otherEnds(ctx context.Context, r store.Reader, soon store.TimeRange, now time.Time) (ids []string, err error) {
-	c, err := readCount(ctx, r, now)
+	c, err := readLatest(ctx, r, now)
 	if err != nil {
-		return nil, err
-	}
-	if _, _, err := c.addEvents(ctx, r, reportEvents); err != nil {
 		return nil, err
 	}
 	ends, err := r.Entries(ctx, store.EntryQuery{Kind: endKind, Order: store.ByExpiry, Expires: soon, Limit: 2 * listed})

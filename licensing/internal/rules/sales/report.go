@@ -16,9 +16,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// reportEvents is how many events a report counts beside what the consumer has counted.
-const reportEvents = 1000
-
 // A Report is what was sold in a period.
 type Report struct {
 	Period Period
@@ -69,11 +66,8 @@ func (s Service) Report(ctx context.Context, period, before Period) (rep Report,
 }
 
 func (s Service) report(ctx context.Context, r store.Reader, period, before Period) (rep Report, err error) {
-	c, err := readCount(ctx, r, s.Now())
+	c, err := readLatest(ctx, r, s.Now())
 	if err != nil {
-		return rep, err
-	}
-	if _, _, err := c.addEvents(ctx, r, reportEvents); err != nil {
 		return rep, err
 	}
 	rep = Report{Period: period, Whole: c.Whole}
