@@ -238,25 +238,25 @@ func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
 
 // namePlans gives purchases the names of their plans.
 func (v *visit) namePlans(rows []purchaseRow) error {
-	names := map[string]string{}
 	for i, r := range rows {
-		if _, known := names[r.Plan]; !known {
-			name, err := v.planName(r.Plan)
-			if err != nil {
-				return err
-			}
-			names[r.Plan] = cmp.Or(name, r.Plan)
+		name, err := v.planName(r.Plan)
+		if err != nil {
+			return err
 		}
-		rows[i].Named = names[r.Plan]
+		rows[i].Named = cmp.Or(name, r.Plan)
 	}
 	return nil
 }
 
 // planName returns the name of a plan, or "" if there is no such plan.
 func (v *visit) planName(id string) (string, error) {
-	if id == "" {
-		return "", nil
+	name, read := v.plans[id]
+	if id == "" || read {
+		return name, nil
 	}
 	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), id)
-	return t.Name, unlessGone(err)
+	if err = unlessGone(err); err == nil {
+		v.plans[id] = t.Name
+	}
+	return t.Name, err
 }

@@ -30,6 +30,8 @@ type visit struct {
 	root  string // the relative reference to dashboard/: "./", "../"
 	route *route // nil before serve
 
+	plans map[string]string // names by ID, as far as they were read; see planName
+
 	op        operator.Operator
 	signedIn  bool // op is set
 	auth      *auth.Auth
@@ -102,7 +104,7 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 		return v
 	}
-	v := &visit{h: h, w: w, id: web.RequestID(r.Context())}
+	v := &visit{h: h, w: w, id: web.RequestID(r.Context()), plans: map[string]string{}}
 	v.r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 	whole := r.URL.EscapedPath()
 	if path, ok := strings.CutPrefix(whole, "/dashboard/"); ok {
