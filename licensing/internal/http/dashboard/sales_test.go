@@ -284,7 +284,7 @@ func TestDueOfAPurchaseThatItsLicenseOutlives(t *testing.T) {
 }
 
 // TestContinuedPurchaseHasNotEnded: a purchase whose renewal is of another plan of its line
-// gives way to that one, and nobody has left.
+// gives way to that one, and no customer has left.
 func TestContinuedPurchaseHasNotEnded(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

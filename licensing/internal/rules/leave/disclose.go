@@ -200,7 +200,7 @@ func (d *disclosure) putEvents(ctx context.Context) error {
 type storedEntry struct {
 	Kind      string          `json:"kind"`
 	Key       string          `json:"key"`
-	Data      json.RawMessage `json:"data,omitempty"` // as it is stored
+	Data      json.RawMessage `json:"data,omitempty"` // as stored
 	CreatedAt time.Time       `json:"created_at,omitzero"`
 	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
 }

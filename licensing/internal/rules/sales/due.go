@@ -93,7 +93,7 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 }
 
 // otherEnds returns the licenses of the first ends in a range that are not the ends of the
-// licenses, among those that a [Report] counts.
+// licenses, among the ends that a [Report] counts.
 func otherEnds(ctx context.Context, r store.Reader, soon store.TimeRange, now time.Time) (ids []string, err error) {
 	c, err := readLatest(ctx, r, now)
 	if err != nil {
