@@ -106,6 +106,37 @@ func (b *browser) step() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, 20*time.Second)
 }
 
+// act does something with elements.
+func (b *browser) act(what string, steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do(what, again(func() error { return chromedp.Do(ctx, steps...) }))
+}
+
+// load is act for what leads to another page. It waits for that.
+func (b *browser) load(what string, steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do(what, again(func() error {
+		_, err := chromedp.RunResponse(ctx, steps...)
+		return err
+	}))
+}
+
+// again calls action until it finds its elements. For a moment after a page has loaded,
+// chromedp can have the nodes of the document before it, and does nothing with these.
+func again(action func() error) (err error) {
+	for range 10 {
+		if err = action(); err == nil || !strings.Contains(err.Error(), "No node with given id") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return err
+}
+
 func (b *browser) open(page string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
@@ -134,56 +165,50 @@ func (b *browser) fill(label, text string) {
 	ctx, cancel := b.step()
 	defer cancel()
 	sel := `//*[@id=//label[normalize-space()="` + label + `"]/@for]`
-	present, err := chromedp.Run(ctx, chromedp.Value(sel))
-	b.do("read the value of "+label, err)
+	present := ""
+	b.do("read the value of "+label, again(func() (err error) {
+		present, err = chromedp.Run(ctx, chromedp.Value(sel))
+		return err
+	}))
 	if present != "" {
-		b.do("clear "+label, chromedp.Do(ctx, chromedp.Clear(sel)))
+		b.act("clear "+label, chromedp.Clear(sel))
 	}
-	b.do("fill in "+label, chromedp.Do(ctx, chromedp.SendKeys(sel, text)))
+	b.act("fill in "+label, chromedp.SendKeys(sel, text))
 }
 
 // fillNamed types text into the input with the given accessible name.
 func (b *browser) fillNamed(name, text string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("fill in "+name, chromedp.Do(ctx, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text)))
+	b.act("fill in "+name, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text))
 }
 
 // enter types text as fillNamed does, presses Enter and waits for the next page.
 func (b *browser) enter(name, text string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	_, err := chromedp.RunResponse(ctx, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text+"\r"))
-	b.do("press Enter in "+name, err)
+	b.load("press Enter in "+name, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text+"\r"))
 }
 
 // choose clicks the checkbox or radio button with the given value.
 func (b *browser) choose(value string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("choose "+value, chromedp.Do(ctx, chromedp.Click(chromedp.CSS(`input[value="`+value+`"]`))))
+	b.act("choose "+value, chromedp.Click(chromedp.CSS(`input[value="`+value+`"]`)))
 }
 
 // press clicks the link or button with the given text and waits for the next page.
 func (b *browser) press(text string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	sel := `(//main|//header|//dialog|//search)//*[self::a or self::button][normalize-space()="` + text + `"]`
-	_, err := chromedp.RunResponse(ctx, chromedp.Click(sel))
-	b.do("press "+text, err)
+	b.load("press "+text, chromedp.Click(`(//main|//header|//dialog|//search)//*[self::a or self::button][normalize-space()="`+text+`"]`))
 }
 
 // read returns the text of the element that a CSS selector matches.
-func (b *browser) read(css string) string {
+func (b *browser) read(css string) (text string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
 	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.TextContent(chromedp.CSS(css)))
-	b.do("read "+css, err)
+	b.do("read "+css, again(func() (err error) {
+		text, err = chromedp.Run(ctx, chromedp.TextContent(chromedp.CSS(css)))
+		return err
+	}))
 	return strings.TrimSpace(text)
 }
 
@@ -206,9 +231,7 @@ func (b *browser) missing(text string) {
 // unfold opens the first details element with the given summary.
 func (b *browser) unfold(title string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("unfold "+title, chromedp.Do(ctx, chromedp.Click(`(//main//summary[normalize-space()="`+title+`"])[1]`)))
+	b.act("unfold "+title, chromedp.Click(`(//main//summary[normalize-space()="`+title+`"])[1]`))
 }
 
 // openMenu opens the menu of a license and then the confirmation with the given
@@ -226,10 +249,8 @@ func (b *browser) ask(script bool, title string) {
 		b.press(title)
 		return
 	}
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("click "+title, chromedp.Do(ctx, chromedp.Click(`//main//a[normalize-space()="`+title+`"]`)))
-	b.do("wait for the dialog", chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS("dialog"))))
+	b.act("click "+title, chromedp.Click(`//main//a[normalize-space()="`+title+`"]`))
+	b.act("wait for the dialog", chromedp.WaitVisible(chromedp.CSS("dialog")))
 }
 
 // wait waits until a JavaScript expression is true, also if the page is left while it

@@ -28,19 +28,14 @@ type counted struct {
 // click clicks an element, which an XPath selects.
 func (c *counted) click(path string) {
 	c.t.Helper()
-	ctx, cancel := c.step()
-	defer cancel()
-	c.do("click "+path, chromedp.Do(ctx, chromedp.Click(path)))
+	c.act("click "+path, chromedp.Click(path))
 	c.clicks++
 }
 
 // follow is click for an element that leads to another page.
 func (c *counted) follow(path string) {
 	c.t.Helper()
-	ctx, cancel := c.step()
-	defer cancel()
-	_, err := chromedp.RunResponse(ctx, chromedp.Click(path))
-	c.do("click "+path, err)
+	c.load("click "+path, chromedp.Click(path))
 	c.clicks++
 }
 
@@ -92,7 +87,7 @@ func TestClicks(t *testing.T) {
 		run  func()
 	}{
 		{"find a license by half a name", "", func() {
-			c.do("type", chromedp.Do(c.ctx, chromedp.SendKeys(chromedp.CSS("#find"), "bridge archi")))
+			c.act("type", chromedp.SendKeys(chromedp.CSS("#find"), "bridge archi"))
 			c.wait(`!document.getElementById("results").hidden`)
 			c.click(`//*[@id="results"]/a[.="Stone Bridge Architects"]`)
 			c.wait(`document.title.startsWith("Stone Bridge Architects ")`)

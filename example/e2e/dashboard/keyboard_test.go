@@ -159,15 +159,13 @@ func TestKeyboardWalk(t *testing.T) {
 	b.hit(kb.Enter)
 	eval[bool](b, `document.querySelector(".menu a[href$=revoke]").focus(), true`)
 	b.hit(kb.Enter)
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("wait for the dialog", chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS("dialog"))))
+	b.act("wait for the dialog", chromedp.WaitVisible(chromedp.CSS("dialog")))
 	for range 3 {
 		is.Equal(focused(), "dialog")
 		b.hit(kb.Tab)
 	}
 	b.hit(kb.Escape)
-	b.do("wait for the end of the dialog", chromedp.Do(ctx, chromedp.WaitNotPresent(chromedp.CSS("dialog"))))
+	b.act("wait for the end of the dialog", chromedp.WaitNotPresent(chromedp.CSS("dialog")))
 	is.Equal(focused(), "More")
 	is.Equal(b.policyErrors(), nil)
 }
@@ -175,8 +173,5 @@ func TestKeyboardWalk(t *testing.T) {
 // follow presses Enter and waits for the next page.
 func (b *browser) follow() {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
-	b.do("press Enter", err)
+	b.load("press Enter", chromedp.KeyEvent(kb.Enter))
 }

@@ -89,9 +89,7 @@ func TestOffice(t *testing.T) {
 			b.press("Create request")
 			b.see("2. Install the answer")
 			if script {
-				ctx, cancel := b.step()
-				b.do("copy", chromedp.Do(ctx, chromedp.Click(`//button[normalize-space()="Copy"]`)))
-				cancel()
+				b.act("copy", chromedp.Click(`//button[normalize-space()="Copy"]`))
 				b.see("Copied")
 			}
 			look("office-request")
@@ -101,10 +99,8 @@ func TestOffice(t *testing.T) {
 			look("office-refused")
 			file := filepath.Join(t.TempDir(), "answer.license")
 			is.NoErr(os.WriteFile(file, []byte(answer(b.read("#request-text"), 90)), 0o600))
-			ctx, cancel := b.step()
-			defer cancel()
-			b.do("clear", chromedp.Do(ctx, chromedp.Clear(chromedp.CSS("#answer"))))
-			b.do("choose the file", chromedp.Do(ctx, chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file})))
+			b.act("clear", chromedp.Clear(chromedp.CSS("#answer")))
+			b.act("choose the file", chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
 			b.press("Install")
 			b.see("The answer was installed.")
 			b.see("ends within 7 days")

@@ -37,15 +37,12 @@ func (b *browser) preview(text string) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "licenses.csv")
 	is.New(b.t).NoErr(os.WriteFile(path, []byte(text), 0o600))
-	ctx, cancel := b.step()
-	defer cancel()
 	choose := chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path})
 	if eval[bool](b, `matchMedia("(scripting: enabled)").matches`) {
-		_, err := chromedp.RunResponse(ctx, choose)
-		b.do("choose a file", err)
+		b.load("choose a file", choose)
 		return
 	}
-	b.do("choose a file", chromedp.Do(ctx, choose))
+	b.act("choose a file", choose)
 	b.press("Preview import")
 }
 

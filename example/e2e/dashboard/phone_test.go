@@ -27,7 +27,7 @@ func TestPhoneMenu(t *testing.T) {
 				return box
 			}
 			is.Equal(height(), 0.0) // closed
-			b.do("open the menu", chromedp.Do(b.ctx, chromedp.Click(`//header//summary[normalize-space()="Menu"]`)))
+			b.act("open the menu", chromedp.Click(`//header//summary[normalize-space()="Menu"]`))
 			require.Greater(t, height(), 0)
 			b.press("Customers")
 			b.see("No customers yet")

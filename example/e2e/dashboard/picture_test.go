@@ -54,7 +54,7 @@ func TestPicture(t *testing.T) {
 		{"sample-licenses", func(b *browser) { b.open("licenses") }},
 		{"sample-results", func(b *browser) {
 			b.open("")
-			b.do("type", chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS("#find"), "stone")))
+			b.act("type", chromedp.SendKeys(chromedp.CSS("#find"), "stone"))
 			b.wait(`!document.getElementById("results").hidden`)
 		}},
 		{"sample-undo", func(b *browser) {

@@ -15,9 +15,7 @@ import (
 // keys focuses the element that a CSS selector matches and types keys into it.
 func (b *browser) keys(css, keys string) {
 	b.t.Helper()
-	ctx, cancel := b.step()
-	defer cancel()
-	b.do("type into "+css, chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(css), keys)))
+	b.act("type into "+css, chromedp.SendKeys(chromedp.CSS(css), keys))
 }
 
 // shown reports whether the element that a CSS selector matches is displayed.

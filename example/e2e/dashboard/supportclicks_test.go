@@ -40,7 +40,7 @@ func TestClicksOfSupport(t *testing.T) {
 	activate(school, 40)
 	c := &counted{browser: newSignedIn(t, h, true)}
 	find := func(name string) {
-		c.do("type", chromedp.Do(c.ctx, chromedp.SendKeys(chromedp.CSS("#find"), name)))
+		c.act("type", chromedp.SendKeys(chromedp.CSS("#find"), name))
 		c.wait(`[...document.querySelectorAll("#results a")].some((a) => a.textContent === ` + fmt.Sprintf("%q", name) + `)`)
 		c.click(`//*[@id="results"]/a[.="` + name + `"]`)
 		c.wait(`document.title.startsWith("` + name + ` ")`)
