@@ -10,9 +10,9 @@ import (
 
 const (
 	// batchSize and batchBytes are the most Updates and bytes that are written together.
-	// One Update may be larger.
+	// A larger Update is a batch of its own.
 	batchSize  = 100
-	batchBytes = 1 << 20
+	batchBytes = 256 << 10
 
 	// besideWait is how long a batch waits before it is sent beside another one. Without a
 	// network between, the other is written by then, and this one has collected more.
@@ -137,10 +137,11 @@ func (g *batches) meets(a *attempt) (met []place) {
 	return met
 }
 
-// join adds an attempt to the open batch, unless it meets others. It reports whether the
-// attempt is the first one and so leads the batch.
+// join adds an attempt to the open batch, or to one of its own, unless it meets others. It
+// reports whether the attempt is the first one and so leads the batch.
 func (g *batches) join(a *attempt) (leads bool) {
 	a.writes = a.places()
+	alone := a.size > batchBytes
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for {
@@ -148,18 +149,19 @@ func (g *batches) join(a *attempt) (leads bool) {
 			return false
 		}
 		b := g.open
-		if b == nil || len(b.members) < batchSize && b.size+a.size <= batchBytes {
+		if alone || b == nil || len(b.members) < batchSize && b.size+a.size <= batchBytes {
 			break
 		}
 		g.mu.Unlock()
 		<-b.done
 		g.mu.Lock()
 	}
-	if g.open == nil {
-		g.open = &batch{done: make(chan struct{})}
-		leads = true
+	if a.batch = g.open; alone || a.batch == nil {
+		a.batch, leads = &batch{done: make(chan struct{})}, true
 	}
-	a.batch = g.open
+	if !alone {
+		g.open = a.batch
+	}
 	a.batch.members = append(a.batch.members, a)
 	a.batch.size += a.size
 	for p, w := range a.writes {
@@ -168,10 +170,15 @@ func (g *batches) join(a *attempt) (leads bool) {
 	return leads
 }
 
-// lane waits until a batch may be sent, and returns what to receive from after that.
-func (g *batches) lane() chan struct{} {
+// lane waits until a batch may be sent, and returns what to receive from after that. Of
+// those that are one large Update, one is sent at a time, so that others wait for one.
+func (g *batches) lane(alone bool) chan struct{} {
 	var beside chan struct{} // not yet
-	for wait := time.After(besideWait); ; beside = g.beside {
+	wait := time.After(besideWait)
+	if alone {
+		wait = nil // never
+	}
+	for ; ; beside = g.beside {
 		select {
 		case g.sent <- struct{}{}:
 			return g.sent
@@ -182,13 +189,14 @@ func (g *batches) lane() chan struct{} {
 	}
 }
 
-// lead writes the open batch when there is a lane.
-func (s *Store) lead() {
+// lead writes a batch when there is a lane.
+func (s *Store) lead(b *batch) {
 	g := &s.batches
-	lane := g.lane()
+	lane := g.lane(b.size > batchBytes)
 	g.mu.Lock()
-	b := g.open
-	g.open = nil
+	if b == g.open {
+		g.open = nil
+	}
 	g.mu.Unlock()
 
 	s.write(b.members, func() { <-lane })

@@ -64,14 +64,14 @@ func TestQueues(t *testing.T) {
 }
 
 // TestLanes: two batches are sent at a time. A batch waits before it is sent beside another,
-// and no longer than that one takes.
+// and no longer than that one takes. Large ones are not sent beside another.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		g := newBatches()
 		waited := func() (time.Duration, chan struct{}) {
 			begun := time.Now()
-			lane := g.lane()
+			lane := g.lane(false)
 			return time.Since(begun), lane
 		}
 		d, first := waited()
@@ -85,5 +85,9 @@ func TestLanes(t *testing.T) {
 		time.AfterFunc(besideWait/2, func() { <-first })
 		d, _ = waited()
 		is.Equal(d, besideWait/2)
+		begun := time.Now()
+		time.AfterFunc(time.Hour, func() { <-first })
+		is.Equal(g.lane(true), first)
+		is.Equal(time.Since(begun), time.Hour)
 	})
 }

@@ -77,9 +77,7 @@ func (s *Store) write(members []*attempt, sent func()) {
 		r, err = s.resolve(id, begun, err)
 	}
 	for _, a := range members {
-		if a.result = err; err == nil {
-			a.met = r.met(a)
-		}
+		a.result, a.met = err, r.met(a)
 	}
 }
 

@@ -92,7 +92,8 @@ version.
 
 Updates of one process that end while others are being written share a call, up
 to a hundred of them. None of them reads or writes what another one before it
-writes. The function of an Update that meets such a place, or that has read what
+writes. One of more than 256 KiB has a call of its own, and others wait for one of
+these at a time. The function of an Update that meets such a place, or that has read what
 another process has changed since then, runs again when the other has been written.
 After ten times it runs under the lock, where nothing can change.
 

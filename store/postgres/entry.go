@@ -32,14 +32,15 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	if q.Kind == "" {
 		s.order(false, []any{q.AfterKind, q.After.ID}, "e.kind", "e.key")
 	} else if q.Order == store.ByExpiry {
-		s.leading("e.owner", q.Owner)
-		if q.Owner != "" {
-			s.and("e.owner <> ''") // the condition of the partial index
-		}
+		s.partial("e.owner", q.Owner)
 		s.and("e.expires_at > -62135596800000")
 		q.Expires.OrNone = false
 		s.within("e.expires_at", q.Expires)
-		s.order(false, afterTime(q.After), "e.expires_at", "e.key")
+		var start []any
+		if !q.After.IsZero() {
+			start = position(store.ByExpiresAt, q.After)
+		}
+		s.order(false, start, "e.expires_at", "e.key")
 	} else {
 		if q.Keys != nil {
 			s.among("e.key", q.Keys)

@@ -14,14 +14,8 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	s := from(events)
 	s.part, s.touches = place{kind: feedAt}, func(p place, _ any) bool { return p.kind == feedAt }
 	s.leading("e.subject", q.Subject)
-	s.leading("e.customer_id", q.CustomerID)
-	s.leading("e.product_id", q.ProductID)
-	if q.CustomerID != "" {
-		s.and("e.customer_id <> ''") // the condition of the partial index
-	}
-	if q.ProductID != "" {
-		s.and("e.product_id <> ''")
-	}
+	s.partial("e.customer_id", q.CustomerID)
+	s.partial("e.product_id", q.ProductID)
 	s.order(q.Descending, after(q.After), "e.seq")
 	found, err := list[store.Event](ctx, r, s, q.Limit)
 	return found, about(err, "events")

@@ -89,10 +89,7 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		}
 		return none, err
 	}, strings.Join(texts, " UNION ALL "), args...)
-	if err != nil {
-		return nil, about(err, "count licenses")
-	}
-	return counts, nil
+	return counts, about(err, "count licenses")
 }
 
 // LicenseNames walks the index of the names.

@@ -76,6 +76,13 @@ func (s *selection) leading(column, value string) {
 	s.lead = column
 }
 
+// partial is leading for a column of a partial index, which has no empty values.
+func (s *selection) partial(column, value string) {
+	if s.leading(column, value); value != "" {
+		s.and(column + " <> ''")
+	}
+}
+
 // within adds the condition that a column, NULL meaning none, is in r.
 func (s *selection) within(column string, r store.TimeRange) {
 	if r.IsZero() {
@@ -123,14 +130,6 @@ func after[T comparable](v T) []any {
 		return nil
 	}
 	return []any{v}
-}
-
-// afterTime returns the position of an order by a time and an id.
-func afterTime(p store.Position) []any {
-	if p.IsZero() {
-		return nil
-	}
-	return []any{p.Time.UnixMilli(), p.ID}
 }
 
 // text returns the statement.

@@ -40,7 +40,7 @@ func TestSelections(t *testing.T) {
 		{
 			"after a time and an id",
 			func(s *selection) {
-				s.order(false, afterTime(store.Position{Time: at(5, 0), ID: "id_1"}), "time", "id")
+				s.order(false, position(store.ByExpiresAt, store.Position{Time: at(5, 0), ID: "id_1"}), "time", "id")
 			},
 			" WHERE (time, id) > ($1, $2) ORDER BY time, id", []any{int64(5), "id_1"},
 		},

@@ -115,7 +115,7 @@ func (a *attempt) end(ctx context.Context, result error) error {
 		return a.check(ctx, result)
 	default:
 		if a.result = a.encode(); a.result == nil && a.s.batches.join(a) {
-			a.s.lead()
+			a.s.lead(a.batch)
 		}
 		if a.batch != nil {
 			<-a.batch.done
