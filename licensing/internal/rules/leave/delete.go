@@ -29,7 +29,7 @@ func (s Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
 	var left bool
 	err := s.Write(ctx, func(tx *call.Tx) error {
 		if err := tx.Want(ctx, store.Wanted{
-			LicenseID: p.ID, Activations: true, Entries: [][2]string{{refusals.RefusalKind, p.ID}, {revocations.FilesKind, p.ID}},
+			LicenseID: p.ID, Activations: true, Absent: [][2]string{{refusals.RefusalKind, p.ID}, {revocations.FilesKind, p.ID}},
 		}); err != nil {
 			return err
 		}
