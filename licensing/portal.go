@@ -16,7 +16,8 @@ type Portal struct {
 	// host's own sign-in knows it: take it from a verified session, never from
 	// unverified request data. If no customer is signed in, Customer answers the
 	// request, for instance with a redirect to the sign-in, and returns false.
-	// An empty ID with true is refused with 403 and logged. Required.
+	// An ID with true that no customer can have, such as an empty one, is refused with
+	// 403 and logged. Required.
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
 
 	// Page writes a page in the layout of the host. The body needs no inline

@@ -266,9 +266,17 @@ func TestPortalBelongsToTheSignedInCustomer(t *testing.T) {
 	is.Equal(host.visit("GET", "", nil).Header().Get("Location"), "/login")
 	is.Equal(host.visit("POST", l.ID+"/release", device).Header().Get("Location"), "/login")
 	require.NotContains(t, log.String(), "Portal.Customer")
-	host.user = ""
-	is.Equal(host.visit("GET", l.ID, nil).Code, http.StatusForbidden)
-	require.Contains(t, log.String(), "empty ID")
+	for id, reason := range map[string]string{
+		"": "customer_id is empty", "lic_ada": "customer_id must not begin with", "ada ": "customer_id must not",
+		strings.Repeat("a", 256): "customer_id must be at most 255 characters",
+	} {
+		for _, path := range []string{"", l.ID} {
+			log.Reset()
+			host.user = id
+			is.Equal(host.visit("GET", path, nil).Code, http.StatusForbidden)
+			require.Contains(t, log.String(), "an ID that no customer can have", reason)
+		}
+	}
 	host.user = "cus_ada"
 	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "1 of 2 in use") // nothing was released
 

@@ -2,9 +2,11 @@ package portal
 
 import (
 	"context"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -84,7 +86,12 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		}
 		caller := license.Caller{RequestID: web.RequestID(r.Context())}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		return serve(&visit{h: h, w: w, r: r, customer: h.opts.Licenses.As(caller).Customer(id), id: r.PathValue("license"), buyer: id})
+		err = serve(&visit{h: h, w: w, r: r, customer: h.opts.Licenses.As(caller).Customer(id), id: r.PathValue("license"), buyer: id})
+		var invalid *api.InvalidError
+		if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Fields, func(f api.FieldError) bool { return f.Field == "customer_id" }) {
+			err = h.refuse(r, err)
+		}
+		return err
 	}
 }
 
@@ -92,9 +99,14 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (id string, ok bool, err error) {
 	id, ok, err = web.AskHost(w, r, pageHeader, "Portal.Customer", h.opts.Customer)
 	if ok && id == "" {
-		h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an empty ID",
-			slog.String("request_id", web.RequestID(r.Context())))
-		err = web.NewProblem(http.StatusForbidden, "customer_refused", "")
+		err = h.refuse(r, errors.New("customer_id is empty"))
 	}
 	return id, ok, err
+}
+
+// refuse tells the host application that no customer can have the ID it returned.
+func (h *Handler) refuse(r *http.Request, reason error) error {
+	h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an ID that no customer can have",
+		slog.String("reason", reason.Error()), slog.String("request_id", web.RequestID(r.Context())))
+	return web.NewProblem(http.StatusForbidden, "customer_refused", "")
 }
