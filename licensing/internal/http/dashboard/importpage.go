@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -22,6 +24,7 @@ const (
 	maxRows        = 64 << 20 // the maximum size of these rows as lines
 	rowsPreviewed  = 10
 	faultsReported = 500
+	rangesShown    = 5 // of the rows with one fault
 )
 
 // importPage is the body of the pages of a CSV import: the form, the preview and
@@ -34,7 +37,7 @@ type importPage struct {
 
 	Rows       []previewRow
 	N          map[string]int // licenses by result
-	Faults     []csvFault
+	Faults     []*csvFault
 	MoreFaults int
 	More       int    // rows that are not shown
 	Lines      string // the rows to import, packed; empty: there is nothing to confirm
@@ -47,10 +50,34 @@ type previewRow struct {
 	Row api.LicenseRow
 }
 
-// A csvFault is one thing that is wrong with a row.
+// A csvFault is one thing that is wrong with rows.
 type csvFault struct {
-	Line           int
 	Column, Detail string
+	lines          []int // in order
+}
+
+// Rows returns where the fault is, such as "Rows 2–301, 400".
+func (f *csvFault) Rows() string {
+	var ranges []string
+	shown := 0
+	for from := 0; from < len(f.lines) && len(ranges) < rangesShown; from = shown {
+		for shown = from + 1; shown < len(f.lines) && f.lines[shown] == f.lines[shown-1]+1; {
+			shown++
+		}
+		text := strconv.Itoa(f.lines[from])
+		if shown > from+1 {
+			text += "–" + strconv.Itoa(f.lines[shown-1])
+		}
+		ranges = append(ranges, text)
+	}
+	text := "Rows " + strings.Join(ranges, ", ")
+	if len(f.lines) == 1 {
+		text = "Row " + ranges[0]
+	}
+	if more := len(f.lines) - shown; more > 0 {
+		text += " and " + thousands(int64(more)) + " more"
+	}
+	return text
 }
 
 func showImport(v *visit) error { return v.renderImport(http.StatusOK, importPage{}) }
@@ -142,18 +169,28 @@ func downloadRefused(v *visit) error {
 // take counts results and lists their faults.
 func (b *importPage) take(results []api.RowResult) {
 	b.N = map[string]int{}
+	known := map[[2]string]*csvFault{}
 	for _, result := range results {
 		b.N[result.Result]++
 		for _, x := range result.Errors {
-			if len(b.Faults) == faultsReported {
-				b.MoreFaults++
-				continue
-			}
 			column, part, _ := strings.Cut(x.Field, "/")
 			if part != "" {
 				x.Detail = "“" + part + "” " + x.Detail
 			}
-			b.Faults = append(b.Faults, csvFault{result.Line, column, errorText(x.Detail)})
+			fault := known[[2]string{column, x.Detail}]
+			switch {
+			case fault != nil:
+			case len(b.Faults) == faultsReported:
+				b.MoreFaults++
+				continue
+			default:
+				fault = &csvFault{Column: column, Detail: errorText(x.Detail)}
+				known[[2]string{column, x.Detail}] = fault
+				b.Faults = append(b.Faults, fault)
+			}
+			if !slices.Contains(fault.lines[max(0, len(fault.lines)-1):], result.Line) {
+				fault.lines = append(fault.lines, result.Line)
+			}
 		}
 	}
 }

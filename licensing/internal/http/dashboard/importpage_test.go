@@ -130,6 +130,27 @@ func TestImportCSVWithFaults(t *testing.T) {
 	require.Contains(t, a.body, "2 licenses will be created.")
 }
 
+// TestImportCSVNamesAFaultOnce: rows with the same fault are named together.
+func TestImportCSVNamesAFaultOnce(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	var rows strings.Builder
+	rows.WriteString("name,product_id,customer_id,max_activations\n")
+	for line := 2; line < 2000; line++ {
+		product, seats := "atlas", "3"
+		if line <= 1201 || line >= 1300 && line%2 == 0 {
+			product = ""
+		}
+		if line == 1250 {
+			seats = "many"
+		}
+		fmt.Fprintf(&rows, "Ada,%s,cus_1,%s\n", product, seats)
+	}
+	a := newSite(t).admin().upload("licenses/import", "file", rows.String(), true)
+	is.Equal(strings.Count(a.body, `data-label="Column"`), 2)
+	require.Contains(t, a.body, `>Rows 2–1201, 1300, 1302, 1304, 1306 and 346 more</th>`, `>Row 1250</th>`)
+}
+
 // TestImportOfAnExport: what Export wrote goes back in, 10,000 licenses and more.
 func TestImportOfAnExport(t *testing.T) {
 	t.Parallel()
