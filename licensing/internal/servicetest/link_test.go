@@ -321,12 +321,21 @@ func TestLinkIsLimited(t *testing.T) {
 	is.Equal(h.decide("BCDF-GHJK", "decline", "").Code, http.StatusTooManyRequests)
 
 	h = newLinkHost(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 1}}, licensing.Portal{})
+	own, _ := h.license("cus_ada", "Workshop")
+	l := h.start("laptop")
 	status := 0
 	for range 3 { // from 192.0.2.1
 		status, _ = h.call("/license/link", api.StartLinkParams{ProductID: "atlas", Fingerprint: "fp"}, &api.Link{})
 	}
 	is.Equal(status, http.StatusTooManyRequests)
 	is.Equal(h.visit("GET", "link?code=BCDF-GHJK", nil).Code, http.StatusTooManyRequests)
+	for _, decision := range []string{"approve", "decline"} { // also with the right code
+		is.Equal(h.decide(l.Code, decision, own.ID).Code, http.StatusTooManyRequests)
+	}
+	is.Equal(h.seats(own.ID), 1)
+	h.Clock.Advance(time.Minute)
+	is.Equal(h.decide(l.Code, "approve", own.ID).Code, http.StatusSeeOther)
+	is.Equal(h.seats(own.ID), 2)
 }
 
 func TestLinkNotConfigured(t *testing.T) {

@@ -33,14 +33,14 @@ func showLink(v *visit) error {
 	if err := web.LimitCustomer(v.r, v.buyer); err != nil { // a form is counted already
 		return err
 	}
+	if err := web.LimitAddress(v.r); err != nil {
+		return err
+	}
 	return v.showLink(http.StatusOK, code, linkView{})
 }
 
 // showLink completes a view with the program that asks with a code, and shows it.
 func (v *visit) showLink(status int, code string, body linkView) error {
-	if err := web.LimitAddress(v.r); err != nil {
-		return err
-	}
 	request, err := v.customer.Link(v.r.Context(), code)
 	if errors.Is(err, api.ErrLinkGone) {
 		return v.render(http.StatusNotFound, "link", v.text("LinkTitle"), linkView{Problem: v.text("LinkGone")})
@@ -82,11 +82,11 @@ func (v *visit) validLicenses(productID string) (list []licenseView, err error) 
 
 // decideLink approves or declines.
 func decideLink(v *visit) error {
+	if err := web.LimitAddress(v.r); err != nil { // before a code is tried
+		return err
+	}
 	code := v.r.PostFormValue("code")
 	if v.r.PostFormValue("decision") != "approve" {
-		if err := web.LimitAddress(v.r); err != nil {
-			return err
-		}
 		err := v.customer.DeclineLink(v.r.Context(), code)
 		if err != nil && !errors.Is(err, api.ErrLinkGone) {
 			return err
