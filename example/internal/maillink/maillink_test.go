@@ -115,3 +115,30 @@ func TestMayAsk(t *testing.T) {
 	}
 	is.Equal(n, mostNow-1)
 }
+
+// TestOnlyAddresses: what is no address searches nothing, which takes long for a short
+// text, and no second spelling of an address gets a second mail.
+func TestOnlyAddresses(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	const address = "ada@customer.example"
+	_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Workshop", ProductID: "atlas", CustomerID: "ada", Metadata: map[string]string{"email": address}})
+	is.NoErr(err)
+	mails := 0
+	s := SignIn{Licenses: h.Service(), Send: func(context.Context, keymail.Mail) error {
+		mails++
+		return nil
+	}}
+	for _, text := range []string{"", "a", "Workshop", "ada@", "@customer.example", "Ada <" + address + ">", address + " a", strings.Repeat("a", 1025)} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(url.Values{"email": {text}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		is.Equal(w.Body.String(), sentPage)
+		is.Equal(len(s.asked), 0)
+	}
+	for _, spelling := range []string{address, "ada@cu\u017ftomer.example"} { // a long s
+		is.NoErr(s.mail(t.Context(), spelling))
+		is.Equal(mails, 1)
+	}
+}

@@ -69,7 +69,7 @@ func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	if to := strings.ToLower(r.PostFormValue("email")); s.mayAsk(to, time.Now()) {
+	if to := strings.ToLower(r.PostFormValue("email")); isAddress(to) && s.mayAsk(to, time.Now()) {
 		go func() { // so that the time of the answer says nothing, either
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 			defer cancel()
@@ -79,6 +79,13 @@ func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 	}
 	show(w, sentPage)
+}
+
+// isAddress reports whether a text is one address and no more. Anybody can send any text,
+// and one such as "a" would search all licenses.
+func isAddress(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == text
 }
 
 // mayAsk limits how many mails are sent.
@@ -100,7 +107,8 @@ func (s *SignIn) mayAsk(address string, now time.Time) bool {
 	return true
 }
 
-// mail mails a link to each customer whose licenses have the address in their metadata.
+// mail mails a link to each customer whose licenses have the address, which is in lower
+// case, in their metadata.
 func (s *SignIn) mail(ctx context.Context, address string) error {
 	sent := map[string]bool{}
 	for l, err := range s.Licenses.All(ctx, api.ListLicensesParams{Search: address}) {
@@ -108,7 +116,7 @@ func (s *SignIn) mail(ctx context.Context, address string) error {
 			return err
 		}
 		to, err := mail.ParseAddress(l.Metadata["email"])
-		if err != nil || !strings.EqualFold(to.Address, address) || sent[l.CustomerID] {
+		if err != nil || strings.ToLower(to.Address) != address || sent[l.CustomerID] {
 			continue
 		}
 		sent[l.CustomerID] = true
