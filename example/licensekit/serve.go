@@ -115,7 +115,7 @@ func accountPages(h *licensing.Handler, c config, url string) (http.Handler, err
 	links := maillink.Links{Key: key, URL: url + "/link"}
 	mux := http.NewServeMux()
 	mux.Handle(account+"/link", links)
-	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send})
+	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send, ClientIP: c.options.ClientIP})
 	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
 		id, ok := links.Customer(r)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -99,21 +100,35 @@ func TestLink(t *testing.T) {
 	is.Equal(len(mails), 0)
 }
 
-// TestMayAsk: an address may ask once a minute, and all together 1,000 times.
+// TestMayAsk: a mail address may be used once a minute, a visitor may ask ten times, and
+// all together 1,000 times.
 func TestMayAsk(t *testing.T) {
 	is := is.New(t)
 	var s SignIn
 	now := time.Now()
-	is.True(s.mayAsk("ada", now))
-	is.True(!s.mayAsk("ada", now.Add(pause)))
-	is.True(s.mayAsk("ada", now.Add(pause+1)))
-	n := 0
+	asks := func(address, from string, after time.Duration) bool {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.RemoteAddr = from
+		return s.mayAsk(address, asking{now.Add(after), s.network(r)})
+	}
+	is.True(asks("ada", "192.0.2.1:9", 0))
+	is.True(!asks("ada", "198.51.100.7:9", pause))
+	is.True(asks("ada", "198.51.100.7:9", pause+1))
+	n := map[string]int{}
 	for i := range 2 * mostNow {
-		if s.mayAsk(strings.Repeat("a", i%50)+"@"+time.Duration(i).String(), now.Add(pause+2)) {
-			n++
+		for _, from := range []string{"192.0.2.1:9", "[2001:db8::1]:9", "[2001:db8::2]:9", "10.0.0.1:9"} {
+			if asks(time.Duration(i).String()+"@"+from, from, pause+2) {
+				n[from]++
+			}
 		}
 	}
-	is.Equal(n, mostNow-1)
+	is.Equal(n["192.0.2.1:9"], mostEach)
+	is.Equal(n["[2001:db8::1]:9"]+n["[2001:db8::2]:9"], mostEach)
+	is.Equal(n["10.0.0.1:9"], mostNow-2*mostEach-1)
+	s.ClientIP = func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }
+	for i := range mostEach + 1 {
+		is.Equal(asks(time.Duration(i).String(), "10.0.0.1:9", 3*pause), i < mostEach)
+	}
 }
 
 // TestOnlyAddresses: what is no address searches nothing, which takes long for a short

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/mail"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -48,8 +49,9 @@ func show(w http.ResponseWriter, page string) {
 }
 
 const (
-	pause   = time.Minute // between two mails to one address
-	mostNow = 1000        // requests in that time
+	pause    = time.Minute // between two mails to one address
+	mostNow  = 1000        // requests in that time
+	mostEach = 10          // of one visitor
 )
 
 // A SignIn is the page where customers ask for a link. The answer does not say whether an
@@ -58,9 +60,16 @@ type SignIn struct {
 	Links
 	Licenses *license.Service
 	Send     func(ctx context.Context, m keymail.Mail) error
+	ClientIP func(*http.Request) netip.Addr // as in licensing.Options
 
 	mu    sync.Mutex
-	asked map[string]time.Time
+	asked map[string]asking
+}
+
+// An asking is when a link was asked for, and from which network.
+type asking struct {
+	at   time.Time
+	from netip.Prefix // none: a private address, such as that of a proxy
 }
 
 func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +78,7 @@ func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	if to := strings.ToLower(r.PostFormValue("email")); isAddress(to) && s.mayAsk(to, time.Now()) {
+	if to := strings.ToLower(r.PostFormValue("email")); isAddress(to) && s.mayAsk(to, asking{time.Now(), s.network(r)}) {
 		go func() { // so that the time of the answer says nothing, either
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 			defer cancel()
@@ -88,20 +97,41 @@ func isAddress(text string) bool {
 	return err == nil && a.Address == text
 }
 
+// network returns where a request comes from.
+func (s *SignIn) network(r *http.Request) (from netip.Prefix) {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	addr := peer.Addr().Unmap()
+	if s.ClientIP != nil {
+		addr = s.ClientIP(r)
+	}
+	if addr.Is6() {
+		from, _ = addr.Prefix(64)
+	} else if addr.IsValid() {
+		from, _ = addr.Prefix(32)
+	}
+	if addr.IsPrivate() || addr.IsLoopback() {
+		from = netip.Prefix{}
+	}
+	return from
+}
+
 // mayAsk limits how many mails are sent.
-func (s *SignIn) mayAsk(address string, now time.Time) bool {
+func (s *SignIn) mayAsk(address string, now asking) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a, at := range s.asked {
-		if now.Sub(at) > pause {
+	same := 0
+	for a, before := range s.asked {
+		if now.at.Sub(before.at) > pause {
 			delete(s.asked, a)
+		} else if before.from == now.from && now.from.IsValid() {
+			same++
 		}
 	}
-	if _, soon := s.asked[address]; soon || len(s.asked) == mostNow {
+	if _, soon := s.asked[address]; soon || same == mostEach || len(s.asked) == mostNow {
 		return false
 	}
 	if s.asked == nil {
-		s.asked = make(map[string]time.Time)
+		s.asked = make(map[string]asking)
 	}
 	s.asked[address] = now
 	return true
