@@ -75,6 +75,9 @@ func (p *Purchase) begins() time.Time {
 	return p.FirstActive
 }
 
+// lastInstant is the last one that JSON and stores represent.
+var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+
 // endFrom returns when the purchase ends if its duration begins at from and no event ends
 // it; zero: never.
 func (p *Purchase) endFrom(from time.Time) (end time.Time) {
@@ -82,7 +85,9 @@ func (p *Purchase) endFrom(from time.Time) (end time.Time) {
 	case p.UntilSaid:
 		end = p.Until
 	case !p.Plan.Duration.IsZero() && !p.awaits():
-		end = p.Plan.Duration.AddTo(from)
+		if end = p.Plan.Duration.AddTo(from); end.After(lastInstant) { // purchases may be laid end to end
+			end = lastInstant
+		}
 	}
 	return end
 }
