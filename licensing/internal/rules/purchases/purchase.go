@@ -120,14 +120,22 @@ func isOver(e store.Entry, now time.Time) bool {
 	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
 }
 
-// purchasesOf returns the purchases of a license that have been granted.
-func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]Purchase, error) {
+// purchasesOf returns the purchases of a license that have been granted, also if they are
+// more than count.
+func purchasesOf(ctx context.Context, r store.Reader, licenseID string) (all []Purchase, err error) {
 	prefix := licenseID + "/"
-	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)})
-	if err != nil || len(links) == 0 {
-		return nil, err
+	q := store.EntryQuery{Kind: PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
+	for {
+		links, err := r.Entries(ctx, q)
+		if err != nil || len(links) == 0 {
+			return all, err
+		}
+		some, err := LinkedPurchases(ctx, r, links)
+		if all = append(all, some...); err != nil || len(links) < store.MaxLimit {
+			return all, err
+		}
+		q.After.ID = links[len(links)-1].Key
 	}
-	return LinkedPurchases(ctx, r, links)
 }
 
 // waitingPurchases returns up to 1,000 purchases that wait for something; an empty waits:
