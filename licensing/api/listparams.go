@@ -61,7 +61,7 @@ type LicenseRow struct {
 	// ByHand and from Suspension, and not from the fields above that purchases set.
 	Purchases  []map[string]any `json:"purchases,omitempty" validate:"max=1000"`
 	ByHand     map[string]any   `json:"by_hand,omitempty"`                                                  // what was set by hand and still differs from the purchases
-	Suspension map[string]any   `json:"suspension,omitempty"`                                               // who suspends the license: an operator, a paused purchase, or both
+	Suspension map[string]any   `json:"suspension,omitempty"`                                               // who suspends the license: an operator, the suspension of its customer, a paused purchase, or several
 	ExportedAt *time.Time       `json:"exported_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // the instant of ByHand; nil: now
 	// Starts is [StartsActivation] for a license without ExpiresAt whose duration, that of
 	// its plan, begins with its first activation.

@@ -239,3 +239,42 @@ func TestSuspendCustomerEvents(t *testing.T) {
 		"customer.reinstated paid", "license.reinstated paid", "license.updated paid",
 	})
 }
+
+// TestSuspendedCustomerRows: a row says who suspends its license, also of one that no
+// purchase made, so that the suspension of the customer is not one by an operator after an
+// import.
+//
+// Fault: a license that was imported stays suspended when its customer is reinstated.
+func TestSuspendedCustomerRows(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	plain, held := s.give(t, "cus_ada"), s.give(t, "cus_ada")
+	bought := s.tell(t, "shop:1", event{At: onDay(39), CustomerID: "cus_ada", PlanID: "pro", State: "active"}).License
+	_, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID, Reason: "fraud"})
+	is.NoErr(err)
+	s.holdCustomer(t, "cus_ada", true)
+	rows := s.rows(t)
+	for _, suspended := range []bool{false, true} {
+		to := newTwice(t)
+		if suspended {
+			to.holdCustomer(t, "cus_ada", true)
+		}
+		for _, r := range importAll(t, to.Service, rows) {
+			is.Equal(r.Result, api.ImportCreated)
+		}
+		if suspended {
+			for id, want := range map[string]string{plain.ID: "suspended unpaid", held.ID: "suspended fraud", bought.ID: "suspended unpaid"} {
+				is.Equal(to.standing(t, id), want)
+			}
+			is.Equal(to.holdCustomer(t, "cus_ada", false), 3)
+		}
+		for id, want := range map[string]string{plain.ID: "active", held.ID: "suspended fraud", bought.ID: "active"} {
+			is.Equal(to.standing(t, id), want)
+		}
+	}
+
+	// Nothing else is set by hand without a purchase.
+	refused := importAll(t, s.Service, `{"key":"OLD-0001-0001-0009","name":"n","product_id":"prod_editor","customer_id":"cus_bob","by_hand":{"name":"x"}}`)
+	is.Equal(refused[0].Result, api.ImportRefused)
+	is.Equal(refused[0].Errors[0].Field, "purchases")
+}

@@ -92,7 +92,7 @@ func (s Service) rows(ctx context.Context, list []api.License) (rows []api.Licen
 			if s.Caller.MaskKeys {
 				row.Key = ""
 			}
-			if rec.Bought || rec.Reference != "" {
+			if rec.Bought || rec.Reference != "" || rec.Suspension != nil {
 				if err := purchases.Of(s.Call).ExportRow(ctx, r, rec, &row, now); err != nil {
 					return err
 				}

@@ -103,7 +103,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 	events := make([]store.Event, 0, len(batch))
 	var lapses []store.Entry
 	var ids, customers []string // that rows bring
-	referenced := false
+	single := false             // rows that are processed one by one, for their purchases or who suspends them
 	prepared, err := importResults(batch, left, func(row api.LicenseRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
 			return row.ID, err
@@ -112,7 +112,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 			ids = append(ids, row.ID)
 		}
 		customers = append(customers, row.CustomerID)
-		referenced = referenced || row.Reference != "" || row.Purchases != nil || row.Starts != ""
+		single = single || row.Reference != "" || row.Purchases != nil || row.ByHand != nil || row.Suspension != nil || row.Starts != ""
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
 		if licenses.LapsesAnew(record.License{}, rec, now) {
@@ -134,7 +134,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		} else if held {
 			err = store.ErrExists
 		}
-		if err == nil && referenced { // their purchases are read one by one
+		if err == nil && single {
 			err = store.ErrExists
 		}
 		if err == nil {

@@ -33,14 +33,17 @@ func (s Service) ExportRow(ctx context.Context, r store.Reader, rec record.Licen
 		p.CustomerID, p.LicenseID, p.Granted, p.Waits, p.UpdatedAt = "", "", false, "", time.Time{} // an import sets them
 		row.Purchases = append(row.Purchases, documentOf(p))
 	}
-	if row.Purchases == nil {
-		return nil
-	}
 	is, err := licenses.SuspensionOf(rec)
 	if err != nil {
 		return err
 	}
-	row.ExportedAt, row.Suspension = &now, documentOf(is)
+	if row.Purchases != nil || is.ByCustomer && is.By == "" {
+		row.Suspension = documentOf(is)
+	}
+	if row.Purchases == nil {
+		return nil
+	}
+	row.ExportedAt = &now
 	return call.Decode(rec.Hand, &row.ByHand)
 }
 
@@ -71,12 +74,11 @@ func (s Service) ReadRow(ctx context.Context, r store.Reader, row api.LicenseRow
 	if row.ExportedAt != nil && row.ExportedAt.Before(m.at) {
 		m.at = call.ToMillis(*row.ExportedAt)
 	}
-	if len(row.Purchases) > 0 {
-		if m.hand, m.suspension, err = readByHand(row); err != nil {
-			return m, err
-		}
-	} else if row.ByHand != nil || row.Suspension != nil {
-		return m, api.Invalid("purchases", api.FieldRequired, "is required with by_hand or suspension")
+	if row.ByHand != nil && len(row.Purchases) == 0 {
+		return m, api.Invalid("purchases", api.FieldRequired, "is required with by_hand")
+	}
+	if m.hand, m.suspension, err = readByHand(row); err != nil {
+		return m, err
 	}
 	fields := map[string]string{} // the field of each reference
 	for i, document := range row.Purchases {
@@ -241,17 +243,16 @@ func (s Service) checkTerms(p *Purchase) []api.FieldError {
 // Restore makes a new license what its purchases make of it now.
 func (m Moved) Restore(rec *record.License, now time.Time) error {
 	known := termsOf(m.purchases...)
-	if len(known) == 0 {
-		return nil
+	if len(known) > 0 {
+		state, err := licenses.StateOf(*rec)
+		if err != nil {
+			return err
+		}
+		state, _ = state.Restore(known, m.hand, m.at).Pass(now)
+		putState(state, rec)
+		rec.Bought = true
 	}
-	state, err := licenses.StateOf(*rec)
-	if err != nil {
-		return err
-	}
-	state, _ = state.Restore(known, m.hand, m.at).Pass(now)
-	putState(state, rec)
-	rec.Bought = true
-	if rec.State == store.StateRevoked {
+	if rec.State == store.StateRevoked || len(known) == 0 && m.suspension == nil {
 		return nil
 	}
 	is, err := licenses.SuspensionOf(*rec)
