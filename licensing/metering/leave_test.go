@@ -81,6 +81,28 @@ func TestErasureBlanksUsage(t *testing.T) {
 	}
 }
 
+// TestUsageOfAClockAhead: usage that a process counted whose clock is ahead is told under the
+// customer who used it, whether the license is transferred or deleted then.
+//
+// Fault: the new customer is billed for it, or nobody is.
+func TestUsageOfAClockAhead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(storetest.Twice(memory.New()))
+	moved := f.create(t, map[string]api.Meter{"pack": {}, "daily": {Per: api.PerDay}})
+	deleted := f.create(t, map[string]api.Meter{"pack": {}})
+	f.now = start.Add(30 * time.Minute)
+	f.count(t, moved, use("pack", "a", 2), use("daily", "a", 1))
+	f.count(t, deleted, use("pack", "a", 4))
+	f.now = start
+	_, err := f.rules.Transfer(t.Context(), api.TransferLicenseParams{ID: moved.ID, CustomerID: "bob"})
+	is.NoErr(err)
+	is.NoErr(f.rules.Delete(t.Context(), api.DeleteLicenseParams{ID: deleted.ID}))
+	f.now = start.Add(3 * time.Hour)
+	f.tell(t)
+	of, _ := f.usageEvents(t)
+	is.Equal(of, map[string]int{"ada": 3})
+}
+
 // TestDeleteWithDueUsage: usage whose event was due is told with the deletion, and not again.
 func TestDeleteWithDueUsage(t *testing.T) {
 	is := is.New(t)

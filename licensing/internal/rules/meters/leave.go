@@ -5,14 +5,16 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// TellAll tells what no event has told of the usage of a license.
+// TellAll tells what no event has told of the usage of a license, also if the clock of the
+// process that counted it is ahead.
 func (s Service) TellAll(ctx context.Context, tx *call.Tx, l record.License) error {
-	q := entries.Expired(MeterKind, tx.Now.Add(tellEvery), 0)
+	q := entries.Expired(MeterKind, tx.Now.Add(tellEvery+feed.ClockSkew), 0)
 	q.Owner = l.ID
 	for e, err := range entries.All(ctx, tx, q) {
 		if err != nil {
