@@ -125,10 +125,10 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 		next.Generation = revocations.Generation(rec) + 1
 		after.Generation = next.Generation
 	}
-	if err := s.appendPassed(ctx, tx, rec, before); err != nil {
-		return api.License{}, false, err
-	}
 	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key && bytes.Equal(rec.Suspension, next.Suspension) {
+		if err := s.appendPassed(ctx, tx, rec, before); err != nil {
+			return api.License{}, false, err
+		}
 		return before, false, s.putUnseen(ctx, tx, rec, next)
 	} else if data.Changes == nil {
 		data.Changes = changes
@@ -138,6 +138,9 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 	if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
 		return api.License{}, false, api.ErrKeyTaken
 	} else if err != nil {
+		return api.License{}, false, err
+	}
+	if err := s.appendPassed(ctx, tx, rec, before); err != nil {
 		return api.License{}, false, err
 	}
 	if err := s.putDue(ctx, tx, rec, next); err != nil {

@@ -126,6 +126,12 @@ func (s Service) admitFound(ctx context.Context, tx *call.Tx, find func(store.Re
 	if d.facts, err = find(tx, tx.Now); err == nil {
 		err = s.admit(ctx, tx, &d, p, ask)
 	}
+	if err == nil && d.refused != errMoreLeases {
+		err = d.refused
+	}
+	if err != nil { // the license has changed
+		tx.Fail(err)
+	}
 	return d, err
 }
 
