@@ -181,3 +181,23 @@ func TestIDsOfTwoMeters(t *testing.T) {
 	counted, _ := f.count(t, l, use("call", "s1", 5), use("calls", "1", 5), use("calls", "s1", 5))
 	is.Equal(counted, []int64{5, 5, 5})
 }
+
+// TestPeriodsThatBeginTogether: a change of the period keeps the count if both begin at the
+// same instant, as the first month and the first year of a license do.
+func TestPeriodsThatBeginTogether(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(storetest.Twice(memory.New()))
+	l := f.create(t, map[string]api.Meter{"exports": {Limit: limit(10), Per: api.PerLicenseMonth}})
+	per := func(per api.MeterPeriod) {
+		change := map[string]*api.MeterChange{"exports": {Per: api.To(per)}}
+		_, err := f.rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Meters: api.To(change)})
+		is.NoErr(err)
+	}
+	f.count(t, l, use("exports", "a", 6))
+	per(api.PerLicenseYear)
+	_, code := f.count(t, l, use("exports", "b", 5))
+	is.Equal(code, api.VerdictUsageLimit)
+	per(api.PerDay) // another one
+	f.count(t, l, use("exports", "b", 5))
+	is.Equal(len(f.periods(t, l, 200)), 2)
+}
