@@ -1,6 +1,8 @@
 package metering_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -145,4 +147,30 @@ func TestUsageOnce(t *testing.T) {
 	}
 	counted, _ := f.count(t, l, use("exports", "a", 3), use("exports", "b", 3))
 	is.Equal(counted, []int64{0, 3})
+}
+
+// TestManyLastingMeters: a license that has had a thousand meters whose periods do not end
+// can be transferred, and leaves nothing when it is deleted.
+//
+// Fault: the transfer never returns, because it takes them for periods that have ended.
+func TestManyLastingMeters(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(storetest.Twice(memory.New()))
+	l := f.create(t, map[string]api.Meter{"pack": {}})
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		var rows []store.Entry
+		for n := range store.MaxLimit {
+			rows = append(rows, store.Entry{Kind: "meter", Key: fmt.Sprintf("%s//project-%d", l.ID, n), Owner: l.ID, Data: []byte(`{"used":1,"told":1}`), CreatedAt: start})
+		}
+		return tx.PutEntries(t.Context(), rows...)
+	}))
+	f.count(t, l, use("pack", "a", 2))
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	_, err := f.rules.Transfer(ctx, api.TransferLicenseParams{ID: l.ID, CustomerID: "bob"})
+	is.NoErr(err)
+	is.NoErr(f.rules.Delete(ctx, api.DeleteLicenseParams{ID: l.ID}))
+	left, err := f.store.Entries(ctx, store.EntryQuery{Kind: "meter"})
+	is.NoErr(err)
+	is.Equal(len(left), 0)
 }

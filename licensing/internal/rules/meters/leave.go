@@ -37,47 +37,43 @@ func (s Service) TellAll(ctx context.Context, tx *call.Tx, l record.License) err
 // RemoveLasting deletes the rows of a license that never expire.
 func RemoveLasting(ctx context.Context, tx *call.Tx, licenseID string) error {
 	prefix := rowKey(licenseID, time.Time{}, "")
-	return remove(ctx, tx, store.EntryQuery{Kind: MeterKind, From: prefix, Before: store.PrefixEnd(prefix)}, func(row) bool { return true })
+	return entries.Remove(ctx, tx, store.EntryQuery{Kind: MeterKind, From: prefix, Before: store.PrefixEnd(prefix)})
 }
 
-// ManyEnded reports whether the rows of a license whose period has begun are as many as
-// RemoveEnded reads.
+// ManyEnded reports whether the rows of a license whose period has ended are as many as
+// RemoveEnded deletes.
 func ManyEnded(ctx context.Context, r store.Reader, licenseID string, now time.Time) (bool, error) {
-	found, err := r.Entries(ctx, begun(licenseID, now))
-	return len(found) == store.MaxLimit, err
+	keys, err := ended(ctx, r, licenseID, now)
+	return len(keys) == store.MaxLimit, err
 }
 
-// begun selects the rows of a license whose period has begun.
-func begun(licenseID string, now time.Time) store.EntryQuery {
-	q := rowsOf(licenseID)
-	q.Before = rowKey(licenseID, now, "")
-	return q
-}
-
-// RemoveEnded deletes the rows of periods that have ended, of a batch of rows.
+// RemoveEnded deletes a batch of the rows of a license whose period has ended.
 func RemoveEnded(ctx context.Context, tx *call.Tx, licenseID string) error {
-	q := begun(licenseID, tx.Now)
-	return remove(ctx, tx, q, func(r row) bool { return !r.To.IsZero() && !r.To.After(tx.Now) })
-}
-
-// remove deletes those of a batch of rows that are gone.
-func remove(ctx context.Context, tx *call.Tx, q store.EntryQuery, gone func(row) bool) error {
-	found, err := tx.Entries(ctx, q)
-	if err != nil {
+	keys, err := ended(ctx, tx, licenseID, tx.Now)
+	if err != nil || len(keys) == 0 {
 		return err
 	}
-	var keys []string
-	for _, e := range found {
-		r, err := readRow(e)
+	return tx.DeleteEntries(ctx, MeterKind, keys...)
+}
+
+// ended returns the keys of a batch of the rows of a license whose period has ended.
+func ended(ctx context.Context, r store.Reader, licenseID string, now time.Time) (keys []string, err error) {
+	q := rowsOf(licenseID)
+	q.Before = rowKey(licenseID, now, "")
+	for e, err := range entries.All(ctx, r, q) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if gone(r) {
+		is, err := readRow(e)
+		if err != nil {
+			return nil, err
+		}
+		if !is.To.IsZero() && !is.To.After(now) {
 			keys = append(keys, e.Key)
 		}
+		if len(keys) == store.MaxLimit {
+			break
+		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return tx.DeleteEntries(ctx, MeterKind, keys...)
+	return keys, nil
 }
