@@ -12,8 +12,10 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -182,4 +184,23 @@ func TestTrialsInParallel(t *testing.T) {
 	page, err := s.List(t.Context(), api.ListLicensesParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
+}
+
+// TestTrialConvertedOnce: a trial counts as converted once, with the purchase that governs
+// its license from then on.
+//
+// Fault: an add-on and a base that are bought in the same checkout convert two trials.
+func TestTrialConvertedOnce(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	trial, err := selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "cus_ada"})
+	is.NoErr(err)
+	day := sales.Period{From: onDay(39), To: onDay(42)}
+	for i, want := range []int64{0, 1, 1} {
+		plan := []string{"extra", "pro", "extra"}[i]
+		s.tell(t, fmt.Sprint("shop:", i), event{At: s.now, CustomerID: "cus_ada", LicenseID: trial.License.ID, PlanID: plan, State: "active"})
+		rep, err := inner.Of(s.Service).Sales().Report(t.Context(), day, day)
+		is.NoErr(err)
+		is.Equal([]int64{rep.Total.Trials, rep.Total.New, rep.Total.Converted}, []int64{1, int64(i + 1), want})
+	}
 }

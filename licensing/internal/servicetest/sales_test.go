@@ -351,11 +351,12 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 			count(e.Time, &of(data.Granted).Trials)
 		} else if data.Granted != "" {
 			sold[data.Reference] = data.Granted
-			if count(e.Time, &of(data.Granted).New); was.trial() {
-				count(e.Time, &of(was.plan).Converted)
-			}
+			count(e.Time, &of(data.Granted).New)
 		} else if e.Type == "license.created" && !data.Imported {
 			count(e.Time, &of(is.plan).ByHand)
+		}
+		if was.trial() && is.paid() {
+			count(e.Time, &of(was.plan).Converted)
 		}
 		longer := !was.ends.IsZero() && (is.ends.IsZero() || is.perpetual && !was.perpetual || is.ends.After(was.ends) && is.perpetual == was.perpetual)
 		longer = longer || e.Type == "license.renewed" && is.ends.Equal(was.ends)

@@ -17,7 +17,7 @@ type Numbers struct {
 	New       int64 `json:"new,omitempty"`       // purchases that got a license
 	ByHand    int64 `json:"hand,omitempty"`      // licenses that were created without a purchase
 	Trials    int64 `json:"trials,omitempty"`    // trials that started
-	Converted int64 `json:"converted,omitempty"` // trials whose license got a purchase
+	Converted int64 `json:"converted,omitempty"` // trials whose license a purchase governs now
 	Renewed   int64 `json:"renewed,omitempty"`   // ends that became later, except of trials
 	Ended     int64 `json:"ended,omitempty"`     // licenses and purchases that ended, except trials
 

@@ -130,11 +130,12 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 	case e.Granted != "" && find.IsTrial(e.Reference):
 		add(Trial, e.Granted, nil)
 	case e.Granted != "":
-		if add(New, e.Granted, nil); !created && was.Kind == trial {
-			add(Converted, was.Plan, nil)
-		}
+		add(New, e.Granted, nil)
 	case created:
 		add(ByHand, is.Plan, nil)
+	}
+	if was.Kind == trial && is.Kind == paying {
+		add(Converted, was.Plan, nil)
 	}
 	first := e.Granted != "" && was.Kind != paying
 	if e.later() && !created && !first && is.Kind != trial && was.Kind != trial && e.Actor != call.ClockActor {
