@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,9 +10,11 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -148,4 +151,54 @@ func TestWhatIsDueSoon(t *testing.T) {
 		time.Sleep(21 * 24 * time.Hour)
 		is.Equal(due(), []string{"outlives 1 false false "})
 	})
+}
+
+// A forgetfulStore fails the first read of events in an Update while fails is set.
+type forgetfulStore struct {
+	store.Store
+	fails bool
+}
+
+func (st *forgetfulStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return st.Store.Update(ctx, func(tx store.Tx) error { return fn(&forgetfulTx{tx, st}) })
+}
+
+type forgetfulTx struct {
+	store.Tx
+	st *forgetfulStore
+}
+
+func (tx *forgetfulTx) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	if tx.st.fails {
+		tx.st.fails = false
+		return nil, store.ErrUnavailable
+	}
+	return tx.Tx.Events(ctx, q)
+}
+
+// TestSalesAfterAFailedRead: a read that fails is not a store that has lost events.
+//
+// Fault: what was sold since the last count is never counted.
+func TestSalesAfterAFailedRead(t *testing.T) {
+	is := is.New(t)
+	st := &forgetfulStore{Store: memory.New()}
+	s := newShop(t, st, licensing.Options{})
+	rules := inner.Of(s.h.Service()).Sales()
+	count := func() (n int) {
+		for more := true; more; {
+			some, left, err := rules.Count(t.Context())
+			if err == nil {
+				n, more = n+some, left
+			} else {
+				require.ErrorIs(t, err, store.ErrUnavailable)
+			}
+		}
+		return n
+	}
+	s.sell("month", "", "ada")
+	is.True(count() > 0)
+	s.sell("month", "", "bob")
+	st.fails = true
+	is.Equal(count(), 1)
+	is.True(!st.fails)
 }

@@ -2,6 +2,7 @@ package sales
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -54,10 +55,11 @@ func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, erro
 		c.at = purged
 	} else {
 		c.at, _ = feed.ParsePlace(c.Place)
-		if err := c.at.Check(ctx, r, purged); err != nil { // the store has lost events
-			if c.at, err = feed.Newest(ctx, r); err != nil {
-				return nil, err
-			}
+		if err = c.at.Check(ctx, r, purged); errors.Is(err, api.ErrCursorGone) { // the store has lost events
+			c.at, err = feed.Newest(ctx, r)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if c.Totals == nil {
