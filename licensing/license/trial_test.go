@@ -204,3 +204,23 @@ func TestTrialConvertedOnce(t *testing.T) {
 		is.Equal([]int64{rep.Total.Trials, rep.Total.New, rep.Total.Converted}, []int64{1, int64(i + 1), want})
 	}
 }
+
+// TestRevokedLicenseEndsOnce: the end of an add-on of a revoked license is no further
+// end, because nothing keeps the license valid.
+//
+// Fault: customers who left once are counted as ended again, month after month.
+func TestRevokedLicenseEndsOnce(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	l := s.tell(t, "shop:1", event{At: s.now, CustomerID: "cus_ada", PlanID: "pro", State: "active"}).License
+	s.tell(t, "shop:2", event{At: s.now, CustomerID: "cus_ada", LicenseID: l.ID, PlanID: "extra", State: "active"})
+	_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	is.NoErr(err)
+	s.now = onDay(100) // the add-on has ended
+	_, err = inner.Of(s.Service).Licenses().ApplyDue(t.Context())
+	is.NoErr(err)
+	year := sales.Period{From: onDay(39), To: onDay(101)}
+	rep, err := inner.Of(s.Service).Sales().Report(t.Context(), year, year)
+	is.NoErr(err)
+	is.Equal([]int64{rep.Total.New, rep.Total.Ended, rep.Active}, []int64{2, 1, 0})
+}

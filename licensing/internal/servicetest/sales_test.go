@@ -379,7 +379,7 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 			}
 		}
 		for _, reference := range data.Ended {
-			if e.Type == "license.updated" && strings.HasPrefix(reference, "sub_") {
+			if e.Type == "license.updated" && strings.HasPrefix(reference, "sub_") && data.License.Status != "revoked" {
 				p, err := s.h.Selling().GetFulfillment(s.t.Context(), reference)
 				s.ok(err)
 				plan := p.Fields["plan_id"].Value.(string)

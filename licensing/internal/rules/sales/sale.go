@@ -150,7 +150,8 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		add(Ended, is.Plan, nil)
 	}
 	for _, reference := range e.Ended {
-		if e.Type != api.EventLicenseUpdated || find.IsTrial(reference) { // a notice names what will end
+		// A notice names what will end, and a license that was revoked has ended.
+		if e.Type != api.EventLicenseUpdated || find.IsTrial(reference) || e.License.Status == api.LicenseRevoked {
 			continue
 		}
 		p, found, err := purchases.ReadPurchase(ctx, r, reference, now)
