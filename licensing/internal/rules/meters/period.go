@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 )
 
 // A span is one period of a meter. Both ends are zero if the meter never starts again.
@@ -42,22 +43,12 @@ func firstOf(l record.License) time.Time {
 // spanFrom returns the period of some months that an instant is in. Each is computed from
 // the first, so that the 31st stays the 31st.
 func spanFrom(first time.Time, months int, at time.Time) span {
-	nth := func(n int) time.Time { return capped(api.Duration{Months: n * months}.AddTo(first)) }
+	nth := func(n int) time.Time { return terms.Capped(api.Duration{Months: n * months}.AddTo(first)) }
 	n := max(0, ((at.Year()-first.Year())*12+int(at.Month())-int(first.Month()))/months)
 	if n > 0 && nth(n).After(at) {
 		n--
 	}
 	return span{nth(n), nth(n + 1)}
-}
-
-// lastInstant is the last one that JSON and stores represent.
-var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
-
-func capped(t time.Time) time.Time {
-	if t.After(lastInstant) {
-		return lastInstant
-	}
-	return t
 }
 
 // threshold returns the highest threshold of a limit that has been reached, in percent; 0:

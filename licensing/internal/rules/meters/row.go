@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -79,7 +80,7 @@ func (r row) entry(key string, before row, now time.Time) store.Entry {
 	case r.Used == r.Told && from.IsZero():
 		e.ExpiresAt = time.Time{}
 	case r.Used == r.Told:
-		e.ExpiresAt = capped(r.To.Add(keptFor))
+		e.ExpiresAt = terms.Capped(r.To.Add(keptFor))
 	}
 	return e
 }

@@ -78,6 +78,14 @@ func (p *Purchase) begins() time.Time {
 // lastInstant is the last one that JSON and stores represent.
 var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
 
+// Capped returns t, but no later instant than JSON and stores represent.
+func Capped(t time.Time) time.Time {
+	if t.After(lastInstant) {
+		return lastInstant
+	}
+	return t
+}
+
 // endFrom returns when the purchase ends if its duration begins at from and no event ends
 // it; zero: never.
 func (p *Purchase) endFrom(from time.Time) (end time.Time) {
@@ -85,9 +93,7 @@ func (p *Purchase) endFrom(from time.Time) (end time.Time) {
 	case p.UntilSaid:
 		end = p.Until
 	case !p.Plan.Duration.IsZero() && !p.awaits():
-		if end = p.Plan.Duration.AddTo(from); end.After(lastInstant) { // purchases may be laid end to end
-			end = lastInstant
-		}
+		end = Capped(p.Plan.Duration.AddTo(from)) // purchases may be laid end to end
 	}
 	return end
 }
