@@ -58,23 +58,24 @@ type csvFault struct {
 
 // Rows returns where the fault is, such as "Rows 2–301, 400".
 func (f *csvFault) Rows() string {
+	lines := slices.Compact(slices.Clone(f.lines)) // a row can have a fault twice
 	var ranges []string
 	shown := 0
-	for from := 0; from < len(f.lines) && len(ranges) < rangesShown; from = shown {
-		for shown = from + 1; shown < len(f.lines) && f.lines[shown] == f.lines[shown-1]+1; {
+	for from := 0; from < len(lines) && len(ranges) < rangesShown; from = shown {
+		for shown = from + 1; shown < len(lines) && lines[shown] == lines[shown-1]+1; {
 			shown++
 		}
-		text := strconv.Itoa(f.lines[from])
+		text := strconv.Itoa(lines[from])
 		if shown > from+1 {
-			text += "–" + strconv.Itoa(f.lines[shown-1])
+			text += "–" + strconv.Itoa(lines[shown-1])
 		}
 		ranges = append(ranges, text)
 	}
 	text := "Rows " + strings.Join(ranges, ", ")
-	if len(f.lines) == 1 {
+	if len(lines) == 1 {
 		text = "Row " + ranges[0]
 	}
-	if more := len(f.lines) - shown; more > 0 {
+	if more := len(lines) - shown; more > 0 {
 		text += " and " + thousands(int64(more)) + " more"
 	}
 	return text
@@ -177,20 +178,16 @@ func (b *importPage) take(results []api.RowResult) {
 			if part != "" {
 				x.Detail = "“" + part + "” " + x.Detail
 			}
-			fault := known[[2]string{column, x.Detail}]
-			switch {
-			case fault != nil:
-			case len(b.Faults) == faultsReported:
+			key := [2]string{column, errorText(x.Detail)}
+			if known[key] == nil && len(b.Faults) == faultsReported {
 				b.MoreFaults++
 				continue
-			default:
-				fault = &csvFault{Column: column, Detail: errorText(x.Detail)}
-				known[[2]string{column, x.Detail}] = fault
-				b.Faults = append(b.Faults, fault)
 			}
-			if !slices.Contains(fault.lines[max(0, len(fault.lines)-1):], result.Line) {
-				fault.lines = append(fault.lines, result.Line)
+			if known[key] == nil {
+				known[key] = &csvFault{Column: key[0], Detail: key[1]}
+				b.Faults = append(b.Faults, known[key])
 			}
+			known[key].lines = append(known[key].lines, result.Line)
 		}
 	}
 }
