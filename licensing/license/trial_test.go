@@ -186,8 +186,8 @@ func TestTrialsInParallel(t *testing.T) {
 	is.Equal(len(page.Data), 1)
 }
 
-// TestTrialConvertedOnce: a trial counts as converted once, with the purchase that governs
-// its license from then on.
+// TestTrialConvertedOnce: a trial counts as converted once, with the first purchase that
+// governs its license.
 //
 // Fault: an add-on and a base that are bought in the same checkout convert two trials.
 func TestTrialConvertedOnce(t *testing.T) {

@@ -83,10 +83,10 @@ func TestErasureBlanksUsage(t *testing.T) {
 	}
 }
 
-// TestUsageOfAClockAhead: usage that a process counted whose clock is ahead is told under the
-// customer who used it, whether the license is transferred or deleted then.
+// TestUsageOfAClockAhead: the event of usage that a process with a clock ahead has counted
+// names the customer who used it, whether the license is transferred or deleted then.
 //
-// Fault: the new customer is billed for it, or nobody is.
+// Fault: the new customer is billed for it, or no customer is.
 func TestUsageOfAClockAhead(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(storetest.Twice(memory.New()))

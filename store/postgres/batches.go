@@ -170,8 +170,8 @@ func (g *batches) join(a *attempt) (leads bool) {
 	return leads
 }
 
-// lane waits until a batch may be sent, and returns what to receive from after that. Of
-// those that are one large Update, one is sent at a time, so that others wait for one.
+// lane waits until a batch may be sent, and returns what to receive from after that. A
+// batch that is one large Update is not sent beside another, so that others wait for one.
 func (g *batches) lane(alone bool) chan struct{} {
 	var beside chan struct{} // not yet
 	wait := time.After(besideWait)

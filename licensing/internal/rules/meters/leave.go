@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// TellAll tells what no event has told of the usage of a license, also if the clock of the
-// process that counted it is ahead.
+// TellAll appends the events of the usage of a license that has no event yet, also if the
+// clock of the process that counted it is ahead.
 func (s Service) TellAll(ctx context.Context, tx *call.Tx, l record.License) error {
 	q := entries.Expired(MeterKind, tx.Now.Add(tellEvery+feed.ClockSkew), 0)
 	q.Owner = l.ID
