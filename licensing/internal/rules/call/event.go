@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -31,7 +32,7 @@ func (s *Call) AppendAbout(ctx context.Context, tx *Tx, eventType string, l stor
 
 // GraceEnd returns when a license that expires stops being valid.
 func GraceEnd(l api.License) time.Time {
-	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+	return terms.GraceEnd(*l.ExpiresAt, l.GraceSeconds)
 }
 
 // Event returns an event about l.

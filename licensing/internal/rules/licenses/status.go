@@ -6,6 +6,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -32,5 +33,5 @@ func (s Service) InGrace(l api.License) bool {
 
 // GraceEnd returns when an expiring license stops being valid.
 func GraceEnd(l record.License) time.Time {
-	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+	return terms.GraceEnd(l.ExpiresAt, l.GraceSeconds)
 }

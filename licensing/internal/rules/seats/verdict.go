@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -184,9 +183,8 @@ func (f facts) full() bool {
 }
 
 // nextChange returns when time next changes the verdict: the first instant
-// at which a change of the license or activation changes the code. An
-// instant past the year 9999, where a long grace period can end, has no JSON
-// form and counts as never.
+// at which a change of the license or activation changes the code. At the last of all
+// instants, nothing changes any more.
 func nextChange(q question, f facts, at time.Time, v api.Verdict, changes []terms.Change) *time.Time {
 	var instants []time.Time
 	if l := f.license; !l.ExpiresAt.IsZero() {
@@ -198,7 +196,7 @@ func nextChange(q question, f facts, at time.Time, v api.Verdict, changes []term
 	}
 	slices.SortFunc(instants, time.Time.Compare)
 	for _, t := range instants {
-		if !t.After(at) || !valid.IsInstant(t) {
+		if !t.After(at) || terms.IsLast(t) {
 			continue
 		}
 		then := f

@@ -141,11 +141,11 @@ func (g *Grant) moment(at time.Time, o outline, spans []span, rows bool) (m mome
 }
 
 // boundaries returns the instants after now at which purchases start or stop counting,
-// as long as the license is valid. A grace period that passes lastInstant never ends.
+// as long as the license is valid. At the last of all instants, nothing changes any more.
 func boundaries(g *Grant, o outline, spans []span, now time.Time) []time.Time {
 	var times []time.Time
 	add := func(t time.Time) {
-		if t.After(now) && !t.After(lastInstant) && (g.crowded || !passed(o.over, t)) {
+		if t.After(now) && !IsLast(t) && (g.crowded || !passed(o.over, t)) {
 			times = append(times, t)
 		}
 	}

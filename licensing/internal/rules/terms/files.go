@@ -33,7 +33,7 @@ func (s State) end() time.Time {
 	if s.ExpiresAt.IsZero() {
 		return time.Time{}
 	}
-	return s.ExpiresAt.Add(time.Duration(s.GraceSeconds) * time.Second)
+	return GraceEnd(s.ExpiresAt, s.GraceSeconds)
 }
 
 // PromisedUntil returns when a license file that is issued now must end at the

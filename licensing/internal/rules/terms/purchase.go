@@ -86,6 +86,15 @@ func Capped(t time.Time) time.Time {
 	return t
 }
 
+// IsLast reports whether t is the last instant, at which [Capped] puts what is never.
+func IsLast(t time.Time) bool { return !t.Before(lastInstant) }
+
+// GraceEnd returns when a grace period that begins at end is over. No sum of an end and a
+// grace period is made elsewhere.
+func GraceEnd(end time.Time, seconds int64) time.Time {
+	return Capped(end.Add(time.Duration(seconds) * time.Second))
+}
+
 // endFrom returns when the purchase ends if its duration begins at from and no event ends
 // it; zero: never.
 func (p *Purchase) endFrom(from time.Time) (end time.Time) {

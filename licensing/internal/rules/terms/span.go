@@ -91,7 +91,7 @@ func (s *span) setEnd(from time.Time) {
 	}
 	s.never = !s.isOwn() && (!s.over.After(s.FirstActive) || !s.over.After(s.start))
 	if !s.perpetual() && !s.isOver() {
-		s.over = s.over.Add(time.Duration(s.Plan.GraceSeconds) * time.Second)
+		s.over = GraceEnd(s.over, s.Plan.GraceSeconds)
 	}
 }
 
