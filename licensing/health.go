@@ -80,6 +80,7 @@ const (
 	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
 	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
 	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
+	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest goes on
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
@@ -141,6 +142,10 @@ func (h *Handler) ownProblems() (found []HealthProblem) {
 	}
 	add(HealthDamaged, h.store.damage.Load(), "The store has reported damaged data; check it, and restore a backup: ")
 	add(HealthWrites, h.store.failing(), "Changes fail: ")
+	for _, j := range h.engine.FailingJobs() {
+		found = append(found, HealthProblem{Code: HealthJob, Subject: j.Name, Since: &j.Since,
+			Detail: fmt.Sprintf("Background work has failed %d times in a row; it is tried again, and the log has each error. The last one: %v", j.Failures, j.Err)})
+	}
 	if f := h.requests.recent(); f != nil {
 		add(HealthRequests, f, "Requests are answered 500; the log has the error of each. The last one is of "+f.route+": ")
 	}

@@ -2,6 +2,7 @@ package licensing
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
@@ -86,7 +87,7 @@ func (h *Handler) observe(ctx context.Context, seen feed.Report) {
 	if o.Kind == ObservationRequest {
 		o.Err = nil
 	}
-	h.opts.Observe(ctx, o)
+	h.tell(ctx, o)
 	if o.Kind == ObservationRequest {
 		h.observeStoreError(ctx, seen.Method+" "+seen.Route, seen.RequestID, seen.Err)
 	}
@@ -99,8 +100,19 @@ func (h *Handler) observeStoreError(ctx context.Context, name, requestID string,
 		return
 	}
 	if kind := feed.StoreErrorKind(err); kind != "" {
-		h.opts.Observe(ctx, Observation{
+		h.tell(ctx, Observation{
 			Kind: ObservationStoreError, Name: name, Outcome: ObservationOutcome(kind), Err: err, RequestID: requestID,
 		})
 	}
+}
+
+// tell calls Options.Observe. A panic in it is logged: the answer of a request has been
+// written, and the client must get it.
+func (h *Handler) tell(ctx context.Context, o Observation) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.opts.Logger.ErrorContext(ctx, "licensing: Options.Observe panicked", "kind", o.Kind, "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	h.opts.Observe(ctx, o)
 }

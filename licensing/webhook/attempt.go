@@ -38,8 +38,20 @@ const maxPayload = 20_000
 // truncated replaces the data of an oversized event; the feed has all of it.
 var truncated = json.RawMessage(`{"truncated":true}`)
 
-// attempt makes one delivery attempt.
-func (b *batch) attempt(ctx context.Context, s *sending) outcome {
+// attempt makes one delivery attempt. A panic postpones the delivery.
+func (b *batch) attempt(ctx context.Context, s *sending) (o outcome) {
+	err := b.Contain(ctx, sendJob, func() error {
+		o = b.try(ctx, s)
+		return nil
+	})
+	if err != nil {
+		return b.untried(ctx, s.Delivery, err)
+	}
+	return o
+}
+
+// try makes one delivery attempt.
+func (b *batch) try(ctx context.Context, s *sending) outcome {
 	r, d := b.run, s.Delivery
 	at := r.now()
 	began := time.Now()

@@ -255,7 +255,8 @@ func (r *run) start(ctx context.Context, l *target, b *batch) bool {
 	l.busy = true
 	r.workers++
 	r.Go(func() {
-		if err := b.work(ctx); err != nil && r.Work.Err() == nil {
+		err := r.Contain(ctx, sendJob, func() error { return b.work(ctx) })
+		if r.Note(sendJob+":"+b.hook.ID, err); err != nil && r.Work.Err() == nil {
 			r.logger.WarnContext(ctx, "licensing: webhook delivery failed; retrying", "webhook_id", b.hook.ID, "error", err)
 			r.ObserveStoreError(ctx, sendJob, err)
 			feed.Pause(ctx, r.PollInterval)

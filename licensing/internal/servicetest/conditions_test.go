@@ -36,7 +36,8 @@ type switchedStore struct {
 	store.Store
 	off, damaged bool
 	readOnly     atomic.Bool
-	locked       bool // denies each write with an error of its own
+	locked       bool   // denies each write with an error of its own
+	panics       string // the kind of the entries that cannot be written
 
 	refused atomic.Int64 // writes
 }
@@ -47,7 +48,7 @@ func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) err
 	}
 	return s.Store.Update(ctx, func(tx store.Tx) error {
 		if !s.readOnly.Load() {
-			return fn(tx)
+			return fn(&panickingTx{tx, s.panics})
 		}
 		refusing := &refusingTx{Tx: tx}
 		if err := fn(refusing); err != nil || !refusing.refused {
@@ -56,6 +57,19 @@ func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) err
 		s.refused.Add(1)
 		return fmt.Errorf("the disk is full: %w", store.ErrUnavailable)
 	})
+}
+
+// A panickingTx cannot write entries of a kind.
+type panickingTx struct {
+	store.Tx
+	kind string
+}
+
+func (tx *panickingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	if tx.kind != "" && slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == tx.kind }) {
+		panic("cannot write " + tx.kind)
+	}
+	return tx.Tx.PutEntries(ctx, entries...)
 }
 
 // A refusingTx is that of a store that notices at the commit that it cannot write.
@@ -155,6 +169,14 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		h := o.handler()
 		o.store.locked = true
 		o.send(h, "GET", "/file/keys", "") // creates the first keys
+		return h
+	},
+	"job_failing": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		o.store.panics = "sales_counted"
+		_, _ = h.Service().Create(o.t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		begin(o.t, h) // until the test ends
+		time.Sleep(time.Minute)
 		return h
 	},
 	"not_running": func(o *outage) *licensing.Handler {

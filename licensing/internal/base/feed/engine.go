@@ -65,8 +65,9 @@ const (
 type Engine struct {
 	Config
 
-	mu   sync.Mutex
-	runs map[*Run]struct{}
+	mu      sync.Mutex
+	runs    map[*Run]struct{}
+	failing map[string]FailingJob
 }
 
 // New returns an Engine. It does no I/O and starts no goroutines.
@@ -82,7 +83,7 @@ func New(c Config) *Engine {
 			retention.Needs = append(retention.Needs, b.Needs)
 		}
 	}
-	e := &Engine{Config: c, runs: make(map[*Run]struct{})}
+	e := &Engine{Config: c, runs: make(map[*Run]struct{}), failing: make(map[string]FailingJob)}
 	e.Upkeep = append(c.Upkeep, e.purgeLetters, retention.Purge) // letters keep events
 	return e
 }
@@ -105,8 +106,13 @@ type Run struct {
 	ends   []func()      // called at the end
 }
 
-// Go runs f in a goroutine that Run waits for.
+// Go runs f in a goroutine that Run waits for. What f does is to be contained.
 func (r *Run) Go(f func()) { r.wg.Go(f) }
+
+// Contain is [Engine.Contain].
+func (r *Run) Contain(ctx context.Context, work string, f func() error) error {
+	return r.engine.Contain(ctx, work, f)
+}
 
 // Run does the background work until ctx ends, finishes the work in progress,
 // and returns nil. It may be called again, and concurrently.
@@ -143,13 +149,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	delete(e.runs, r)
 	e.mu.Unlock()
 	r.wg.Wait()
-	for _, end := range r.ends {
-		end()
-	}
+	e.forget()
+	ends := r.ends
 	for _, b := range e.Background {
 		if b.Drain != nil {
-			b.Drain(work)
+			ends = append(ends, func() { b.Drain(work) })
 		}
+	}
+	for _, end := range ends {
+		_ = e.Contain(work, "drain", func() error { end(); return nil }) // logged
 	}
 	return nil
 }
@@ -176,8 +184,11 @@ func (r *Run) upkeep(ctx context.Context) (Next, error) {
 	var all error
 	for _, purge := range r.engine.Upkeep {
 		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = purge(r.Work); err != nil {
+			err := r.engine.Contain(ctx, "purge", func() (err error) {
+				more, err = purge(r.Work)
+				return err
+			})
+			if err != nil { // the others go on
 				all, more = errors.Join(all, err), false
 			}
 		}

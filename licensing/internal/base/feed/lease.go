@@ -136,7 +136,11 @@ func (l *Lease) Keep(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
-			if _, _, _, err := l.hold(ctx, false); err != nil && ctx.Err() == nil {
+			err := l.engine.Contain(ctx, "lease:"+l.key, func() error {
+				_, _, _, err := l.hold(ctx, false)
+				return err
+			})
+			if err != nil && ctx.Err() == nil {
 				l.engine.Logger.WarnContext(ctx, "licensing: extending a lease failed; retrying", "lease", l.key, "error", err)
 				l.engine.observeStoreError(ctx, "lease:"+l.key, err)
 			}

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -45,7 +44,7 @@ type Report struct {
 	RequestID  string
 }
 
-// Observe calls Config.Observe. A panic in it is logged. It must not be called
+// Observe calls Config.Observe, which does not panic. It must not be called
 // within an Update.
 func (r *Run) Observe(ctx context.Context, o Report) { r.engine.observe(ctx, o) }
 
@@ -58,15 +57,9 @@ func (r *Run) ObserveStoreError(ctx context.Context, job string, err error) {
 func (r *Run) Observing() bool { return r.engine.Config.Observe != nil }
 
 func (e *Engine) observe(ctx context.Context, o Report) {
-	if e.Observe == nil {
-		return
+	if e.Observe != nil {
+		e.Observe(ctx, o)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			e.Logger.ErrorContext(ctx, "licensing: Options.Observe panicked", "kind", o.Kind, "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
-	e.Observe(ctx, o)
 }
 
 func (e *Engine) observeStoreError(ctx context.Context, job string, err error) {

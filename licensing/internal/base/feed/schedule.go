@@ -116,12 +116,19 @@ func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.
 	return time.Time{}, false
 }
 
-// step does one step of a job. A failed step is logged and retried after a
-// growing pause.
+// step does one step of a job. A failed step, also one that panicked, is logged and retried
+// after a growing pause, while the other jobs go on.
 func (r *Run) step(ctx context.Context, j *job) {
 	began := time.Now()
-	next, err := j.Step(ctx)
+	var next Next
+	err := r.engine.Contain(ctx, j.Name, func() (err error) {
+		next, err = j.Step(ctx)
+		return err
+	})
 	failed := err != nil && r.Work.Err() == nil
+	if err == nil || failed {
+		r.Note(j.Name, err)
+	}
 	if r.Observing() && (err == nil || failed) {
 		o := Report{Kind: ObservedJob, Name: j.Name, Outcome: Succeeded, Duration: time.Since(began)}
 		if failed {

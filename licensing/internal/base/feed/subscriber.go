@@ -3,10 +3,7 @@ package feed
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -208,24 +205,7 @@ func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) e
 	return err
 }
 
-// errEnded is the failure of a subscriber that calls runtime.Goexit, as a failed
-// assertion of a test does.
-var errEnded = errors.New("the subscriber ended its goroutine")
-
-// call calls the subscriber in a goroutine of its own, which it may end. A panic becomes
-// an error and is logged with its stack.
+// call calls the subscriber.
 func (s *subscription) call(ctx context.Context, e store.Event) error {
-	err := errEnded
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				s.engine.Logger.ErrorContext(ctx, "licensing: subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))
-				err = fmt.Errorf("panic: %v", v)
-			}
-		}()
-		err = s.Handle(ctx, e)
-	})
-	wg.Wait()
-	return err
+	return s.engine.Contain(ctx, s.key(), func() error { return s.Handle(ctx, e) })
 }

@@ -72,7 +72,11 @@ func (s *subscription) keepLease(rec subscriberRecord) (under context.Context, s
 		defer close(done)
 		until := time.Now().Add(rec.Until.Sub(s.engine.now()))
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
-			held, err := s.extend(under)
+			var held bool
+			err := s.engine.Contain(under, s.key(), func() (err error) {
+				held, err = s.extend(under)
+				return err
+			})
 			switch {
 			case held:
 				until = time.Now().Add(leaseTTL)
