@@ -66,9 +66,9 @@ func (s Service) applyDue(ctx context.Context, tx *call.Tx, id string) error {
 }
 
 // appendPassed appends the event of the changes that have come since a license, which is
-// rec and l now, was stored.
+// rec and l now, was stored. Purchases may end without changing a field of the license.
 func (s Service) appendPassed(ctx context.Context, tx *call.Tx, rec record.License, l api.License) error {
-	if rec.Stored == nil || rec.Stored.Revision == rec.Revision {
+	if rec.Stored == nil || rec.Stored.Revision == rec.Revision && len(rec.Ended) == 0 {
 		return nil
 	}
 	before, err := FromRecord(*rec.Stored, tx.Now)

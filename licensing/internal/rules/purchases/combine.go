@@ -102,6 +102,13 @@ func (s Service) TermsOf(ctx context.Context, r store.Reader, licenseID string) 
 	return termsOf(all...), err
 }
 
+// Continued reports whether another purchase of the license that is a base of its line
+// counted when the one with a reference had ended.
+func Continued(ctx context.Context, r store.Reader, l api.License, reference string, at time.Time) (bool, error) {
+	all, err := purchasesOf(ctx, r, l.ID)
+	return terms.GrantOf(termsOf(all...), l.ProductID).Continued(reference, at), err
+}
+
 // PutOwn stores what an edit by hand made of the purchase that stands for a license.
 func (s Service) PutOwn(ctx context.Context, tx *call.Tx, own terms.Purchase) error {
 	before, _, err := ReadPurchase(ctx, tx, own.Reference, tx.Now)

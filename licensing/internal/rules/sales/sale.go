@@ -166,8 +166,12 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 			plan = p.Terms.Value.ID
 		}
 		if end := moved(was.Ends, is.Ends); p.Terms.Value.Kind != api.PlanAddOn {
-			if found && end == nil && e.Actor == call.ClockActor { // another one of its line continues it
-				continue
+			if found && end == nil && e.Actor == call.ClockActor { // it changed nothing, or another one of its line continues it
+				if continued, err := purchases.Continued(ctx, r, *e.License, reference, e.Time); err != nil {
+					return nil, err
+				} else if continued {
+					continue
+				}
 			}
 			due = cmp.Or(end, due)
 		}

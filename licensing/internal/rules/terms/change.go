@@ -113,7 +113,12 @@ func (g *Grant) Changes(hand Hand, now time.Time) (changes []Change) {
 			c.Entitlements, loses = g.compare(is.row, then.row)
 			c.Loses = c.Loses || loses
 		}
-		if c.At, c.Ended, c.Ends, c.GivesWay = t, ended, ends, gives; c.Visible() || len(gives) > 0 {
+		c.At, c.Ended, c.GivesWay = t, ended, gives
+		switch {
+		case c.Visible() || len(gives) > 0:
+			c.Ends = ends
+			changes = append(changes, c)
+		case len(ended) > 0: // sales count what ends without changing anything
 			changes = append(changes, c)
 		}
 		is, was = then, next
@@ -168,10 +173,24 @@ func endedAt(spans []span, t time.Time) (references []string, ends time.Time) {
 			continue
 		}
 		references = append(references, s.Reference)
-		continues := func(e span) bool { return e.role == base && e.counts(t) && e.line() != "" && e.line() == s.line() }
-		if s.role == base && s.end.After(ends) && !slices.ContainsFunc(spans, continues) {
+		if s.role == base && s.end.After(ends) && !s.continued(spans, t) {
 			ends = s.end
 		}
 	}
 	return references, ends
+}
+
+// continued reports whether another base of its line counts when a purchase has ended.
+func (s *span) continued(spans []span, at time.Time) bool {
+	return slices.ContainsFunc(spans, func(e span) bool {
+		return e.role == base && e.Reference != s.Reference && e.counts(at) && e.line() != "" && e.line() == s.line()
+	})
+}
+
+// Continued reports whether another base of its line counts when the purchase with a
+// reference has ended.
+func (g *Grant) Continued(reference string, at time.Time) bool {
+	_, spans := g.view(at)
+	i := slices.IndexFunc(spans, func(s span) bool { return s.Reference == reference })
+	return i >= 0 && spans[i].continued(spans, at)
 }
