@@ -44,7 +44,7 @@ func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []
 			if len(list) >= n {
 				return list, true, nil
 			}
-			f, err := purchases.Of(s.Call).ShowPurchase(ctx, r, p)
+			f, err := purchases.Of(s.Call).ShowPurchase(ctx, r, p, nil)
 			if err != nil {
 				return nil, false, err
 			}

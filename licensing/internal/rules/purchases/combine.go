@@ -143,6 +143,10 @@ func LicenseDeleted(ctx context.Context, tx *call.Tx, licenseID string) error {
 // combine decides what a license becomes when its purchases change: all but the one of
 // the decision stay.
 func (s Service) combine(ctx context.Context, r store.Reader, d *decision) error {
+	if d.whole != nil && d.before.Granted && !d.after.starts() {
+		d.is, d.grant = d.whole.is, d.whole.grant
+		return nil
+	}
 	all, err := purchasesOf(ctx, r, d.license.ID)
 	if err != nil {
 		return err

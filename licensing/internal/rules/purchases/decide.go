@@ -32,6 +32,42 @@ type decision struct {
 	reason        string                   // recorded in the event
 	at            time.Time                // of the call
 	hidden        bool                     // the answer says nothing about the license; see [purchase.hear]
+	whole         *whole                   // nil: it is to be read
+	grant         *terms.Grant             // of is; nil: to be made
+}
+
+// A whole is a license with all of its purchases, which are read once to show many.
+type whole struct {
+	row   store.License
+	is    []terms.Purchase
+	grant *terms.Grant
+	shown *api.License // nil: to be made
+}
+
+func wholeOf(ctx context.Context, r store.Reader, licenseID string, all []Purchase) (*whole, error) {
+	row, err := r.License(ctx, licenseID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	w := &whole{row: row, is: termsOf(all...)}
+	w.grant = terms.GrantOf(w.is, row.ProductID)
+	return w, err
+}
+
+// license returns the license of a decision.
+func (d *decision) licenseOf(ctx context.Context, r store.Reader, id string) (store.License, error) {
+	if d.whole != nil && d.whole.row.ID == id {
+		return d.whole.row, nil
+	}
+	return r.License(ctx, id)
+}
+
+// standing returns how the purchase stands in its license.
+func (d *decision) standing(productID string) terms.Standing {
+	if d.grant == nil {
+		d.grant = terms.GrantOf(d.is, productID)
+	}
+	return d.grant.Standing(d.after.Reference, d.at)
 }
 
 // decide decides what Fulfill does.
@@ -98,7 +134,7 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		return d, nil
 	}
 	if p.LicenseID != "" {
-		row, err := r.License(ctx, p.LicenseID)
+		row, err := d.licenseOf(ctx, r, p.LicenseID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
 			d.result = api.FulfillDeleted
 			return d, nil
@@ -160,7 +196,7 @@ func (s Service) decideGrant(ctx context.Context, r store.Reader, d decision) (d
 		return d, err
 	}
 	d.result = api.FulfillUnchanged
-	if waits := terms.GrantOf(d.is, d.license.ProductID).Standing(d.after.Reference, s.Now()).Waiting; waits != "" {
+	if waits := d.standing(d.license.ProductID).Waiting; waits != "" {
 		d.waits = waits
 	}
 	return d, nil
@@ -225,7 +261,7 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 		ReopenedAt:  record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if l != nil && len(d.is) > 0 {
-		is := terms.GrantOf(d.is, l.ProductID).Standing(p.Reference, d.at)
+		is := d.standing(l.ProductID)
 		f.Counts, f.Governs = is.Counts, is.Governs
 		f.StartsAt, f.EndsAt = record.OptionalTime(is.StartsAt), record.OptionalTime(is.EndsAt)
 	}

@@ -28,7 +28,7 @@ func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fu
 		}
 		if err == nil {
 			p.Reference = reference
-			f, err = s.ShowPurchase(ctx, r, p)
+			f, err = s.ShowPurchase(ctx, r, p, nil)
 		}
 		return err
 	})
@@ -56,9 +56,10 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 	err = s.Read(ctx, func(r store.Reader) error {
 		page = api.Page[api.Fulfillment]{Data: []api.Fulfillment{}}
 		var rows []placed
+		var all *whole
 		var err error
 		if p.LicenseID != "" {
-			rows, err = ofLicense(ctx, r, p.LicenseID)
+			rows, all, err = ofLicense(ctx, r, p.LicenseID)
 			limit = len(rows)
 		} else {
 			examined := limit + 1
@@ -76,7 +77,7 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 				if page.HasMore = page.HasMore || len(page.Data) == limit; len(page.Data) == limit {
 					break
 				}
-				f, err := s.ShowPurchase(ctx, r, row.Purchase)
+				f, err := s.ShowPurchase(ctx, r, row.Purchase, all)
 				if err != nil {
 					return err
 				}
@@ -104,8 +105,9 @@ type placed struct {
 	at store.Position
 }
 
-// ofLicense returns the purchases of a license, the latest first.
-func ofLicense(ctx context.Context, r store.Reader, licenseID string) (rows []placed, err error) {
+// ofLicense returns the purchases of a license, the latest first, and the license with them;
+// nil: it is deleted.
+func ofLicense(ctx context.Context, r store.Reader, licenseID string) (rows []placed, w *whole, err error) {
 	all, err := purchasesOf(ctx, r, licenseID)
 	for _, p := range all {
 		if !p.IsOwn() {
@@ -115,7 +117,10 @@ func ofLicense(ctx context.Context, r store.Reader, licenseID string) (rows []pl
 	slices.SortFunc(rows, func(a, b placed) int {
 		return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
 	})
-	return rows, err
+	if err == nil && len(rows) > 0 {
+		w, err = wholeOf(ctx, r, licenseID, all)
+	}
+	return rows, w, err
 }
 
 // waitingAfter returns up to limit purchases that wait: those with a license in the order
@@ -204,9 +209,10 @@ func (p Purchase) part(f api.Fulfillment) Part {
 	return part
 }
 
-// ShowPurchase returns the Fulfillment of a call that says nothing new.
-func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Fulfillment, error) {
-	d, err := s.decideChange(ctx, r, decision{before: p, after: p}, Said[string]{})
+// ShowPurchase returns the Fulfillment of a call that says nothing new. Its license is read
+// if w is nil.
+func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase, w *whole) (api.Fulfillment, error) {
+	d, err := s.decideChange(ctx, r, decision{before: p, after: p, whole: w}, Said[string]{})
 	if err != nil {
 		return api.Fulfillment{}, err
 	}
@@ -214,8 +220,14 @@ func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (
 		d.result = api.FulfillWaiting
 	}
 	var l api.License
-	if d.license != nil {
-		l, err = licenses.FromRecord(*d.license, s.Now())
+	switch {
+	case d.license == nil:
+	case w != nil && w.shown != nil && w.shown.ID == d.license.ID:
+		l = *w.shown
+	default:
+		if l, err = licenses.FromRecord(*d.license, s.Now()); w != nil && w.row.ID == l.ID {
+			w.shown = &l
+		}
 	}
 	return s.shownFulfillment(d, l), err
 }
@@ -240,7 +252,7 @@ func (s Service) OfCustomer(ctx context.Context, customerID string, n int) (list
 		})
 		more = len(all) > n
 		for _, p := range all[:min(n, len(all))] {
-			f, err := s.ShowPurchase(ctx, r, p)
+			f, err := s.ShowPurchase(ctx, r, p, nil)
 			if err != nil {
 				return err
 			}
