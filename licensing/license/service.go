@@ -55,8 +55,18 @@ func New(st store.Store, opts Options) *Service {
 	return s
 }
 
-// Options returns the options in effect, with defaults filled in.
-func (s *Service) Options() Options { return *s.opts }
+// Options returns the options in effect, with defaults filled in, but without the master
+// keys: a Service that was narrowed with As may be given to code that must not have them.
+func (s *Service) Options() Options {
+	o := *s.opts
+	o.MasterKey, o.PreviousMasterKeys = nil, nil
+	return o
+}
+
+// MasterKeys returns Options.MasterKey and Options.PreviousMasterKeys.
+func (s internals) MasterKeys() (current []byte, previous [][]byte) {
+	return s.opts.MasterKey, s.opts.PreviousMasterKeys
+}
 
 // A Caller identifies on whose behalf a Service acts.
 type Caller struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -57,8 +58,8 @@ func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, er
 
 // box seals the secrets of webhooks.
 func (s *Service) box() seal.Box {
-	o := s.rules.Options()
-	return seal.New("licensekit webhook secret", "the secret", o.MasterKey, o.PreviousMasterKeys)
+	current, previous := inner.Of(s.rules).MasterKeys()
+	return seal.New("licensekit webhook secret", "the secret", current, previous)
 }
 
 // open returns the plain bytes of a secret.

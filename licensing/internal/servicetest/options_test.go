@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -294,4 +296,29 @@ func TestOptionsOfTheRules(t *testing.T) {
 		is.True(exists) // licensing.Options has the field
 		is.Equal(same.Type, field.Type)
 	}
+}
+
+// TestANarrowedServiceHasNoMasterKey, and webhooks still encrypt with it.
+func TestANarrowedServiceHasNoMasterKey(t *testing.T) {
+	is := is.New(t)
+	key := []byte(strings.Repeat("k", 32))
+	h := licensing.NewHandler(memory.New(), licensing.Options{MasterKey: key, PreviousMasterKeys: [][]byte{[]byte(strings.Repeat("o", 32))}, Logger: discard})
+	o := h.Service().As(license.Caller{Products: []string{"p"}}).Options()
+	is.Equal([]any{len(o.MasterKey), len(o.PreviousMasterKeys)}, []any{0, 0})
+	hook(t, h, "shop.example")
+	is.Equal(h.Health(t.Context()).Secrets.Sealed, 1)
+}
+
+// TestAPageIsDecodedWhole, with the type of its records.
+func TestAPageIsDecodedWhole(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	for range 3 {
+		c.create("n", "p", "c")
+	}
+	var page api.Page[api.License]
+	is.NoErr(json.Unmarshal(c.do("GET", "/license?limit=2", "").Body.Bytes(), &page))
+	is.Equal([]any{len(page.Data), page.HasMore}, []any{2, true})
+	is.NoErr(json.Unmarshal(c.do("GET", "/license?limit=2&cursor="+page.NextCursor, "").Body.Bytes(), &page))
+	is.Equal([]any{len(page.Data), page.HasMore, page.NextCursor}, []any{1, false, ""})
 }
