@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )

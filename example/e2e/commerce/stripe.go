@@ -96,7 +96,7 @@ func fulfillPayment(ctx context.Context, sales *selling.Service, sc *stripe.Clie
 
 var stripeStates = map[stripe.SubscriptionStatus]api.PurchaseState{
 	"trialing": "active", "active": "active", "past_due": "active", "unpaid": "paused", "paused": "paused",
-	"canceled": "ended", "incomplete_expired": "ended",
+	"canceled": "ended", "incomplete_expired": "ended", "incomplete": "", // the first payment is under way
 }
 
 // fulfillSubscription brings the licenses of a subscription up to date, and returns them.
@@ -109,7 +109,11 @@ func fulfillSubscription(ctx context.Context, sales *selling.Service, sc *stripe
 	if err != nil {
 		return nil, err
 	}
-	p := payment.OfCustomer(api.FulfillParams{At: at, CustomerID: sub.Customer.ID, State: stripeStates[sub.Status]}, sub.Customer.Name, sub.Customer.Email)
+	state, err := payment.StateOf(stripeStates, sub.Status)
+	if err != nil {
+		return nil, err
+	}
+	p := payment.OfCustomer(api.FulfillParams{At: at, CustomerID: sub.Customer.ID, State: state}, sub.Customer.Name, sub.Customer.Email)
 	var items []api.FulfillParams
 	for _, item := range sub.Items.Data {
 		p.Reference, p.PlanID, p.Quantity = "stripe:"+item.ID, item.Price.ID, &item.Quantity
@@ -125,7 +129,8 @@ func serveStripe(sales *selling.Service, sc *stripe.Client, secret string) http.
 		body, _ := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // a part of one has no signature
 		event, err := webhook.ConstructEvent(body, r.Header.Get("Stripe-Signature"), secret)
 		if err != nil {
-			http.Error(w, "wrong signature", http.StatusBadRequest)
+			slog.Error("webhook refused", "error", err) // also of another API version than that of stripe-go
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		switch kind, _, _ := strings.Cut(strings.TrimPrefix(string(event.Type), "customer."), "."); kind {

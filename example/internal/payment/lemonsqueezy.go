@@ -50,7 +50,11 @@ func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byt
 	switch ordered := fmt.Sprint("lemonsqueezy:", is.Ordered.ID); {
 	case event.Data.Type == "subscriptions":
 		p.Reference, p.PlanID, p.Quantity = fmt.Sprint("lemonsqueezy:", is.Item), fmt.Sprint(is.Variant), is.Subscribed.Quantity
-		p.Until, p.State = api.ToOptional(cmp.Or(is.Ends, is.Renews)), lemonSqueezyStates[is.Status]
+		var err error
+		if p.State, err = StateOf(lemonSqueezyStates, is.Status); err != nil {
+			return err
+		}
+		p.Until = api.ToOptional(cmp.Or(is.Ends, is.Renews))
 	case event.Meta.Name == "order_created" && is.Status == "paid":
 		p.Reference, p.PlanID, p.Quantity, p.State = ordered, fmt.Sprint(is.Ordered.Variant), is.Ordered.Quantity, api.PurchaseActive
 	case event.Meta.Name == "order_refunded" && is.Status == "refunded": // and not a part of it

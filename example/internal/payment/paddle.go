@@ -76,9 +76,13 @@ func (p Paddle) Fulfill(ctx context.Context, sales *selling.Service, body []byte
 	of = OfCustomer(of, customer.Name, customer.Email)
 	var items []api.FulfillParams
 	if data.Details.Lines == nil {
+		var err error
+		if of.State, err = StateOf(paddleStates, data.Status); err != nil {
+			return err
+		}
 		for _, item := range data.Items {
 			of.Reference, of.PlanID, of.Quantity = "paddle:"+data.ID+":"+item.Price.Product, item.Price.ID, &item.Quantity
-			of.Until, of.State = api.ToOptional(data.Period.End), paddleStates[data.Status]
+			of.Until = api.ToOptional(data.Period.End)
 			items = append(items, of)
 		}
 	}

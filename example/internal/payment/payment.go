@@ -22,12 +22,24 @@ func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := verified(r)
 		if err != nil {
-			http.Error(w, "wrong signature", http.StatusBadRequest)
+			slog.Error("webhook refused", "error", err)
+			http.Error(w, err.Error(), http.StatusBadRequest) // the provider shows it
 		} else if err := fulfill(r.Context(), body); err != nil {
 			slog.Error("webhook failed", "error", err)
 			http.Error(w, "try again", http.StatusInternalServerError)
 		}
 	}
+}
+
+// StateOf returns what a status of a provider means; "" in the map: nothing yet. A status that
+// is not in the map is an error, so that the provider tries again and the log says so: it may
+// be one of those that the provider has added since.
+func StateOf[S ~string](states map[S]api.PurchaseState, status S) (api.PurchaseState, error) {
+	state, ok := states[status]
+	if !ok {
+		return "", fmt.Errorf("unknown status %q; add it to the states", status)
+	}
+	return state, nil
 }
 
 // OfCustomer returns p with the name and the address of the customer. Without a name, the

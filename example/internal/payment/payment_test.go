@@ -117,3 +117,15 @@ func TestEnsureLicense(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(none, nil) // deleted, and not created again
 }
+
+// TestAnUnknownStatusIsAnError, and no silence: a provider adds one.
+func TestAnUnknownStatusIsAnError(t *testing.T) {
+	is := is.New(t)
+	for status, want := range map[string]api.PurchaseState{"active": "active", "paused": "paused", "incomplete": ""} {
+		state, err := StateOf(polarStates, status)
+		is.NoErr(err)
+		is.Equal(state, want)
+	}
+	_, err := StateOf(polarStates, "hibernating")
+	is.True(err != nil)
+}

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -12,8 +13,8 @@ import (
 
 var polarStates = map[string]api.PurchaseState{
 	"trialing": "active", "active": "active", "past_due": "active", // also with cancel_at_period_end
-	"unpaid": "paused", "canceled": "ended", "incomplete_expired": "ended",
-	"paid": "active", "partially_refunded": "active", "refunded": "refunded", // of an order
+	"unpaid": "paused", "paused": "paused", "canceled": "ended", "incomplete_expired": "ended", "incomplete": "",
+	"pending": "", "draft": "", "void": "", "paid": "active", "partially_refunded": "active", "refunded": "refunded", // of an order
 }
 
 // FulfillPolar brings the license of a Polar order or subscription up to date. The body
@@ -28,6 +29,7 @@ func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) erro
 			Product      string     `json:"product_id"`
 			Subscription string     `json:"subscription_id"` // of an order
 			Seats        *int64     // null: not sold by the seat
+			Units        *int64     // null: not sold by the unit
 			End          *time.Time `json:"current_period_end"` // of a subscription
 			Customer     struct{ Name, Email string }
 		}
@@ -37,7 +39,7 @@ func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) erro
 	}
 	is := event.Data
 	p := OfCustomer(api.FulfillParams{
-		Reference: "polar:" + is.ID, At: event.At, CustomerID: is.CustomerID, PlanID: is.Product, Quantity: is.Seats, State: polarStates[is.Status],
+		Reference: "polar:" + is.ID, At: event.At, CustomerID: is.CustomerID, PlanID: is.Product, Quantity: cmp.Or(is.Units, is.Seats),
 	}, is.Customer.Name, is.Customer.Email)
 	switch kind, _, _ := strings.Cut(event.Type, "."); {
 	case kind == "subscription":
@@ -45,6 +47,9 @@ func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) erro
 	case kind != "order" || is.Subscription != "": // the payments of a subscription change nothing
 		return nil
 	}
-	_, err := FulfillItems(ctx, sales, p)
+	var err error
+	if p.State, err = StateOf(polarStates, is.Status); err == nil {
+		_, err = FulfillItems(ctx, sales, p)
+	}
 	return err
 }
