@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // A Page is one page of a list.
 type Page[T any] struct {
@@ -12,6 +15,19 @@ type Page[T any] struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
+// UnmarshalJSON replaces the whole page: the API sends null in place of the cursor at the
+// end of a list, which would leave that of the page before, and entries that lack a member
+// would have that of an earlier entry.
+func (p *Page[T]) UnmarshalJSON(b []byte) error {
+	type plain Page[T] // without this method
+	var next plain
+	if err := json.Unmarshal(b, &next); err != nil {
+		return err
+	}
+	*p = Page[T](next)
+	return nil
+}
+
 // A ListPage is a [Page] of Service.List.
 type ListPage struct {
 	Page[License]
@@ -21,4 +37,21 @@ type ListPage struct {
 	// took too long: when the last license that it examined was created. The
 	// search continues with NextCursor, or with PrevCursor if it read backward.
 	SearchedTo time.Time `json:"searched_to,omitzero"`
+}
+
+// UnmarshalJSON replaces the whole page, as that of [Page] does.
+func (p *ListPage) UnmarshalJSON(b []byte) error {
+	var own struct {
+		PrevCursor string    `json:"prev_cursor"`
+		SearchedTo time.Time `json:"searched_to"`
+	}
+	var page Page[License]
+	if err := json.Unmarshal(b, &own); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &page); err != nil {
+		return err
+	}
+	*p = ListPage{Page: page, PrevCursor: own.PrevCursor, SearchedTo: own.SearchedTo}
+	return nil
 }

@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // A Plan is a template for licenses: what a price buys. Its terms are copied to
 // licenses, so that a change or the deletion of a plan changes none of them.
@@ -119,6 +122,17 @@ type PlanRollout struct {
 	PlanID     string `json:"plan_id"`
 	Changed    int    `json:"changed"`               // licenses that have other terms now
 	NextCursor string `json:"next_cursor,omitempty"` // empty: there are no more purchases
+}
+
+// UnmarshalJSON replaces the whole roll-out, as that of [Page] does.
+func (r *PlanRollout) UnmarshalJSON(b []byte) error {
+	type plain PlanRollout // without this method
+	var next plain
+	if err := json.Unmarshal(b, &next); err != nil {
+		return err
+	}
+	*r = PlanRollout(next)
+	return nil
 }
 
 // A PlanUse says how many purchases and licenses have a plan.

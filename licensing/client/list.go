@@ -3,14 +3,12 @@ package client
 import (
 	"context"
 	"iter"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// A page is one page of a list.
-type page[T any] struct {
-	Data       []T    `json:"data"`
-	HasMore    bool   `json:"has_more"`
-	NextCursor string `json:"next_cursor"`
-}
+// A page is one page of a list, as isComplete knows it.
+type page[T any] struct{ api.Page[T] }
 
 func (p page[T]) hasData() bool { return p.Data != nil }
 

@@ -14,7 +14,7 @@ func isComplete(response any) bool {
 		return r.Code != "" && (r.Valid && r.License != nil || !r.Valid && len(r.Reasons) > 0)
 	case api.LicenseFile:
 		return r.ID != "" && r.File != ""
-	case EventPage:
+	case api.Page[api.Event]:
 		return r.Data != nil && r.NextCursor != ""
 	case api.Webhook:
 		return r.ID != ""

@@ -309,7 +309,8 @@ func TestANarrowedServiceHasNoMasterKey(t *testing.T) {
 	is.Equal(h.Health(t.Context()).Secrets.Sealed, 1)
 }
 
-// TestAPageIsDecodedWhole, with the type of its records.
+// TestAPageIsDecodedWhole, with the type of its records. A page that is decoded into
+// again keeps nothing of the page before.
 func TestAPageIsDecodedWhole(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
@@ -319,7 +320,22 @@ func TestAPageIsDecodedWhole(t *testing.T) {
 	var page api.Page[api.License]
 	is.NoErr(json.Unmarshal(c.do("GET", "/license?limit=2", "").Body.Bytes(), &page))
 	is.Equal([]any{len(page.Data), page.HasMore}, []any{2, true})
-	var last api.Page[api.License] // null leaves a field as it is
-	is.NoErr(json.Unmarshal(c.do("GET", "/license?limit=2&cursor="+page.NextCursor, "").Body.Bytes(), &last))
-	is.Equal([]any{len(last.Data), last.HasMore, last.NextCursor}, []any{1, false, ""})
+	page.Data[0].Reference = "sale" // the licenses have none
+	is.NoErr(json.Unmarshal(c.do("GET", "/license?limit=2&cursor="+page.NextCursor, "").Body.Bytes(), &page))
+	is.Equal([]any{len(page.Data), page.HasMore, page.NextCursor, page.Data[0].Reference}, []any{1, false, "", ""})
+
+	first, err := c.Handler.Service().List(t.Context(), api.ListLicensesParams{Limit: 2})
+	is.NoErr(err)
+	first.PrevCursor, first.SearchedTo = "back", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	body, err := json.Marshal(first)
+	is.NoErr(err)
+	var list api.ListPage
+	is.NoErr(json.Unmarshal(body, &list))
+	is.Equal([]any{len(list.Data), list.NextCursor, list.PrevCursor, list.SearchedTo}, []any{2, first.NextCursor, "back", first.SearchedTo})
+	is.NoErr(json.Unmarshal([]byte(`{"data":[],"has_more":false}`), &list))
+	is.Equal([]any{len(list.Data), list.NextCursor, list.PrevCursor, list.SearchedTo}, []any{0, "", "", time.Time{}})
+
+	rollout := api.PlanRollout{NextCursor: "of the call before"}
+	is.NoErr(json.Unmarshal([]byte(`{"object":"plan_rollout","plan_id":"pro","changed":2}`), &rollout))
+	is.Equal(rollout, api.PlanRollout{Object: "plan_rollout", PlanID: "pro", Changed: 2})
 }
