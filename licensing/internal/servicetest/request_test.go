@@ -69,6 +69,25 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 	}
 }
 
+// TestATagThatAProxyChanged is refused with what changed it: to read the record again does
+// not help behind a proxy that compresses responses.
+func TestATagThatAProxyChanged(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	license := "/license/" + c.create("n", "p", "c")
+	for tag, proxy := range map[string]bool{
+		`W/"1.active"`: true, `"1.active-gzip"`: true, `"1.active;br"`: true, `W/"1.active", "2.active-gzip"`: true,
+		`"2.active"`: false, `W/"1.active", "2.active"`: false,
+	} {
+		for method, body := range map[string]string{"PATCH": `{"name":"m"}`, "DELETE": "", "GET": ""} {
+			is := is.New(t)
+			a := c.do(method, license, body, "If-Match", tag)
+			is.Equal([]any{a.Code, a.json["code"], a.Header().Get("ETag")}, []any{412, "stale", `"1.active"`})
+			detail := a.json["detail"].(string)
+			is.Equal([]bool{strings.Contains(detail, "proxy"), strings.Contains(detail, "has changed since")}, []bool{proxy, !proxy})
+		}
+	}
+}
+
 // TestFaultsOfABodyPrecedeTheRecord: a faulty body is reported with all its
 // errors, whether or not the record exists and what state it is in.
 func TestFaultsOfABodyPrecedeTheRecord(t *testing.T) {

@@ -152,7 +152,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 			err = e.answer(x, r, route, result)
 		}
 	}
-	return e.located(err, route, 0)
+	return explainStale(e.located(err, route, 0), r)
 }
 
 // rules returns a Service that acts for the client of r, or for a license key

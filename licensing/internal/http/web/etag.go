@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -21,6 +22,18 @@ func ifMatch(r *http.Request) (versions []api.Version, any bool, err error) {
 		versions = append(versions, version)
 	}
 	return versions, any, err
+}
+
+// explainStale returns err with another text, if no tag of If-Match is one that the API
+// sends: it would never match, however often the client reads the record again.
+func explainStale(err error, r *http.Request) error {
+	versions, _, _ := ifMatch(r)
+	if !errors.Is(err, api.ErrStale) || versions == nil || slices.ContainsFunc(versions, func(v api.Version) bool { return v != api.Version{} }) {
+		return err
+	}
+	p := ProblemOf(err)
+	p.Detail = "A proxy has changed the ETag: If-Match has no tag that this API sends. Turn off the compression of the API path in the proxy, and read the record again."
+	return p
 }
 
 // notModified reports whether If-None-Match names a strong entity tag, so that the
