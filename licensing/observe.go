@@ -2,6 +2,7 @@ package licensing
 
 import (
 	"context"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -24,6 +25,13 @@ type Observation struct {
 	Status    int    // the HTTP status; of a delivery, that of the response, or 0 without one
 	ClientID  string // empty: none. Of a request to an OAuth endpoint: the one that the request names, also if it is refused
 	RequestID string // as in X-Request-Id; also set for a store error in a request
+
+	// ClientIP is the address of a request that was refused because of who sent it or how
+	// often, by [Options.ClientIP]: of status 401 or 429, of a form from another origin, of an
+	// operator that [DashboardOptions.Operator] returns and that is not valid, and of a
+	// password or a code that the dashboard refuses. The zero Addr: of any other request,
+	// or unknown. It is personal data.
+	ClientIP netip.Addr
 
 	// CustomerID is the customer who uses [Handler.Portal]; empty: none. The log
 	// does not have it. A host that keeps it erases it with the customer.
@@ -82,7 +90,7 @@ func (h *Handler) observe(ctx context.Context, seen feed.Report) {
 	o := Observation{
 		Kind: ObservationKind(seen.Kind), Name: seen.Name, Outcome: ObservationOutcome(seen.Outcome), Status: seen.Status,
 		Attempt: seen.Attempt, Duration: seen.Duration, Err: seen.Err,
-		Method: seen.Method, Route: seen.Route, ClientID: seen.ClientID, CustomerID: seen.CustomerID, RequestID: seen.RequestID,
+		Method: seen.Method, Route: seen.Route, ClientID: seen.ClientID, CustomerID: seen.CustomerID, RequestID: seen.RequestID, ClientIP: seen.ClientIP,
 	}
 	if o.Kind == ObservationRequest {
 		o.Err = nil

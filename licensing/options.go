@@ -30,7 +30,8 @@ type Options struct {
 
 	// RequestLog gets a line for each request, at the level Info; at Debug for GET
 	// /health and GET /ready, unless the status is 500 or above. To turn these lines
-	// off, set it to slog.New(slog.DiscardHandler). Default: Logger.
+	// off, set it to slog.New(slog.DiscardHandler). Only the line of a request that was
+	// refused has an address, client_ip; see Observation.ClientIP. Default: Logger.
 	RequestLog *slog.Logger `validate:"-"`
 
 	// PublicURL is the URL of the mounted handler as clients see it, such as

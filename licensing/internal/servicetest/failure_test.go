@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -193,7 +194,7 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 	is.Equal(len(seen), 3)
 	for i, want := range []licensing.Observation{
 		{Kind: licensing.ObservationRequest, Method: "POST", Route: "/license", Status: 201, RequestID: "the-request"},
-		{Kind: licensing.ObservationRequest, Method: "GET", Route: "/oauth/token", Status: 401, RequestID: "the-request"},
+		{Kind: licensing.ObservationRequest, Method: "GET", Route: "/oauth/token", Status: 401, RequestID: "the-request", ClientIP: netip.MustParseAddr("192.0.2.1")},
 		{Kind: licensing.ObservationRequest, Method: "other", Route: "", Status: 404, RequestID: "the-request"},
 	} {
 		var line struct {
@@ -201,9 +202,10 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 			Method    string
 			Route     string
 			Status    int
-			Duration  float64 `json:"duration_ms"`
-			ClientID  string  `json:"client_id"`
-			RequestID string  `json:"request_id"`
+			Duration  float64    `json:"duration_ms"`
+			ClientID  string     `json:"client_id"`
+			RequestID string     `json:"request_id"`
+			ClientIP  netip.Addr `json:"client_ip"`
 		}
 		is.NoErr(json.Unmarshal([]byte(lines[i]), &line))
 		is.Equal(line.Msg, "licensing: request")
@@ -212,7 +214,7 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 		is.Equal(line.ClientID != "", i == 0)
 		want.Duration, want.ClientID = seen[i].Duration, line.ClientID
 		is.Equal(seen[i], want)
-		is.Equal(licensing.Observation{Kind: want.Kind, Method: line.Method, Route: line.Route, Status: line.Status, Duration: want.Duration, ClientID: line.ClientID, RequestID: line.RequestID}, want)
+		is.Equal(licensing.Observation{Kind: want.Kind, Method: line.Method, Route: line.Route, Status: line.Status, Duration: want.Duration, ClientID: line.ClientID, RequestID: line.RequestID, ClientIP: line.ClientIP}, want)
 	}
 	require.NotContains(t, log.String(), "csk_")
 	require.NotContains(t, log.String(), token)

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -42,6 +43,7 @@ type Report struct {
 	ClientID   string // empty: no client
 	CustomerID string // empty: no customer
 	RequestID  string
+	ClientIP   netip.Addr // of one that was refused; not valid: unknown, or another request
 }
 
 // Observe calls Config.Observe, which does not panic. It must not be called

@@ -86,6 +86,7 @@ func (h *Handler) Section() *web.Section {
 	for i := range routes {
 		section.Routes = append(section.Routes, web.Route{
 			Method: routes[i].method, Path: "/dashboard/" + routes[i].path, Handle: h.handler(&routes[i]), Bulk: routes[i].download,
+			SignIn: routes[i].signIn && (routes[i].access == public || routes[i].account),
 		})
 	}
 	return section

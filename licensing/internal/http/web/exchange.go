@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // An exchange is one request and its response: what handlers write to, and what
@@ -24,11 +25,12 @@ type exchange struct {
 	route    *Route // nil: none
 	pattern  string // the template of the path; empty: no route has the path
 	grant    auth.Grant
-	page     bool   // errors are pages
-	operator string // the id of the operator; empty: none
-	customer string // the ID of the customer; empty: none
-	claimed  string // the ID of the client that an OAuth request names, whether or not it has proved it; empty: none
-	err      error  // that was answered with a 5xx, or ended the answer
+	page     bool     // errors are pages
+	operator string   // the id of the operator; empty: none
+	customer string   // the ID of the customer; empty: none
+	claimed  string   // the ID of the client that an OAuth request names, whether or not it has proved it; empty: none
+	err      error    // that was answered with a 5xx, or ended the answer
+	code     api.Code // of the problem that was the answer; empty: none
 }
 
 type exchangeKey struct{}

@@ -28,17 +28,32 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	if x.page {
 		who = slog.String("operator", x.operator)
 	}
-	s.cfg.RequestLog.LogAttrs(x.ctx, level, "licensing: request",
+	attrs := []slog.Attr{
 		slog.String("method", o.Method),
 		slog.String("route", o.Route),
 		slog.Int("status", o.Status),
 		slog.Float64("duration_ms", float64(o.Duration.Microseconds())/1000),
 		who,
 		slog.String("request_id", o.RequestID),
-	)
+	}
+	if x.refused() {
+		if o.ClientIP = s.clientAddress(r); o.ClientIP.IsValid() {
+			attrs = append(attrs, slog.String("client_ip", o.ClientIP.String()))
+		}
+	}
+	s.cfg.RequestLog.LogAttrs(x.ctx, level, "licensing: request", attrs...)
 	if s.cfg.Observe != nil {
 		s.cfg.Observe(x.ctx, o)
 	}
+}
+
+// refused reports whether the request was refused because of who sent it, or how often.
+func (x *exchange) refused() bool {
+	switch {
+	case x.Status == http.StatusUnauthorized, x.Status == http.StatusTooManyRequests, x.code == "operator_refused", x.code == "cross_origin":
+		return true
+	}
+	return x.Status == http.StatusUnprocessableEntity && x.route != nil && x.route.SignIn
 }
 
 // loggedMethod keeps made-up methods out of logs and metrics.

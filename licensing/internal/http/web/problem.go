@@ -68,6 +68,7 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 		standardHeader(w.Header(), x.id)
 	}
 	p := ProblemOf(err)
+	x.code = p.Code
 	if p.Status >= 500 && r.Context().Err() != context.Canceled {
 		logger.LogAttrs(r.Context(), slog.LevelError, "licensing: request failed",
 			slog.String("request_id", x.id), slog.Any("error", err))

@@ -54,6 +54,9 @@ type Route struct {
 	// Probe marks an endpoint for load balancers, which may send a query or a
 	// body of their own: it ignores unknown parameters and the body.
 	Probe bool
+	// SignIn marks a page that asks for a password or a code. The log has the address of
+	// a request whose form it refuses.
+	SignIn bool
 	// Unlimited marks an endpoint that reads nothing. Its requests do not
 	// count toward a rate limit.
 	Unlimited bool
