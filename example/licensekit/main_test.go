@@ -276,6 +276,13 @@ func TestBadConfiguration(t *testing.T) {
 		is.Equal(exit.ExitCode(), 2)
 		require.NotContains(t, string(out), "hunter2") // for each use
 	}
+	for _, query := range []string{"search_path=a,b", "search_path=$user", "search_path=%22$user%22,public", "search_path=%22a%22", "search_path=a%20b", "search_path=Licenses", "options=-csearch_path%3Da"} {
+		out, err := program(t, nil, "check", "--store", "postgres://ada:hunter2@127.0.0.1:1/licenses?"+query).CombinedOutput()
+		is.True(errors.As(err, &exit))
+		is.Equal(exit.ExitCode(), 2)
+		require.Contains(t, string(out), "must name one schema")
+		require.NotContains(t, string(out), "hunter2")
+	}
 	out, err = program(t, nil, "check", "--store", key+".none").CombinedOutput()
 	is.True(errors.As(err, &exit))
 	is.Equal(exit.ExitCode(), 1) // nothing is wrong with the settings

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -45,9 +47,10 @@ func openPostgres(ctx context.Context, url string, create bool) (*admin.Database
 	if err != nil { // which repeats the URL
 		return nil, &settings.Error{Text: "--store (LICENSEKIT_STORE): not the URL of a PostgreSQL database, such as postgres://USER@HOST:5432/DATABASE"}
 	}
-	schema := config.RuntimeParams["search_path"]
-	if schema == "" {
-		schema = "public"
+	schema := cmp.Or(config.RuntimeParams["search_path"], "public")
+	if schema == "$user" || strings.ContainsAny(schema, ", \t\"") || strings.ToLower(schema) != schema || strings.Contains(config.RuntimeParams["options"], "search_path") {
+		// PostgreSQL reads these as a list, without quotes and in lower case; the store takes one name as it is.
+		return nil, &settings.Error{Text: "--store (LICENSEKIT_STORE): the URL must name one schema, in lower case and without $user, quotes and options, such as ?search_path=licensekit; omit search_path for the schema public"}
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
