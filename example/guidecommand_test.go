@@ -74,6 +74,17 @@ func TestGuideCommands(t *testing.T) {
 		}
 	}
 	is.New(t).Equal(slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(guideCommands)))
+	require.Contains(t, documents(t)["README.md"], "\n    go run ./example\n    go test ./...\n")
+}
+
+// TestGuidesDoNotCountTheCode: a number of operations, lines or files is wrong after the
+// next change.
+func TestGuidesDoNotCountTheCode(t *testing.T) {
+	for name, text := range documents(t) {
+		if m := regexp.MustCompile(`(?i)\b\d+ (operations|endpoints|routes|commands|lines of|lines\]|files\.)`).FindString(text); m != "" {
+			t.Errorf("%s: %q; name the thing without its number", name, m)
+		}
+	}
 }
 
 // TestAdminCommandsOfTheGuides runs the commands for operators in the order of
