@@ -53,6 +53,11 @@ func fulfillCheckout(ctx context.Context, sales *selling.Service, sc *stripe.Cli
 	return payment.FulfillItems(ctx, sales, items...)
 }
 
+var stripeDisputes = map[stripe.DisputeStatus]api.PurchaseState{
+	"needs_response": "paused", "under_review": "paused", "lost": "refunded", "won": "active", "prevented": "active",
+	"warning_needs_response": "active", "warning_under_review": "active", "warning_closed": "active",
+}
+
 // stateOfPayment returns the state of what was paid once; nil: it was free. A refund of a
 // part of it changes nothing.
 func stateOfPayment(ctx context.Context, sc *stripe.Client, paid *stripe.PaymentIntent) (state api.PurchaseState, err error) {
@@ -67,11 +72,11 @@ func stateOfPayment(ctx context.Context, sc *stripe.Client, paid *stripe.Payment
 		if err != nil {
 			return "", err
 		}
-		switch dispute.Status {
-		case stripe.DisputeStatusLost:
-			return api.PurchaseRefunded, nil
-		case stripe.DisputeStatusNeedsResponse, stripe.DisputeStatusUnderReview:
-			state = api.PurchasePaused
+		switch disputed, err := payment.StateOf(stripeDisputes, dispute.Status); {
+		case err != nil || disputed == api.PurchaseRefunded:
+			return disputed, err
+		case disputed == api.PurchasePaused:
+			state = disputed
 		}
 	}
 	return state, nil

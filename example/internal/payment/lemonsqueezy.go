@@ -16,6 +16,10 @@ var lemonSqueezyStates = map[string]api.PurchaseState{
 	"paused": "paused", "unpaid": "paused", "expired": "ended",
 }
 
+var lemonSqueezyOrders = map[string]api.PurchaseState{
+	"paid": "active", "refunded": "refunded", "pending": "", "failed": "", "fraudulent": "", "partial_refund": "",
+}
+
 // FulfillLemonSqueezy brings the license of a Lemon Squeezy order or subscription up to
 // date. The body is that of an order_created, order_refunded or subscription_* event.
 // The item of the order is the reference of both: an order that begins a subscription is
@@ -47,25 +51,29 @@ func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byt
 	}
 	is := event.Data.Is
 	p := OfCustomer(api.FulfillParams{At: is.Updated, CustomerID: fmt.Sprint(is.Customer)}, is.Name, is.Email)
+	states := map[string]map[string]api.PurchaseState{"subscriptions": lemonSqueezyStates, "orders": lemonSqueezyOrders}[event.Data.Type]
+	if states == nil {
+		return nil
+	}
+	var err error
+	if p.State, err = StateOf(states, is.Status); err != nil {
+		return err
+	}
 	switch ordered := fmt.Sprint("lemonsqueezy:", is.Ordered.ID); {
 	case event.Data.Type == "subscriptions":
 		p.Reference, p.PlanID, p.Quantity = fmt.Sprint("lemonsqueezy:", is.Item), fmt.Sprint(is.Variant), is.Subscribed.Quantity
-		var err error
-		if p.State, err = StateOf(lemonSqueezyStates, is.Status); err != nil {
-			return err
-		}
 		p.Until = api.ToOptional(cmp.Or(is.Ends, is.Renews))
-	case event.Meta.Name == "order_created" && is.Status == "paid":
-		p.Reference, p.PlanID, p.Quantity, p.State = ordered, fmt.Sprint(is.Ordered.Variant), is.Ordered.Quantity, api.PurchaseActive
-	case event.Meta.Name == "order_refunded" && is.Status == "refunded": // and not a part of it
-		p.Reference, p.State = ordered, api.PurchaseRefunded
+	case event.Meta.Name == "order_created" && p.State == api.PurchaseActive:
+		p.Reference, p.PlanID, p.Quantity = ordered, fmt.Sprint(is.Ordered.Variant), is.Ordered.Quantity
+	case event.Meta.Name == "order_refunded" && p.State == api.PurchaseRefunded: // and not a part of it
+		p.Reference = ordered
 		if f, err := sales.GetFulfillment(ctx, ordered); err == nil && f.Fields["until"].Value != nil {
 			return nil // the payments of a subscription change nothing: it is canceled, too
 		}
 	default:
 		return nil
 	}
-	_, err := FulfillItems(ctx, sales, p)
+	_, err = FulfillItems(ctx, sales, p)
 	return err
 }
 

@@ -39,7 +39,7 @@ func TestSelling(t *testing.T) {
 	paddle := Paddle{URL: customers.URL, Key: "pdl_1"}
 	until := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second).UTC()
 	at := func(hours int) string {
-		return time.Now().Add(time.Duration(hours-3) * time.Hour).UTC().Format(time.RFC3339Nano)
+		return time.Now().Add(time.Duration(hours-4) * time.Hour).UTC().Format(time.RFC3339Nano)
 	}
 	end := until.Format(time.RFC3339)
 	names := map[string]string{"paddle:sub_1:pro_1": "ada@customer.example", "lemonsqueezy:8": "Ada", "polar:7b0c": "Ada Lovelace"}
@@ -52,7 +52,7 @@ func TestSelling(t *testing.T) {
 			return FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"order_item_id":8,"user_email":"ada@customer.example","variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
 		},
 		"polar:7b0c": func(hour int, status string) error {
-			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","customer":{"name":" Ada\tLovelace ","email":"ada@customer.example"},"product_id":"prod-1","seats":3,"current_period_end":%q}}`, at(hour), status, end))
+			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","customer":{"name":" Ada\tLovelace ","email":"ada@customer.example"},"product_id":"prod-1","units":3,"current_period_end":%q}}`, at(hour), status, end))
 		},
 	} {
 		t.Run(reference, func(t *testing.T) {
@@ -68,8 +68,14 @@ func TestSelling(t *testing.T) {
 			}
 			is.NoErr(send(2, "past_due"))
 			is.NoErr(send(2, "past_due"))
-			is.NoErr(send(2, "paused"))
-			is.NoErr(send(3, "canceled"))
+			is.NoErr(send(3, "paused"))
+			f, err = sales.GetFulfillment(t.Context(), reference)
+			is.NoErr(err)
+			is.Equal(f.License.Status, api.LicenseSuspended)
+			err = send(5, "hibernating") // a status that the provider has added since
+			is.True(err != nil)
+			require.Contains(t, err.Error(), "hibernating")
+			is.NoErr(send(4, "canceled"))
 			is.NoErr(send(2, "active")) // late
 			f, err = sales.GetFulfillment(t.Context(), reference)
 			is.NoErr(err)
@@ -83,12 +89,20 @@ func TestSelling(t *testing.T) {
 	_, err = StartTrial(t.Context(), sales, "cus_8", "ada@example.com", "pc-2")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
 
+	for status, refused := range map[string]bool{"pending": false, "hibernating": true} {
+		err := FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"order_created"},"data":{"type":"orders","id":"1","attributes":{"customer_id":5,"status":%q,"updated_at":%q,"first_order_item":{"id":77,"variant_id":9}}}}`, status, at(1)))
+		is.Equal(err != nil, refused)
+		_, err = sales.GetFulfillment(t.Context(), "lemonsqueezy:77")
+		require.ErrorIs(t, err, api.ErrNotFound)
+	}
+
 	for want, failure := range map[int][2]error{200: {}, 400: {io.EOF, nil}, 500: {nil, io.EOF}} {
 		w := httptest.NewRecorder()
 		ServeWebhook(func(*http.Request) ([]byte, error) { return nil, failure[0] }, func(context.Context, []byte) error {
 			return errors.Join(failure[1])
 		})(w, httptest.NewRequest("POST", "/", nil))
 		is.Equal(w.Code, want)
+		is.Equal(want == 400, strings.Contains(w.Body.String(), io.EOF.Error())) // the provider shows why
 	}
 }
 
