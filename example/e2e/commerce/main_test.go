@@ -93,6 +93,16 @@ func TestStripe(t *testing.T) {
 		})
 	}
 	w := httptest.NewRecorder()
+	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(t.Context(), []byte(strings.Replace(string(payload), stripe.APIVersion, "2019-01-01", 1))))
+	is.Equal(w.Code, http.StatusBadRequest)
+	require.Contains(t, w.Body.String(), "API version") // and not that the signature is wrong
+	for status, want := range map[string]api.PurchaseState{"needs_response": "paused", "won": "active", "lost": "refunded", "escalated": ""} {
+		a["dp_1"] = map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_1", "status": status}
+		state, err := stateOfPayment(t.Context(), a.client(), &stripe.PaymentIntent{ID: "pi_1", LatestCharge: &stripe.Charge{}})
+		is.Equal([]any{state, err != nil}, []any{want, want == ""})
+	}
+
+	w = httptest.NewRecorder()
 	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(t.Context(), payload))
 	is.Equal(w.Code, http.StatusOK)
 	f, err := sales.GetFulfillment(t.Context(), p.reference)
