@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html/template"
 	"io"
 	"log"
 	"net"
@@ -43,17 +44,30 @@ func routes(lic *program.License) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
 		if !lic.Has("export") {
-			http.Error(w, refusal(lic), http.StatusForbidden)
+			w.WriteHeader(http.StatusForbidden)
+			refusalPage.Execute(w, refusal(lic))
 			return
 		}
 		fmt.Fprintln(w, "the export")
+	})
+	mux.HandleFunc("POST /check", func(w http.ResponseWriter, r *http.Request) {
+		_ = lic.Refresh(r.Context()) // the status says what came of it
+		http.Redirect(w, r, "/export", http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(lic.Status())
 	})
-	return mux
+	return http.NewCrossOriginProtection().Handler(mux)
 }
+
+// refusalPage says why there is no export, and asks the service when the user has paid, for
+// example, and does not want to wait.
+var refusalPage = template.Must(template.New("refusal").Parse(`<!doctype html>
+<title>Export</title>
+<p>{{.}}</p>
+<form method="post" action="/check"><button>Check again</button></form>
+`))
 
 // refusal says why there is no export.
 func refusal(lic *program.License) string {

@@ -92,6 +92,8 @@ func TestProgram(t *testing.T) {
 	is.NoErr(os.WriteFile(keys, []byte(jwks), 0o600))
 	state := filepath.Join(dir, "license")
 
+	var during func(address string) // called while the program serves; may be nil
+
 	// try runs the program, and returns its answer to a request for an export.
 	try := func(args ...string) (code int, body, status string) {
 		t.Helper()
@@ -103,6 +105,9 @@ func TestProgram(t *testing.T) {
 		}()
 		address := out.waitFor(t, `serving (\S+)/export`)
 		code, body = get(t, address+"/export")
+		if during != nil {
+			during(address)
+		}
 		_, status = get(t, address+"/status")
 		cancel()
 		is.NoErr(<-done)
@@ -143,9 +148,23 @@ func TestProgram(t *testing.T) {
 
 	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
 	is.NoErr(err)
+	during = func(address string) { // the user has paid, and checks again
+		_, err := h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		is.NoErr(err)
+		code, _ := get(t, address+"/export")
+		is.Equal(code, 403)
+		resp, err := http.Post(address+"/check", "application/x-www-form-urlencoded", nil)
+		is.NoErr(err)
+		is.NoErr(resp.Body.Close())
+		is.Equal(resp.StatusCode, 200)
+		_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
+		is.NoErr(err)
+	}
 	code, body, _ = try("-key", l.Key) // asks now, and not within the hour
 	is.Equal(code, 403)
-	require.Contains(t, body, "The license is suspended: Please pay invoice 7.")
+	require.Contains(t, body, "The license is suspended: Please pay invoice 7.", "Check again</button>")
+	during = nil
+	_, _, _ = try("-key", l.Key)
 	gone.Lock()
 	code, _, _ = try()
 	is.Equal(code, 403)

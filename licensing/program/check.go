@@ -222,7 +222,29 @@ func (l *License) accept(r result) {
 	case !l.unknown:
 		l.deny(l.denialOf(v))
 	}
-	l.schedule(early(l.recheck(v)))
+	l.schedule(max(l.recheck(v), r.retryAfter))
+}
+
+// Somebody may be about to end a denial, so the program asks again soon for a while.
+const (
+	deniedEvery = 5 * time.Minute
+	deniedFor   = 30 * time.Minute
+)
+
+// canEnd reports whether a person ends a denial by what the program only has to ask for: a
+// renewal, a reinstatement, a free seat, or a license for the key. The caller holds l.mu.
+func (l *License) canEnd() bool {
+	if l.unknown {
+		return true
+	}
+	if l.denial == nil {
+		return false
+	}
+	switch l.denial.Code {
+	case api.VerdictExpired, api.VerdictSuspended, api.VerdictActivationLimit, api.VerdictUpdatesEnded:
+		return true
+	}
+	return false
 }
 
 // denialOf returns the denial of a negative verdict.
@@ -246,14 +268,28 @@ func (l *License) denialOf(v api.Verdict) denial {
 	return d
 }
 
-// recheck returns how long to wait after an answer. The caller holds l.mu.
+// recheck returns how long to wait after an answer. The waits after a denial are exact,
+// but for the first, so that their number is too. The caller holds l.mu.
 func (l *License) recheck(v api.Verdict) time.Duration {
 	wait := time.Duration(min(max(1, v.RecheckAfter), int64(latestDue/time.Second))) * time.Second
+	if l.canEnd() {
+		if l.deniedAt.IsZero() {
+			l.deniedAt = time.Now()
+			return early(min(wait, deniedEvery))
+		}
+		if time.Since(l.deniedAt) < deniedFor-deniedEvery/2 {
+			return min(wait, deniedEvery)
+		}
+		return wait
+	}
+	if v.Valid {
+		l.deniedAt = time.Time{}
+	}
 	if f := l.file; f != nil && l.denial == nil && l.refused == nil && !l.unknown {
 		half := f.IssuedAt.Add(f.ExpiresAt.Sub(f.IssuedAt) / 2)
 		wait = min(wait, max(shortestBackoff, half.Sub(l.clock.now())))
 	}
-	return wait
+	return early(wait)
 }
 
 // fail applies a check that got no answer, or one that is not trusted. The caller

@@ -17,7 +17,8 @@ const (
 	CodeClockChanged        api.Code = "clock_changed"        // the clock of the machine is before a time that is certain; as a warning: it was set back
 )
 
-// The codes that are only warnings.
+// The codes that are only warnings, beside [api.CodeInternal]: a part of the checks
+// panicked, and is tried again.
 const (
 	CodeListRefused api.Code = "list_refused" // the service sent no revocation list that counts
 	CodeListStale   api.Code = "list_stale"   // the revocation list is more than a week old

@@ -48,9 +48,13 @@ A program that only warns uses [Status.Message], and continues whatever Valid is
 	the directory of another machine          fingerprint_changed, without a seat, until SetKey
 	a directory that is full or read-only     works from memory, with the warning dir_unusable
 	a revocation list that does not verify    the warning list_refused
+	OnChange, or the transport, panics        the last answer counts, with the warning internal
 
 After a failure, the program asks again after 10 seconds, then after twice as long each
-time, up to 5 minutes, with jitter. It never asks before Retry-After, up to an hour.
+time, up to 5 minutes, with jitter. After a denial that a person can end (expired,
+suspended, updates_ended, activation_limit, not_found), it asks each 5 minutes for half an
+hour, and then as the answer says; [License.Refresh] asks immediately. It never asks before
+Retry-After, up to an hour.
 
 # A command that ends at once
 

@@ -110,6 +110,9 @@ func (l *License) warnings() (all []Warning) {
 	case l.refused != nil:
 		warn(l.refused.Code, "The service issues no license file: "+l.refused.Detail)
 	}
+	if l.fault != nil {
+		warn(api.CodeInternal, "A part of the program failed while it checked the license, and is tried again: "+l.fault.Error())
+	}
 	if l.clock.moved() < -jump {
 		warn(CodeClockChanged, "The clock of this machine was set back while the program was running.")
 	}

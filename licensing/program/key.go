@@ -19,11 +19,12 @@ func (l *License) Refresh(ctx context.Context) error {
 	if l.isFixed() {
 		return nil
 	}
-	l.mu.Lock()
-	l.load()
-	l.judge()
-	asks := l.asks()
-	l.mu.Unlock()
+	asks := false
+	l.locked(func() {
+		l.load()
+		l.judge()
+		asks = l.asks()
+	})
 	if !asks {
 		l.poke()
 		return nil
@@ -61,31 +62,23 @@ func (l *License) refresh(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return err // the caller left, which says nothing about the service
 	}
-	l.mu.Lock()
-	l.completed = number
-	if err != nil {
-		l.fail(err)
-	} else {
-		l.accept(r)
-	}
-	l.mu.Unlock()
+	l.locked(func() {
+		l.completed = number
+		if err != nil {
+			l.fail(err)
+		} else {
+			l.accept(r)
+		}
+	})
 	if err == nil || errors.Is(err, errUntrusted) {
 		l.updateList(inner, r.Code)
 	}
-	l.mu.Lock()
-	l.judge()
-	l.mu.Unlock()
+	l.locked(func() {
+		l.fault = nil
+		l.judge()
+	})
 	l.attempted()
 	return err
-}
-
-// attempted ends the wait of Open.
-func (l *License) attempted() {
-	select {
-	case <-l.tried:
-	default:
-		close(l.tried)
-	}
 }
 
 // SetKey replaces the license key, and takes a free seat even if this
@@ -135,18 +128,19 @@ func (l *License) take(ctx context.Context, key string, how reach) error {
 	if r.Code == api.VerdictNotFound {
 		return Status{Code: r.Code}.Err()
 	}
-	l.mu.Lock()
-	l.key, l.file, l.denial, l.fresh, l.released = key, nil, nil, true, false
-	l.unsaved[licenseName], l.unsaved[denialName] = "", ""
-	if how == again {
-		l.unsaved[keyName] = key
-	}
-	l.accept(r)
-	l.save()
-	l.mu.Unlock()
+	l.locked(func() {
+		l.key, l.file, l.denial, l.deniedAt, l.fresh, l.released = key, nil, nil, time.Time{}, true, false
+		l.unsaved[licenseName], l.unsaved[denialName] = "", ""
+		if how == again {
+			l.unsaved[keyName] = key
+		}
+		l.accept(r)
+		l.save()
+	})
 	l.updateList(inner, r.Code)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.fault = nil
 	l.judge()
 	return l.Status().Err()
 }

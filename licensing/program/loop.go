@@ -35,11 +35,14 @@ func backoff(failures int, err error) time.Duration {
 	return wait + rand.N(min(wait, longestBackoff)/2+1)
 }
 
-// run checks the license when it is due, until Close.
+// run checks the license when it is due, until Close. Each part may panic, in what the
+// program passed as an option, for example, and the loop continues.
 func (l *License) run() {
-	last, lastWall := time.Now(), l.wall()
+	last := l.moment()
 	for {
-		timer := time.NewTimer(l.nap())
+		wait, due := longestNap, false
+		l.guard(func() { wait = l.nap() })
+		timer := time.NewTimer(wait)
 		select {
 		case <-l.ctx.Done():
 			timer.Stop()
@@ -48,24 +51,44 @@ func (l *License) run() {
 			timer.Stop()
 		case <-timer.C:
 		}
-		l.mu.Lock()
-		l.load()
-		l.save()
-		l.saveClock()
-		now, wall := time.Now(), l.wall()
-		if (wall.Sub(lastWall) - now.Sub(last)).Abs() > jump {
-			l.next, l.doubtful = time.Time{}, true // the machine slept, or its clock was set
+		looked := l.guard(func() { last, due = l.look(last) })
+		if !looked || due && !l.guard(func() { _ = l.refresh(l.ctx) }) { // the status has the error
+			l.locked(func() {
+				l.failures++
+				l.next = time.Now().Add(backoff(l.failures, nil))
+			})
+			l.attempted()
 		}
-		last, lastWall = now, wall
-		due := l.asks() && !now.Before(l.next)
-		l.judge()
-		l.mu.Unlock()
-		if due {
-			_ = l.refresh(l.ctx) // the status has the error
+		if !l.guard(func() { l.reportDue(l.ctx) }) {
+			l.counts.postpone()
 		}
-		l.reportDue(l.ctx)
-		l.notify()
+		l.guard(l.notify)
 	}
+}
+
+// A moment is the time by both clocks.
+type moment struct {
+	now  time.Time // with a monotonic reading
+	wall time.Time // of the machine
+}
+
+func (l *License) moment() moment { return moment{time.Now(), l.wall()} }
+
+// look reads Dir and the clock, and reports whether a check is due. last is when it last
+// did that.
+func (l *License) look(last moment) (at moment, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.load()
+	l.save()
+	l.saveClock()
+	at = l.moment()
+	if (at.wall.Sub(last.wall) - at.now.Sub(last.now)).Abs() > jump {
+		l.next, l.doubtful = time.Time{}, true // the machine slept, or its clock was set
+	}
+	due = l.asks() && !at.now.Before(l.next)
+	l.judge()
+	return at, due
 }
 
 // nap returns how long to wait: until the next check, the next change of the

@@ -64,7 +64,7 @@ type Options struct {
 
 	// OnChange is called after any part of the status but CheckedAt has changed.
 	// The calls begin when Open returns, and are made one after the other.
-	// OnChange must not call Close.
+	// OnChange must not call Close. A panic in it is a warning of the status.
 	OnChange func(Status)
 }
 

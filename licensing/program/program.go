@@ -31,8 +31,10 @@ type License struct {
 	loop   sync.WaitGroup
 	turn   chan struct{} // holds a value while a request of any method is in progress
 	wake   chan struct{} // makes the loop look again
-	tried  chan struct{} // closed after the first attempt
+	tried  chan struct{} // closed after the first attempt, by attempted
 	opened chan struct{} // closed when Open returns
+
+	attempted func() // ends the wait of Open
 
 	counts counts
 
@@ -53,6 +55,8 @@ type License struct {
 	checkedAt time.Time   // zero: nothing
 	failed    error       // why there was no answer; nil: there was one
 	failures  int         // since the last answer
+	fault     error       // what panicked since the last check; nil: nothing
+	deniedAt  time.Time   // when the first denial came that a person can end; zero: none since the last valid answer
 	unknown   bool        // no license has the key
 	refused   *api.Reason // why the license is valid, and has no file; nil: it has one
 	fresh     bool        // no answer has been positive yet, so a seat that was lost may be taken again
@@ -107,6 +111,7 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), tried: make(chan struct{}), opened: make(chan struct{}),
 		start: time.Now(), wall: wall, clock: clock{wall: wall},
 	}
+	l.attempted = sync.OnceFunc(func() { close(l.tried) })
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.connect()
 	l.disk.sweep()
@@ -166,7 +171,7 @@ func Fixed(s Status) *License {
 func (l *License) isFixed() bool { return l.cancel == nil }
 
 // Close ends the checks, waits until a request in progress has ended, and reports what
-// Count has counted, for at most 5 seconds. The seat stays taken, but with
+// Count has counted, for at most 5 seconds. A panic in that is logged. The seat stays taken, but with
 // Options.PerProcess; see [License.Release]. After Close, the status no longer follows
 // the service. Another Close does nothing.
 func (l *License) Close() error {
@@ -174,13 +179,13 @@ func (l *License) Close() error {
 		return nil
 	}
 	if l.opts.PerProcess {
-		l.leave()
+		_ = contain(l.leave)
 	}
 	l.cancel()
 	l.loop.Wait()
 	if _, waits := l.nextReport(); waits {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-		l.reportCounts(ctx)
+		_ = contain(func() { l.reportCounts(ctx) })
 		cancel()
 	}
 	l.turn <- struct{}{} // a request in progress has ended

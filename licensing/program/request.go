@@ -56,7 +56,8 @@ func (e *failure) Unwrap() error { return e.cause }
 // An answer is a verdict of the service.
 type answer struct {
 	api.Verdict
-	date time.Time // the clock of the server, in whole seconds; zero: not said
+	date       time.Time     // the clock of the server, in whole seconds; zero: not said
+	retryAfter time.Duration // 0: not said
 }
 
 // ask sends a request that is answered with a verdict, granted or not.
@@ -90,6 +91,7 @@ func (l *License) ask(ctx context.Context, path string, p params) (answer, error
 		return answer{}, err
 	}
 	a.date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if it is not valid
+	a.retryAfter = retryAfter(resp.Header)
 	return a, nil
 }
 

@@ -14,11 +14,11 @@ const listEvery = 24 * time.Hour * 9 / 10
 
 // updateList fetches the revocation list if it is time to: once a day, when the
 // verdict changes, when it is about another license, and as long as no license has
-// the key, because then only the list tells a deleted license from a service that
-// lies. A list that does not count is fetched again with the next check.
+// the key of the license file, because then only the list tells a deleted license from a
+// service that lies. A list that does not count is fetched again with the next check.
 func (l *License) updateList(ctx context.Context, code api.Code) {
 	l.mu.Lock()
-	due := l.listAt.IsZero() || time.Since(l.listAt) >= listEvery || code != l.listCode || code == api.VerdictNotFound
+	due := l.listAt.IsZero() || time.Since(l.listAt) >= listEvery || code != l.listCode || code == api.VerdictNotFound && l.file != nil
 	licenseID := ""
 	if l.file != nil {
 		licenseID = l.file.LicenseID

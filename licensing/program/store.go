@@ -30,6 +30,10 @@ type denial struct {
 	UpdatesUntil time.Time `json:"-"` // a denial for that reason is not stored
 }
 
+// latestClock is the beginning of the year 9999, the last whose times have a JSON form. A
+// stored time after it is damaged.
+const latestClock = 253370764800
+
 // load reads Options.Dir. What another process has written since the last time
 // counts if it is newer. The caller holds l.mu.
 func (l *License) load() {
@@ -49,7 +53,7 @@ func (l *License) load() {
 			l.key, l.file, l.denial = key, nil, nil
 		}
 	}
-	if seconds, err := strconv.ParseInt(read(clockName), 10, 64); err == nil {
+	if seconds, err := strconv.ParseInt(read(clockName), 10, 64); err == nil && seconds < latestClock {
 		l.clock.raise(time.Unix(seconds, 0))
 	}
 	if text := read(listName); text != "" && text != l.listText {

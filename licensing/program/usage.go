@@ -35,6 +35,14 @@ type counts struct {
 	outcomes map[string]outcome // by the file and the day
 }
 
+// postpone makes the loop wait before it reports again.
+func (c *counts) postpone() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures++
+	c.next = time.Now().Add(max(reportEvery, backoff(c.failures, nil)))
+}
+
 // An outcome is what the service has last answered to a report.
 type outcome struct {
 	total   int64

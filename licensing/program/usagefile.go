@@ -62,10 +62,7 @@ func (l *License) reportDue(ctx context.Context) {
 // reportCounts reports what this process and earlier ones have counted. Several processes
 // may report the same file: each ID counts once.
 func (l *License) reportCounts(ctx context.Context) {
-	l.counts.mu.Lock()
-	err := l.saveCounts()
-	own := clone(l.counts.file)
-	l.counts.mu.Unlock()
+	own, err := l.ownCounts()
 	sent, reportErr := l.reportFile(ctx, own)
 	err = errors.Join(err, reportErr)
 	orphans, orphanErr := l.reportOrphans(ctx, own.ID)
@@ -89,6 +86,14 @@ func (l *License) reportCounts(ctx context.Context) {
 	default:
 		c.failures, c.next = 0, time.Time{}
 	}
+}
+
+// ownCounts saves what this process has counted, and returns a copy.
+func (l *License) ownCounts() (usageFile, error) {
+	l.counts.mu.Lock()
+	defer l.counts.mu.Unlock()
+	err := l.saveCounts()
+	return clone(l.counts.file), err
 }
 
 func clone(f usageFile) usageFile {
@@ -137,6 +142,7 @@ func (l *License) readUsage(name string) (f usageFile, old bool, err error) {
 	if err == nil && json.Unmarshal([]byte(text), &f) != nil {
 		f = usageFile{}
 	}
+	maps.DeleteFunc(f.Days, func(_ string, d *usageDay) bool { return d == nil })
 	return f, time.Since(info.ModTime()).Abs() > orphanAge, err
 }
 
