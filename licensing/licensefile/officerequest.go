@@ -4,7 +4,6 @@ import (
 	"crypto"
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // OfficeRequestType is the typ in the header of the request of an office.
@@ -73,20 +72,14 @@ func (r OfficeRequest) check() error {
 // IsOfficeRequest reports whether a text looks like the request of an office, and not
 // like that of a program. Call [ParseOfficeRequest] next.
 func IsOfficeRequest(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "eyJ") // the beginning of a JSON object in base64url
+	return strings.HasPrefix(compact(text), "eyJ") // the beginning of a JSON object in base64url
 }
 
 // ParseOfficeRequest reads the text of a request, and verifies that the holder of the
-// key in it has signed it. White space and line breaks anywhere in it are ignored. It
+// key in it has signed it. What mail programs and editors add is ignored, as by [Pasted]. It
 // returns [ErrRequest].
 func ParseOfficeRequest(text string) (OfficeRequest, error) {
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsSpace(c) {
-			return -1
-		}
-		return c
-	}, text)
-	r, err := parseOfficeRequest(text)
+	r, err := parseOfficeRequest(compact(text))
 	if err != nil {
 		return OfficeRequest{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}

@@ -72,15 +72,10 @@ func (r Request) Text() (string, error) {
 	return requestPrefix + requestEncoding.EncodeToString(append(data, checksum(data)...)), nil
 }
 
-// ParseRequest reads a request text. White space and line breaks anywhere in it,
-// and lower case, are accepted. It returns [ErrRequest].
+// ParseRequest reads a request text. Lower case is accepted, and what mail programs and
+// editors add is ignored, as by [Pasted]. It returns [ErrRequest].
 func ParseRequest(text string) (Request, error) {
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsSpace(c) {
-			return -1
-		}
-		return unicode.ToUpper(c)
-	}, text)
+	text = strings.ToUpper(compact(text))
 	encoded, ok := strings.CutPrefix(text, requestPrefix)
 	if !ok || len(encoded) > requestEncoding.EncodedLen(2*requestPart+maxFingerprint+requestChecksum) {
 		return Request{}, ErrRequest

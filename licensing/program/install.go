@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -47,8 +48,8 @@ func (l *License) pending() string {
 }
 
 // Install verifies the text of a license file or of a revocation list, which the
-// user has pasted or brought along, and uses it afterwards. It is stored in Dir.
-// The error says why the text is refused, such as licensefile.ErrSignature or
+// user has pasted or brought along, and uses it afterwards. It is stored in Dir. What mail
+// programs and editors add is ignored, as by [licensefile.Pasted]. The error says why the text is refused, such as licensefile.ErrSignature or
 // licensefile.ErrExpired; then nothing has changed.
 func (l *License) Install(text string) error {
 	if l.isFixed() {
@@ -57,14 +58,29 @@ func (l *License) Install(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.load()
-	err := l.install(text)
+	err := l.install(licensefile.Pasted(text))
 	l.judge()
 	l.poke()
 	if err != nil {
+		if slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }) {
+			err = damaged{err}
+		}
 		return fmt.Errorf("program: install: %w", err)
 	}
 	return nil
 }
+
+// damages are the errors of a text of which a part is missing or was changed.
+var damages = []error{
+	licensefile.ErrTruncated, licensefile.ErrEncoding, licensefile.ErrMalformed, licensefile.ErrDuplicate,
+	licensefile.ErrType, licensefile.ErrTooLarge, licensefile.ErrSignature,
+}
+
+// A damaged error says what a user can do.
+type damaged struct{ error }
+
+func (d damaged) Error() string { return "not a whole license file; copy it again" }
+func (d damaged) Unwrap() error { return d.error }
 
 func (l *License) install(text string) error {
 	f, err := l.keys.Verify(text)

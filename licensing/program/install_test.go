@@ -161,3 +161,41 @@ func TestReplay(t *testing.T) {
 		s.is(l, "valid")
 	})
 }
+
+// TestInstallFromMail: what mail programs and editors do to a file or a list does not
+// matter, and the error of a text that is not whole says what to do.
+func TestInstallFromMail(t *testing.T) {
+	onStage(t, func(s *stage) {
+		jwks, key := newKey(s.T)
+		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: s.TempDir()}
+		l, err := open(o, machineWithID("x"), time.Now)
+		s.NoErr(err)
+		defer l.Close()
+		mail := func(text, end string) (mailed string) {
+			for ; len(text) > 75; text = text[75:] {
+				mailed += text[:75] + end
+			}
+			return mailed + text
+		}
+		for _, end := range []string{"\n", "\r\n> ", "=\r\n", "\u200b\n"} {
+			time.Sleep(time.Second)
+			file := signed(s.T, key, "pc-1", func(c *licensefile.Claims) { c.ID = end })
+			s.NoErr(l.Install("\ufeff" + mail(file, end)))
+			stored, err := disk{o.Dir}.read(licenseName)
+			s.NoErr(err)
+			require.Contains(s.T, stored, file)
+			s.NoErr(l.Install(mail(list(s.T, key, time.Now()), end)))
+		}
+		file := signed(s.T, key, "pc-1")
+		for name, text := range map[string]string{
+			"nothing": "", "words": "Here is your license.", "the beginning": file[:len(file)/2], "the end": file[len(file)/2:], "without a character": file[:9] + file[10:],
+			"without a line": file[:150] + file[226:], "a cut signature": file[:len(file)-1], "padding that is not ours": file[:len(file)-1] + "B",
+		} {
+			err := l.Install(text)
+			if err == nil || err.Error() != "program: install: not a whole license file; copy it again" {
+				s.Errorf("%s: %v", name, err)
+			}
+		}
+		require.ErrorIs(s.T, l.Install(file[:len(file)-1]), licensefile.ErrTruncated)
+	})
+}

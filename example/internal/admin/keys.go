@@ -109,7 +109,7 @@ func verify(_ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	file, err := keys.Verify(string(text))
+	file, err := keys.Verify(licensefile.Pasted(string(text)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.args[0], err)
 	}
