@@ -84,7 +84,7 @@ func (o *officeService) printRequest(ctx context.Context, set *settings.Set, key
 	if err != nil {
 		set.Reject("seats", err.Error())
 	}
-	answer, err := readSecret(o.answerFile)
+	answer, err := o.readAnswer(o.answerFile)
 	if err != nil {
 		set.Reject("answer-file", err.Error())
 	}

@@ -270,7 +270,7 @@ func TestOfficePage(t *testing.T) {
 
 	status, page, _ = b.post(officePage+"/answer", "answer", "something else", "seats", "1")
 	is.Equal(status, http.StatusUnprocessableEntity)
-	require.Contains(t, page, "The answer is incomplete", "something else</textarea>", "Request for 1 seat<")
+	require.Contains(t, page, "The answer is not a whole license file; copy it again.", "something else</textarea>", "Request for 1 seat<")
 	is.Equal(v.open(p.URL, "pc-1"), shipped.CodeUnreachable)
 	status, page, to = b.post(officePage+"/answer", "answer", v.answer(v.license, request, api.Duration{Days: 20}))
 	is.Equal([]any{status, to}, []any{http.StatusOK, officePage + "?installed"})
@@ -287,6 +287,16 @@ func TestOfficePage(t *testing.T) {
 	is.Equal(v.used(), int64(2))
 	is.Equal(v.open(p.URL, "pc-2"), api.VerdictValid)
 	is.Equal(v.open(p.URL, "pc-3"), api.VerdictActivationLimit)
+	_, page, _ = b.get("/")
+	require.Contains(t, page, "Back to the answer of ")
+	status, page, to = b.post(officePage + "/back")
+	is.Equal([]any{status, to}, []any{http.StatusOK, officePage + "?installed"})
+	require.Contains(t, page, "of 1 seat in use")
+	status, _, _ = b.post(officePage + "/back")
+	is.Equal(status, http.StatusUnprocessableEntity)
+	_, page, _ = b.post(officePage+"/request", "seats", "2")
+	status, _, _ = b.post(officePage+"/answer", "answer", v.answer(v.license, requestIn(t, page), api.Duration{Days: 90})+"\n")
+	is.Equal(status, http.StatusOK)
 
 	for _, file := range []string{"key", "license", "answer"} {
 		info, err := os.Stat(path(file))

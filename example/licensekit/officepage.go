@@ -80,6 +80,7 @@ func (o *officeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Detail: "The office has no license file yet. An administrator installs it at " + officePage + ".",
 		})
 	default:
+		l.note(r)
 		l.routes.ServeHTTP(w, r)
 	}
 }
@@ -117,6 +118,12 @@ func (o *officeService) servePage(w http.ResponseWriter, r *http.Request, l *len
 		o.download(w, r)
 	case "POST /request":
 		o.ask(w, r, l)
+	case "POST /back":
+		if err := o.back(r.Context(), license.Caller{Actor: "operator:" + op.ID}); err != nil {
+			o.show(w, r, l, sentence(err), "")
+			return
+		}
+		http.Redirect(w, r, officePage+"?installed", http.StatusSeeOther)
 	case "POST /answer":
 		o.install(w, r, l, license.Caller{Actor: "operator:" + op.ID})
 	default:
@@ -196,7 +203,10 @@ func (o *officeService) install(w http.ResponseWriter, r *http.Request, l *lendi
 // sentence returns an error as a sentence of the page.
 func sentence(err error) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), licensefile.ErrLent.Error()+": "), "licensefile: ")
-	if errors.Is(err, licensefile.ErrMalformed) || errors.Is(err, licensefile.ErrTruncated) {
+	switch {
+	case errors.Is(err, licensefile.ErrEncoding), errors.Is(err, licensefile.ErrDuplicate):
+		text = errCutAnswer.Error()
+	case errors.Is(err, licensefile.ErrMalformed), errors.Is(err, licensefile.ErrTruncated):
 		text = "this is not the answer of the vendor to the request of an office"
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -213,6 +223,7 @@ type pageView struct {
 	Answer  string // which was refused
 
 	Claims  *licensefile.Claims // nil: the office does not lend yet
+	Earlier *licensefile.Claims // of the answer before; nil: there is none to go back to
 	Ended   bool
 	Warning string // about the end of the file; empty: it is far
 	Devices []api.Activation
@@ -250,6 +261,7 @@ func (o *officeService) view(ctx context.Context, l *lending, seats string) (v p
 	if refusal := o.refusal.Load(); refusal != nil {
 		v.Problem = "The answer in " + o.answerFile + " was refused. " + sentence(*refusal)
 	}
+	_, v.Earlier = o.earlier(l)
 	if v.Claims = l.claims; v.Claims != nil {
 		v.Seats = cmp.Or(v.Seats, v.Claims.Office.Seats)
 		v.Ended = !v.Claims.ExpiresAt.After(time.Now())

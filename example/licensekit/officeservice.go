@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,8 +26,9 @@ import (
 )
 
 const (
-	officeLease = 60 * 60     // of the seats that an office lends, in seconds
-	officePoll  = time.Second // between two looks at the answer file
+	officeLease = 60 * 60        // of the seats that an office lends, in seconds
+	officePoll  = time.Second    // between two looks at the answer file
+	faultPause  = 5 * officePoll // after what panicked
 )
 
 // An officeService lends the seats of a license. A new answer of the vendor replaces the
@@ -45,6 +47,7 @@ type officeService struct {
 // A lending is the service with one answer.
 type lending struct {
 	*licensing.Handler
+	*watch
 	routes http.Handler
 	answer string
 	claims *licensefile.Claims // of the file in the answer; nil: there is no answer yet
@@ -55,7 +58,7 @@ var (
 	errNoLicenseKey = errors.New("the license key is missing: enter it first")
 	errOtherLicense = errors.New("the answer is for another license: an office lends one license; start another office, with files and a store of its own")
 	errOlderAnswer  = errors.New("the answer is older than the one that the office has")
-	errCutAnswer    = errors.New("the answer is incomplete: copy or upload the whole text")
+	errCutAnswer    = errors.New("the answer is not a whole license file; copy it again")
 	errEndedAnswer  = errors.New("the answer has ended: take a request to the vendor again")
 )
 
@@ -64,10 +67,34 @@ var (
 func (o *officeService) start(ctx context.Context, st store.Store) error {
 	o.store = st
 	o.current.Store(o.with("", nil))
-	answer, err := readSecret(o.answerFile)
+	answer, err := o.readAnswer(o.answerFile)
 	if err == nil && answer != "" {
-		_ = o.take(ctx, answer, license.Caller{}, false) // run logs the error
+		_ = contained(func() error { return o.take(ctx, answer, license.Caller{}, false) }) // run logs the error
 	}
+	return err
+}
+
+// readAnswer returns the answer in a file, which a person may have saved; "" if it is missing.
+func (o *officeService) readAnswer(file string) (string, error) {
+	text, err := readSecret(file)
+	return licensefile.Pasted(text), err
+}
+
+// contained calls f in a goroutine of its own, which it may end, and returns its error. A
+// panic becomes an error, and is logged with its stack.
+func contained(f func() error) (err error) {
+	err = errors.New("a function ended its goroutine")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				slog.Error("the office panicked", "panic", v, "stack", string(debug.Stack()))
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		err = f()
+	})
+	wg.Wait()
 	return err
 }
 
@@ -94,13 +121,18 @@ func (o *officeService) with(answer string, c *licensefile.Claims) *lending {
 	}
 	h := licensing.NewHandler(o.store, options)
 	inner.Of(h).LinkOffice()
-	return &lending{h, routes(h, nil), answer, c}
+	return &lending{h, &watch{programs: map[string]use{}}, routes(h, nil), answer, c}
 }
 
 // take lends the seats of an answer from now on or, if it returns an error, of the
 // earlier one still. An answer that is to be saved is in the answer file first, so that
 // a process that ends after that starts with it.
 func (o *officeService) take(ctx context.Context, answer string, by license.Caller, save bool) error {
+	return o.replace(ctx, licensefile.Pasted(answer), by, save, false)
+}
+
+// replace is take for an answer that may be older than the one that the office has.
+func (o *officeService) replace(ctx context.Context, answer string, by license.Caller, save, older bool) error {
 	o.taking.Lock()
 	defer o.taking.Unlock()
 	earlier := o.current.Load()
@@ -114,7 +146,7 @@ func (o *officeService) take(ctx context.Context, answer string, by license.Call
 	switch old := earlier.claims; {
 	case old != nil && old.LicenseID != c.LicenseID:
 		return errOtherLicense
-	case old != nil && c.IssuedAt.Before(old.IssuedAt):
+	case old != nil && c.IssuedAt.Before(old.IssuedAt) && !older:
 		return errOlderAnswer
 	case save && !c.ExpiresAt.After(time.Now()):
 		return errEndedAnswer
@@ -125,6 +157,9 @@ func (o *officeService) take(ctx context.Context, answer string, by license.Call
 	}
 	if key == "" {
 		return errNoLicenseKey
+	}
+	if err := o.keep(earlier); err != nil {
+		return err
 	}
 	if save {
 		if err := writeSecret(o.answerFile, answer+"\n"); err != nil {
@@ -150,24 +185,32 @@ func (o *officeService) run(ctx context.Context) error {
 	defer hour.Stop()
 	for seen := ""; ctx.Err() == nil; {
 		l := o.current.Load()
-		said = l.sayNotice(ctx, said)
+		_ = contained(func() error { said = l.sayNotice(ctx, said); return nil })
 		working, end := context.WithCancel(ctx)
 		var work sync.WaitGroup
 		work.Go(func() {
 			if l.claims == nil {
 				return // there is nothing to do, and no key to create
 			}
-			if err := l.Run(working); err != nil {
-				slog.Error("background work ended", "error", err)
+			for err := contained(func() error { return l.Run(working) }); err != nil; err = contained(func() error { return l.Run(working) }) {
+				slog.Error("background work ended, and starts again", "error", err)
+				select {
+				case <-working.Done():
+				case <-time.After(faultPause):
+				}
 			}
 		})
 		for ctx.Err() == nil && o.current.Load() == l {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				seen = o.poll(ctx, seen)
+				tick.Reset(officePoll)
+				if err := contained(func() error { seen = o.poll(ctx, seen); return nil }); err != nil {
+					o.refusal.Store(&err) // the page says so, and the office lends as before
+					tick.Reset(faultPause)
+				}
 			case <-hour.C:
-				said = l.sayNotice(ctx, said)
+				_ = contained(func() error { said = l.sayNotice(ctx, said); return nil })
 			}
 		}
 		end()
@@ -205,7 +248,7 @@ func (l *lending) sayNotice(ctx context.Context, said string) string {
 // text at the last look as well: one that is being written is not read. seen is what
 // it had then.
 func (o *officeService) poll(ctx context.Context, seen string) (text string) {
-	text, err := readSecret(o.answerFile)
+	text, err := o.readAnswer(o.answerFile)
 	switch {
 	case err != nil || text == "" || text == o.current.Load().answer:
 		o.refusal.Store(nil)

@@ -7,14 +7,17 @@ import (
 	"context"
 	"crypto"
 	"crypto/ed25519"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +30,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	shipped "github.com/seed-d8a106b4/licensekit/licensing/program"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -287,5 +291,168 @@ func TestOfficePageLongRequest(t *testing.T) {
 		text := strings.Repeat("x", length)
 		is.NoErr(officeTemplate.Execute(&page, pageView{Key: "k", Seats: 1, Request: text, QR: qr.Draw(text)}))
 		require.Contains(t, page.String(), want)
+	}
+}
+
+// program opens a program on a machine.
+func (v *vendor) program(url, machine string) *shipped.License {
+	v.t.Helper()
+	p, err := shipped.Open(shipped.Options{
+		URL: url + mount, Keys: v.keys, ProductID: "atlas", Key: v.license.Key, Fingerprint: machine, Dir: v.t.TempDir(),
+	})
+	is.New(v.t).NoErr(err)
+	v.t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// TestOfficeBack: the office cannot verify an answer, so an administrator can go back to the
+// last one that a program has used.
+func TestOfficeBack(t *testing.T) {
+	is := is.New(t)
+	v := newVendor(t, nil)
+	o := v.newService(nil)
+	server := httptest.NewServer(o)
+	defer server.Close()
+	page := func() string {
+		w := httptest.NewRecorder()
+		o.show(w, httptest.NewRequest(http.MethodGet, officePage, nil), o.current.Load(), "", "")
+		is.Equal(w.Code, http.StatusOK)
+		return w.Body.String()
+	}
+	take := func(answer string) { is.NoErr(o.take(t.Context(), answer, license.Caller{}, true)) }
+	passed := func() { // acceptedAfter
+		w := o.current.Load().watch
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for name, u := range w.programs {
+			if !u.checked.IsZero() {
+				u.checked = u.checked.Add(-acceptedAfter)
+			}
+			w.programs[name] = u
+		}
+	}
+	quarter := api.Duration{Days: 90}
+	good := v.lend(o, 2, quarter)
+	take(good)
+	require.NotContains(t, page(), "Back to the answer of")
+
+	broken := func() string { // the signature of the file, in the middle
+		answer := strings.Fields(v.lend(o, 3, quarter))
+		dot := strings.LastIndexByte(answer[0], '.')
+		signature := []byte(answer[0][dot+1:])
+		signature[0], signature[40] = 'A'+(signature[0]-'A'+1)%2, 'A'+(signature[40]-'A'+1)%2
+		return answer[0][:dot+1] + string(signature) + " " + strings.Join(answer[1:], "")
+	}
+	time.Sleep(time.Second) // answers have whole seconds
+	date := o.current.Load().claims.IssuedAt.UTC().Format("2 January 2006, 15:04 UTC")
+	for range 2 { // also after another one that is broken
+		take(broken())
+		p := v.program(server.URL, "pc-1")
+		is.Equal(p.Status().Code, shipped.CodeUntrusted)
+		require.ErrorIs(t, p.Refresh(t.Context()), licensefile.ErrSignature)
+		passed()
+		require.Contains(t, page(), "Back to the answer of "+date)
+		time.Sleep(time.Second)
+	}
+	again := &officeService{signer: o.signer, keyFile: o.keyFile, answerFile: o.answerFile}
+	is.NoErr(again.start(t.Context(), o.store))
+	_, earlier := again.earlier(again.current.Load())
+	is.True(earlier != nil) // also after a restart
+	is.NoErr(o.back(t.Context(), license.Caller{Actor: "operator:ida"}))
+	is.Equal(o.current.Load().answer, good)
+	text, err := readSecret(o.answerFile)
+	is.NoErr(err)
+	is.Equal(text, good)
+	is.Equal(v.program(server.URL, "pc-1").Status().Code, api.VerdictValid)
+	require.NotContains(t, page(), "Back to the answer of")
+	is.True(o.back(t.Context(), license.Caller{}) != nil)
+
+	better := v.lend(o, 3, quarter)
+	take(better)
+	p := v.program(server.URL, "pc-2")
+	is.Equal(p.Status().Code, api.VerdictValid)
+	require.Contains(t, page(), "Back to the answer of "+date)
+	is.NoErr(p.Refresh(t.Context())) // it asks for no other file
+	require.Contains(t, page(), "Back to the answer of "+date)
+	passed()
+	require.NotContains(t, page(), "Back to the answer of")
+}
+
+// TestOfficeAnswersFromMail: what mail does to an answer does not matter, on the page and in
+// the answer file.
+func TestOfficeAnswersFromMail(t *testing.T) {
+	is := is.New(t)
+	v := newVendor(t, nil)
+	o := v.newService(nil)
+	mail := func(text string) (mailed string) {
+		for ; len(text) > 75; text = text[75:] {
+			mailed += text[:75] + "=\r\n"
+		}
+		return "\ufeff" + mailed + text + "\r\n"
+	}
+	good := v.lend(o, 2, api.Duration{Days: 90})
+	is.NoErr(o.take(t.Context(), mail(good), license.Caller{}, true))
+	is.Equal(o.current.Load().answer, good)
+	time.Sleep(time.Second)
+	good = v.lend(o, 3, api.Duration{Days: 90})
+	is.NoErr(os.WriteFile(o.answerFile, []byte(mail(good)), 0o600))
+	is.Equal(o.poll(t.Context(), o.poll(t.Context(), "")), "")
+	is.Equal(o.current.Load().answer, good)
+	is.Equal(o.poll(t.Context(), ""), "") // it is not read again
+}
+
+// A faultyStore fails each Update in the worst way.
+type faultyStore struct {
+	store.Store
+	fault atomic.Pointer[func()]
+}
+
+func (s *faultyStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if fault := s.fault.Load(); fault != nil {
+		(*fault)()
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestOfficeSurvives: a panic while the office takes an answer does not end the process, and
+// the office lends as before until it has taken the answer.
+func TestOfficeSurvives(t *testing.T) {
+	for name, fault := range map[string]func(){"panic": func() { panic("out of order") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			v := newVendor(t, nil)
+			st := &faultyStore{Store: memory.New()}
+			o := v.newService(nil)
+			is.NoErr(o.start(t.Context(), st))
+			is.NoErr(o.take(t.Context(), v.lend(o, 2, api.Duration{Days: 90}), license.Caller{}, true))
+			before := o.current.Load()
+			answer := v.lend(o, 3, api.Duration{Days: 90})
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			done := make(chan error)
+			go func() {
+				err := errors.New("run ended its goroutine")
+				defer func() { done <- err }()
+				err = o.run(ctx)
+			}()
+			st.fault.Store(&fault)
+			is.NoErr(os.WriteFile(o.answerFile, []byte(answer), 0o600))
+			until := func(ok func() bool) {
+				t.Helper()
+				for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatal("it did not happen")
+					}
+				}
+			}
+			until(func() bool { return o.refusal.Load() != nil })
+			is.True(o.current.Load() == before)
+			again := &officeService{options: o.options, signer: o.signer, keyFile: o.keyFile, answerFile: o.answerFile}
+			is.NoErr(again.start(t.Context(), st))
+			st.fault.Store(nil)
+			until(func() bool { return o.current.Load().claims.Office.Seats == 3 })
+			stop()
+			is.NoErr(<-done)
+		})
 	}
 }
