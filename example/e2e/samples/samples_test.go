@@ -17,6 +17,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -111,12 +112,13 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
 	server := httptest.NewServer(mux)
 	defer server.Close()
+	key := l.Key
 	run := func(machine string) (out string, ok bool) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, s.command, s.program, "keys.json", "license.jws", machine)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "LICENSE_SERVER="+server.URL+"/licensing", "LICENSE_KEY="+l.Key)
+		cmd.Env = append(os.Environ(), "LICENSE_SERVER="+server.URL+"/licensing", "LICENSE_KEY="+key)
 		text, err := cmd.CombinedOutput()
 		return string(text), err == nil
 	}
@@ -128,6 +130,21 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	is.Equal(out, licensed)
 	good, err := os.ReadFile(file)
 	is.NoErr(err)
+
+	is.NoErr(os.Remove(file))
+	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
+	is.NoErr(err)
+	out, ok = run("machine-1")
+	is.True(!ok)
+	is.Equal(strings.TrimSpace(out), "no license: The license is suspended: Please pay invoice 7.")
+	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	is.NoErr(err)
+	key = "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA"
+	out, ok = run("machine-1")
+	is.True(!ok)
+	is.Equal(strings.TrimSpace(out), "no license: No license has this license key; check it for typos.")
+	key = l.Key
+	is.NoErr(os.WriteFile(file, good, 0o600))
 
 	_, err = h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
@@ -143,8 +160,25 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	out, ok = run("machine-1")
 	is.True(ok)
 	is.Equal(out, licensed)
-	_, ok = run("machine-2")
+	out, ok = run("machine-2") // the folder was copied
 	is.True(!ok)
+	require.Contains(t, out, "no license: The license was activated on another machine; enter the license key again to use it here. (")
+	require.Contains(t, strings.ToLower(out), "refused")                                         // the error of the network
+	for begin, end := range map[string]string{"\ufeff": "=\r\n", "> ": "\n> ", "": "\u200b\n"} { // it came by mail
+		mailed := begin
+		for rest := string(good); rest != ""; {
+			n := min(75, len(rest))
+			mailed, rest = mailed+rest[:n]+end, rest[n:]
+		}
+		is.NoErr(os.WriteFile(file, []byte(mailed), 0o600))
+		out, ok = run("machine-1")
+		is.True(ok)
+		is.Equal(out, licensed)
+	}
+	is.NoErr(os.WriteFile(file, good[:len(good)-2], 0o600))
+	out, ok = run("machine-1")
+	is.True(!ok)
+	require.Contains(t, out, "no license: not a whole license file; copy it again (")
 	bad := strings.Replace(string(good), ".ey", ".ez", 1)
 	is.True(bad != string(good))
 	is.NoErr(os.WriteFile(file, []byte(bad), 0o600))

@@ -107,7 +107,9 @@ static long Now() => DateTimeOffset.UtcNow.ToUnixTimeSeconds();
 var (path, machine) = (args[1], args[2]);
 var jwks = JsonDocument.Parse(File.ReadAllText(args[0])).RootElement; // a real program embeds it
 JsonElement? claims = null;
-try { claims = CheckFile(jwks, File.ReadAllText(path), machine, Now()); }
+// What mail programs and editors add does not count: line breaks, the = of quoted-printable.
+static string Pasted(string text) => string.Concat(text.Where(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.'));
+try { claims = CheckFile(jwks, Pasted(File.ReadAllText(path)), machine, Now()); }
 catch (Exception) { } // none, or not valid: get one, or say why there is none
 if (claims is null || Now() >= claims.Value.GetProperty("iat").GetInt64() + (claims.Value.TryGetProperty("recheck", out var s) ? s.GetInt64() : 3600))
 {

@@ -59,9 +59,29 @@ export function checkFile(jwks, text, machine, now = Date.now() / 1000) {
   if (now >= claims.exp) throw new Error("the license file has expired");
   if (claims.fingerprint_hash !== undefined) {
     const hash = createHash("sha256").update(`licensekit-fp\0${claims.sub}\0${machine}`).digest("base64url");
-    if (hash !== claims.fingerprint_hash) throw new Error("for another machine");
+    // The folder of the file was copied from that machine.
+    if (hash !== claims.fingerprint_hash) throw new Error("The license was activated on another machine; enter the license key again to use it here.");
   }
   return claims;
+}
+
+// readStored returns the text of a stored license file without what mail programs and
+// editors add: line breaks, the = of quoted-printable, a byte order mark, invisible
+// characters.
+async function readStored(path) {
+  const text = (await readFile(path, "utf8")).replace(/[^A-Za-z0-9_.-]/g, "");
+  if (!/^[^.]+\.[^.]+\.[^.]{86}$/.test(text)) throw new Error("not a whole license file; copy it again");
+  return text;
+}
+
+// refusal returns the sentence for the user about a problem document of the service.
+function refusal(problem) {
+  const { code, reasons, license } = problem.verdict ?? problem;
+  const because = license?.status_reason ? `: ${license.status_reason}` : ".";
+  if (code === "not_found") return "No license has this license key; check it for typos.";
+  if (code === "suspended") return `The license is suspended${because}`;
+  if (code === "revoked") return `The license was revoked${because}`;
+  return reasons?.[0].detail ?? problem.detail;
 }
 
 // activate returns a new license file for this machine.
@@ -74,19 +94,21 @@ async function activate(server, key, machine) {
   });
   const answer = await res.json();
   if (res.ok && answer.file) return answer.file;
-  const refusal = new Error(answer.file_reason?.detail ?? answer.verdict?.reasons[0].detail ?? answer.detail ?? `status ${res.status}`);
-  refusal.final = res.status < 500 && res.status !== 429; // the service has decided
-  throw refusal;
+  const refused = new Error(answer.file_reason?.detail ?? refusal(answer) ?? `status ${res.status}`);
+  refused.final = res.status < 500 && res.status !== 429; // the service has decided
+  throw refused;
 }
 
 // openLicense uses the stored file, and gets a new one when it is time to. Without a
 // network, or a service that works, the stored file is enough.
 export async function openLicense(jwks, path, machine, server, key) {
-  let stored;
+  let stored, why;
   try {
-    stored = checkFile(jwks, await readFile(path, "utf8"), machine);
+    stored = checkFile(jwks, await readStored(path), machine);
     if (Date.now() / 1000 < stored.iat + (stored.recheck ?? 3600)) return stored;
-  } catch {} // none, or not valid: get one, or say why there is none
+  } catch (e) {
+    if (e.code !== "ENOENT") why = e; // it does not count: get one, or say why
+  }
   try {
     const text = await activate(server, key, machine);
     const claims = checkFile(jwks, text, machine); // before it replaces the stored one
@@ -95,6 +117,7 @@ export async function openLicense(jwks, path, machine, server, key) {
     return claims;
   } catch (e) {
     if (stored && !e.final) return stored;
+    if (why && !e.final) throw new Error(`${why.message} (${e.cause?.message ?? e.message})`, { cause: e });
     throw e;
   }
 }

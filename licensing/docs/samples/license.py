@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 import urllib.error
@@ -57,6 +58,13 @@ def verify_lent(keys, office_file, text):
     return claims
 
 
+class OtherMachine(ValueError):
+    """The license file is for another machine, from which its folder was copied."""
+
+    def __init__(self):
+        super().__init__("The license was activated on another machine; enter the license key again to use it here.")
+
+
 def check_file(jwks, text, machine, now=None):
     """Returns the claims of a license file that is valid on this machine at now, and
     raises an exception otherwise. jwks is the answer of GET /file/keys, embedded."""
@@ -76,12 +84,34 @@ def check_file(jwks, text, machine, now=None):
     if "fingerprint_hash" in claims:
         digest = hashlib.sha256(f"licensekit-fp\0{claims['sub']}\0{machine}".encode()).digest()
         if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != claims["fingerprint_hash"]:
-            raise ValueError("for another machine")
+            raise OtherMachine()
     return claims
+
+
+def read_file(path):
+    """Returns the text of a stored license file without what mail programs and editors
+    add: line breaks, the = of quoted-printable, a byte order mark, invisible characters."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = re.sub("[^A-Za-z0-9_.-]", "", f.read())
+    if not re.fullmatch(r"[^.]+\.[^.]+\.[^.]{86}", text):
+        raise ValueError("not a whole license file; copy it again")
+    return text
 
 
 class Refused(Exception):
     """The service has decided; a stored file does not help."""
+
+
+def refusal(problem):
+    """Returns the sentence for the user about a problem document of the service."""
+    verdict = problem.get("verdict") or {"code": problem.get("code")}
+    reason = (verdict.get("license") or {}).get("status_reason")
+    if verdict["code"] == "not_found":
+        return "No license has this license key; check it for typos."
+    if verdict["code"] in ("suspended", "revoked"):
+        sentence = "The license is suspended" if verdict["code"] == "suspended" else "The license was revoked"
+        return f"{sentence}: {reason}" if reason else f"{sentence}."
+    return verdict["reasons"][0]["detail"] if "reasons" in verdict else problem["detail"]
 
 
 def activate(server, key, machine):
@@ -95,8 +125,7 @@ def activate(server, key, machine):
     except urllib.error.HTTPError as e:
         if e.code >= 500 or e.code == 429:
             raise
-        problem = json.load(e)
-        raise Refused(problem["verdict"]["reasons"][0]["detail"] if "verdict" in problem else problem["detail"]) from None
+        raise Refused(refusal(json.load(e))) from None
     if not answer.get("file"):
         raise Refused(answer["file_reason"]["detail"])
     return answer["file"]
@@ -105,22 +134,25 @@ def activate(server, key, machine):
 def open_license(jwks, path, machine, server, key):
     """Uses the stored file, and gets a new one when it is time to. Without a network,
     or a service that works, the stored file is enough."""
-    stored = None
+    stored = why = None
     try:
-        with open(path, encoding="utf-8") as f:
-            stored = check_file(jwks, f.read(), machine)
+        stored = check_file(jwks, read_file(path), machine)
         if time.time() < stored["iat"] + stored.get("recheck", 3600):
             return stored
-    except Exception:
-        pass  # none, or not valid: get one, or say why there is none
+    except FileNotFoundError:
+        pass  # get one
+    except Exception as e:
+        why = e  # it does not count: get one, or say why
     try:
         text = activate(server, key, machine)
         claims = check_file(jwks, text, machine)  # before it replaces the stored one
     except Refused:
         raise
-    except Exception:
+    except Exception as e:
         if stored:
             return stored
+        if why:
+            raise ValueError(f"{why} ({e})") from e
         raise
     with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as f:
         f.write(text)
