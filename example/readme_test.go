@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
@@ -96,6 +98,14 @@ func openLicense(keys []byte) (*program.License, error) {
 func openProcess(keys []byte, key string) (*program.License, error) {
 	return program.Open(program.Options{
 		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: key, PerProcess: true,
+	})
+}
+
+func behindProxy(keys []byte, key string, proxy *url.URL) (*program.License, error) { // proxy may have a name and a password
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = http.ProxyURL(proxy)
+	return program.Open(program.Options{
+		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: key, HTTPClient: &http.Client{Transport: transport},
 	})
 }
 
@@ -190,6 +200,19 @@ func TestProgramGuideFunctions(t *testing.T) {
 	is.True(err != nil) // nothing answers at acme.example
 	_, err = openProcess(nil, "")
 	is.True(err != nil) // program.Open requires keys
+	proxied := false
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxied = true
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	}))
+	defer proxy.Close()
+	at, err := url.Parse(proxy.URL)
+	is.NoErr(err)
+	behind, err := behindProxy(w.Body.Bytes(), "k", at)
+	is.NoErr(err)
+	is.NoErr(behind.Close())
+	is.True(proxied)
+	require.Contains(t, behind.Status().Message(), "The proxy of this network asks for a sign-in")
 }
 
 // TestGuideFunctions calls the functions of the guides.

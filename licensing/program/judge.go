@@ -1,7 +1,9 @@
 package program
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -21,6 +23,9 @@ func (l *License) judge() {
 		s.Code, s.Reason, s.LicenseID, s.ExpiresAt, s.UpdatesUntil = d.Code, d.Reason, d.LicenseID, d.ExpiresAt, d.UpdatesUntil
 	} else if l.file == nil {
 		s.Code = l.withoutFile()
+		if s.Code == CodeUnreachable {
+			s.sentence = unreached(l.failed)
+		}
 	} else if err := l.usable(*l.file); err != nil {
 		s.Code = l.fileCode(*l.file, err)
 	} else {
@@ -104,7 +109,8 @@ func (l *License) warnings() (all []Warning) {
 	case errors.Is(l.failed, errUntrusted):
 		warn(CodeUntrusted, l.failed.Error())
 	case l.failed != nil:
-		warn(CodeUnreachable, "The licensing service cannot be reached: "+l.failed.Error())
+		why := cmp.Or(strings.TrimSuffix(unreached(l.failed), "."), "The licensing service cannot be reached")
+		warn(CodeUnreachable, why+": "+l.failed.Error())
 	case l.unknown:
 		warn(api.VerdictNotFound, messages[api.VerdictNotFound])
 	case l.refused != nil:

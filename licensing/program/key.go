@@ -157,7 +157,7 @@ func (l *License) explain(ctx context.Context, err error) error {
 	}
 	f, ok := errors.AsType[*failure](err)
 	if !ok || f.code == "" {
-		return &Error{Status: Status{Code: CodeUnreachable}, cause: err}
+		return &Error{Status: Status{Code: CodeUnreachable, sentence: unreached(err)}, cause: err}
 	}
 	return &Error{Status: Status{Code: f.code}, cause: err}
 }

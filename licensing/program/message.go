@@ -16,6 +16,9 @@ func (s Status) Message() string {
 		}
 		return sentence + ": " + s.Reason
 	}
+	if s.sentence != "" {
+		return s.sentence
+	}
 	switch s.Code {
 	case api.VerdictValid:
 		if !s.ExpiresAt.IsZero() {

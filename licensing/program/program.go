@@ -149,6 +149,9 @@ func (l *License) connect() {
 		*l.http = *l.opts.HTTPClient
 	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		l.own = t.Clone()
+		if l.own.OnProxyConnectResponse == nil {
+			l.own.OnProxyConnectResponse = refuseSignIn
+		}
 		l.http.Transport = l.own
 	}
 	l.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

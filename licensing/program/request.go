@@ -45,7 +45,7 @@ type params struct {
 // asked for.
 type failure struct {
 	text       string
-	cause      error         // nil: there was a response
+	cause      error         // nil: there was a response of the service
 	code       api.Code      // of a problem document; empty: none
 	retryAfter time.Duration // 0: not said
 }
@@ -160,7 +160,9 @@ func problemOf(body []byte) (p api.Problem) {
 // refused returns the failure of a response that is not what was asked for.
 func refused(resp *http.Response, p api.Problem) error {
 	e := &failure{code: p.Code, retryAfter: retryAfter(resp.Header)}
-	if p.Code == "" {
+	if resp.StatusCode == http.StatusProxyAuthRequired {
+		e.text, e.cause = errProxySignIn.Error(), errProxySignIn
+	} else if p.Code == "" {
 		e.text = fmt.Sprintf("the response %d is not from the licensing service; check the URL and the proxy", resp.StatusCode)
 	} else {
 		e.text = fmt.Sprintf("the licensing service answered %d %s: %s", resp.StatusCode, p.Code, p.Detail)

@@ -39,6 +39,8 @@ type Status struct {
 
 	// Warnings do not make the license invalid.
 	Warnings []Warning `json:"warnings,omitempty"`
+
+	sentence string // in place of that for Code; empty: none
 }
 
 // A Warning is something that a user or the support should know.
@@ -59,17 +61,11 @@ func (s Status) Err() error {
 // errors.Is compares its code: errors.Is(err, program.CodeUnreachable).
 type Error struct {
 	Status Status
-	detail string // in place of the message
 	cause  error
 }
 
 // Error returns one sentence for the user.
-func (e *Error) Error() string {
-	if e.detail != "" {
-		return e.detail
-	}
-	return e.Status.Message()
-}
+func (e *Error) Error() string { return e.Status.Message() }
 
 // Unwrap returns why the service did not answer; nil: it did.
 func (e *Error) Unwrap() error { return e.cause }
