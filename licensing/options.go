@@ -37,7 +37,8 @@ type Options struct {
 	// PublicURL is the URL of the mounted handler as clients see it, such as
 	// "https://example.com/licensing". Only the metadata of the
 	// authorization server needs it; everything else works with relative
-	// references. Default: none.
+	// references. The dashboard has it in its examples, and otherwise the address
+	// of the page. Default: none.
 	PublicURL string `validate:"omitempty,mount"`
 
 	// PortalURL is the URL of the pages of [Handler.Portal] as customers see it, such as
@@ -108,8 +109,8 @@ type Options struct {
 	// subscriber and each step of a background job, and for errors of the
 	// store, for metrics and traces. It is called concurrently, never within
 	// an Update of the store, on the goroutine of the request or the work,
-	// which waits for it, so it must be quick. A panic in it aborts
-	// the request; in background work, it is logged. Default: none.
+	// which waits for it, so it must be quick. A panic in it is logged, and
+	// changes no answer. Default: none.
 	Observe func(context.Context, Observation)
 
 	// BeforeCreate runs before a license is created. It may fill in fields of p (the
