@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"licensing/internal/rules/terms":  {"licensing/api"},
 
 	"licensing/internal/base/feed":         {"store", "licensing/api", "internal/entries"},
-	"licensing/internal/rules/call":        {"internal/valid", "licensing/api", "licensing/internal/base/input", "licensing/internal/base/record", "store", "licensing/internal/rules/terms", "licensing/licensefile"},
+	"licensing/internal/rules/call":        {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/input", "licensing/internal/base/record", "store", "licensing/internal/rules/terms", "licensing/licensefile"},
 	"licensing/internal/rules/plans":       {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "store", "licensing/internal/rules/terms"},
 	"licensing/internal/rules/revocations": {"internal/entries", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/licensefile", "store"},
 	"licensing/internal/rules/licenses":    {"licensing/api", "licensing/internal/base/input", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/plans", "store", "licensing/internal/rules/terms", "licensing/internal/rules/revocations"},

@@ -81,6 +81,7 @@ const (
 	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
 	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
 	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest goes on
+	HealthUncounted         HealthCode = "events_uncounted"    // sales do not have some events, because counting them kept failing
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
@@ -210,6 +211,11 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	}
 	add := func(code HealthCode, subject string, since *time.Time, format string, args ...any) {
 		out.Problems = append(out.Problems, HealthProblem{Code: code, Subject: subject, Detail: fmt.Sprintf(format, args...), Since: since})
+	}
+	if n, first, err := inner.Of(h.service).Sales().Uncounted(ctx, h.store); err != nil {
+		return Health{}, err
+	} else if n > 0 {
+		add(HealthUncounted, "", nil, "Sales do not have %d events that could not be counted, the first is %s; the log has the error of each.", n, first)
 	}
 	if !backlog.Running {
 		add(HealthNotRunning, "", nil, "No process runs Handler.Run: webhooks, subscribers, expiry notices and cleanup are on hold.")

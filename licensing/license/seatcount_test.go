@@ -346,7 +346,7 @@ func TestLongLeasesOfADeletedLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		return tx.PutEntries(t.Context(), store.Entry{Kind: "long_leases", Key: "lic_deleted", CreatedAt: start})
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "long_leases", Key: "lic_deleted", ExpiresAt: start, CreatedAt: start})
 	}))
 	for _, step := range inner.Of(f.Service).Background().Upkeep {
 		_, err := step(t.Context())

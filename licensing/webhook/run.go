@@ -183,6 +183,11 @@ func (r *run) load(ctx context.Context, newest feed.Place) error {
 		r.logger.WarnContext(ctx, "licensing: the event feed does not have the newest event any more that this process knew; webhooks continue from the stored positions",
 			"known_seq", r.known.Seq(), "newest_seq", newest.Seq())
 	}
+	for id := range busy {
+		if targets[id] == nil { // deleted, so it fails no more
+			r.Note(sendJob+":"+id, nil)
+		}
+	}
 	r.targets, r.known = targets, newest
 	return nil
 }

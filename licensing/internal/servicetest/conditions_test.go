@@ -36,8 +36,10 @@ type switchedStore struct {
 	store.Store
 	off, damaged bool
 	readOnly     atomic.Bool
-	locked       bool   // denies each write with an error of its own
-	panics       string // the kind of the entries that cannot be written
+	locked       bool                            // denies each write with an error of its own
+	panics       string                          // the kind of the entries that cannot be written
+	fault        func() error                    // what happens instead; nil: a panic
+	writes       func(op, kind, key string) bool // which writes fault happens at; kinds are those of entries and events
 
 	refused atomic.Int64 // writes
 }
@@ -48,7 +50,7 @@ func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) err
 	}
 	return s.Store.Update(ctx, func(tx store.Tx) error {
 		if !s.readOnly.Load() {
-			return fn(&panickingTx{tx, s.panics})
+			return fn(&faultyTx{tx, s})
 		}
 		refusing := &refusingTx{Tx: tx}
 		if err := fn(refusing); err != nil || !refusing.refused {
@@ -59,17 +61,48 @@ func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) err
 	})
 }
 
-// A panickingTx cannot write entries of a kind.
-type panickingTx struct {
+// A faultyTx cannot write everything.
+type faultyTx struct {
 	store.Tx
-	kind string
+	s *switchedStore
 }
 
-func (tx *panickingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
-	if tx.kind != "" && slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == tx.kind }) {
-		panic("cannot write " + tx.kind)
+func (tx *faultyTx) write(op, kind, key string) error {
+	s := tx.s
+	if (op != "put" || s.panics == "" || kind != s.panics) && (s.writes == nil || !s.writes(op, kind, key)) {
+		return nil
+	}
+	if s.fault == nil {
+		panic("cannot write " + kind)
+	}
+	return s.fault()
+}
+
+func (tx *faultyTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if err := tx.write("put", e.Kind, e.Key); err != nil {
+			return err
+		}
 	}
 	return tx.Tx.PutEntries(ctx, entries...)
+}
+
+func (tx *faultyTx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for _, key := range keys {
+		if err := tx.write("delete", kind, key); err != nil {
+			return err
+		}
+	}
+	return tx.Tx.DeleteEntries(ctx, kind, keys...)
+}
+
+func (tx *faultyTx) AppendEvents(ctx context.Context, events ...store.Event) error {
+	for _, e := range events {
+		if err := tx.write("append", e.Type, e.Subject); err != nil {
+			return err
+		}
+	}
+	return tx.Tx.AppendEvents(ctx, events...)
 }
 
 // A refusingTx is that of a store that notices at the commit that it cannot write.
@@ -177,6 +210,13 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		_, _ = h.Service().Create(o.t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		begin(o.t, h) // until the test ends
 		time.Sleep(time.Minute)
+		return h
+	},
+	"events_uncounted": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		o.store.writes = func(_, kind, _ string) bool { return kind == "sales_license" }
+		_, _ = h.Service().Create(o.t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		o.run(h, 10*time.Minute)
 		return h
 	},
 	"not_running": func(o *outage) *licensing.Handler {

@@ -222,49 +222,6 @@ func TestAPanicOfObserveDoesNotStopBackgroundWork(t *testing.T) {
 	})
 }
 
-// TestAPanicOfAJobDoesNotEndTheProcess: the others go on, Health names it, and it continues
-// when the cause is gone.
-func TestAPanicOfAJobDoesNotEndTheProcess(t *testing.T) {
-	for kind, job := range map[string]string{
-		"sales_counted": "sales", "watermark": "expiry_notices", "lease": "webhooks", "subscriber_cursor": "subscriber:mailer",
-	} {
-		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				is := is.New(t)
-				o := newOutage(t)
-				var log strings.Builder
-				o.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				var heard atomic.Int64
-				o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error { heard.Add(1); return nil }}}
-				h := o.handler()
-				hook(t, h, "shop.example", "license.created")
-				o.store.panics = kind
-				stop := begin(t, h)
-				happen(t, h, 1)
-				time.Sleep(10 * time.Minute)
-				problems := h.Health(t.Context()).Problems
-				i := slices.IndexFunc(problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthJob })
-				require.AtLeast(t, i, 0)
-				is.Equal(problems[i].Subject, job)
-				require.Contains(t, problems[i].Detail, "cannot write "+kind)
-				require.Contains(t, log.String(), "background work panicked", "panickingTx")
-				if n := strings.Count(log.String(), "background work panicked"); n > 30 { // it rests longer and longer
-					t.Errorf("%d attempts in 10 minutes", n)
-				}
-				is.True(kind == "lease" || len(o.receiver.at("shop.example")) == 1)
-				is.True(kind == "subscriber_cursor" || heard.Load() > 0)
-				o.store.panics = ""
-				time.Sleep(2 * time.Minute)
-				is.Equal(h.Health(t.Context()).Problems, []licensing.HealthProblem{})
-				is.Equal(len(o.receiver.at("shop.example")), 1)
-				is.True(heard.Load() > 0)
-				o.store.panics = kind
-				stop() // Run returns, also if what it does at its end panics
-			})
-		})
-	}
-}
-
 // TestAPanicOfObserveKeepsTheAnswer of a request.
 func TestAPanicOfObserveKeepsTheAnswer(t *testing.T) {
 	is := is.New(t)

@@ -1,9 +1,11 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -16,23 +18,38 @@ import (
 // the host's, goes on.
 var ErrPanic = errors.New("panic")
 
+// ErrPostponed is the error of work that was done except on some records, on which it is tried
+// again after [PostponedFor].
+var ErrPostponed = errors.New("postponed")
+
+// PostponedFor is when work on a record is tried again that has failed by itself.
+const PostponedFor = time.Hour
+
 // Contain calls f in a goroutine of its own, which it may end, and returns its error. A panic
-// becomes an [ErrPanic] and is logged with its stack. All work that no request waits for is
-// called so: a panic in another goroutine of the host would end its process.
-func (e *Engine) Contain(ctx context.Context, work string, f func() error) error {
-	err := fmt.Errorf("%w: %s ended its goroutine", ErrPanic, work)
+// becomes an [ErrPanic] and is logged with its stack, as is the end of the goroutine. All work
+// that no request waits for is called so: a panic in another goroutine of the host would end
+// its process.
+func Contain(ctx context.Context, logger *slog.Logger, work string, f func() error) (err error) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		var v any = work + " ended its goroutine"
 		defer func() {
-			if v := recover(); v != nil {
-				e.Logger.ErrorContext(ctx, "licensing: background work panicked", "job", work, "panic", v, "stack", string(debug.Stack()))
+			if v = cmp.Or(recover(), v); v != nil {
+				logger.ErrorContext(ctx, "licensing: background work panicked", "job", work, "panic", v, "stack", string(debug.Stack()))
 				err = fmt.Errorf("%w: %v", ErrPanic, v)
 			}
 		}()
 		err = f()
+		v = nil
 	})
 	wg.Wait()
 	return err
+}
+
+// IsOwn reports whether the cause of an error may be what the work is about, a record or an
+// event: not the store, and not the end of the context of the work.
+func IsOwn(ctx context.Context, err error) bool {
+	return err != nil && StoreErrorKind(err) == "" && ctx.Err() == nil
 }
 
 // A FailingJob is background work of this process that fails, not because of the store.
@@ -41,6 +58,8 @@ type FailingJob struct {
 	Failures int // in a row
 	Since    time.Time
 	Err      error // the last
+
+	until time.Time // if something was postponed, when it has been tried again
 }
 
 // Note notes how a step of a job ended; err may be nil. [Engine.FailingJobs] does not have
@@ -49,18 +68,24 @@ func (r *Run) Note(job string, err error) {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	f, now := e.failing[job], e.now()
 	if err == nil || StoreErrorKind(err) != "" {
-		delete(e.failing, job)
+		if !now.Before(f.until) {
+			delete(e.failing, job)
+		}
 		return
 	}
-	f := e.failing[job]
 	if f.Failures == 0 {
-		f.Since = e.now()
+		f.Since = now
 	}
-	e.failing[job] = FailingJob{job, f.Failures + 1, f.Since, err}
+	if errors.Is(err, ErrPostponed) {
+		f.until = now.Add(PostponedFor)
+	}
+	e.failing[job] = FailingJob{job, f.Failures + 1, f.Since, err, f.until}
 }
 
-// FailingJobs returns the jobs of this process whose last step failed, by name.
+// FailingJobs returns the jobs of this process whose last step failed or that have postponed
+// something, by name.
 func (e *Engine) FailingJobs() []FailingJob {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -109,9 +109,13 @@ type Run struct {
 // Go runs f in a goroutine that Run waits for. What f does is to be contained.
 func (r *Run) Go(f func()) { r.wg.Go(f) }
 
-// Contain is [Engine.Contain].
+// Contain is [Contain] with the logger of the engine.
 func (r *Run) Contain(ctx context.Context, work string, f func() error) error {
-	return r.engine.Contain(ctx, work, f)
+	return r.engine.contain(ctx, work, f)
+}
+
+func (e *Engine) contain(ctx context.Context, work string, f func() error) error {
+	return Contain(ctx, e.Logger, work, f)
 }
 
 // Run does the background work until ctx ends, finishes the work in progress,
@@ -157,7 +161,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	for _, end := range ends {
-		_ = e.Contain(work, "drain", func() error { end(); return nil }) // logged
+		_ = e.contain(work, "drain", func() error { end(); return nil }) // logged
 	}
 	return nil
 }
@@ -184,12 +188,12 @@ func (r *Run) upkeep(ctx context.Context) (Next, error) {
 	var all error
 	for _, purge := range r.engine.Upkeep {
 		for more := true; more && ctx.Err() == nil; {
-			err := r.engine.Contain(ctx, "purge", func() (err error) {
+			err := r.engine.contain(ctx, "purge", func() (err error) {
 				more, err = purge(r.Work)
 				return err
 			})
 			if err != nil { // the others go on
-				all, more = errors.Join(all, err), false
+				all, more = errors.Join(all, err), more && errors.Is(err, ErrPostponed)
 			}
 		}
 	}

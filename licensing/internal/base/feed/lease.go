@@ -136,7 +136,7 @@ func (l *Lease) Keep(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
-			err := l.engine.Contain(ctx, "lease:"+l.key, func() error {
+			err := l.engine.contain(ctx, "lease:"+l.key, func() error {
 				_, _, _, err := l.hold(ctx, false)
 				return err
 			})

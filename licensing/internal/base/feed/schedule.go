@@ -121,7 +121,7 @@ func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.
 func (r *Run) step(ctx context.Context, j *job) {
 	began := time.Now()
 	var next Next
-	err := r.engine.Contain(ctx, j.Name, func() (err error) {
+	err := r.engine.contain(ctx, j.Name, func() (err error) {
 		next, err = j.Step(ctx)
 		return err
 	})

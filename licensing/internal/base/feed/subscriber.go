@@ -207,5 +207,5 @@ func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) e
 
 // call calls the subscriber.
 func (s *subscription) call(ctx context.Context, e store.Event) error {
-	return s.engine.Contain(ctx, s.key(), func() error { return s.Handle(ctx, e) })
+	return s.engine.contain(ctx, s.key(), func() error { return s.Handle(ctx, e) })
 }

@@ -73,7 +73,7 @@ func (s *subscription) keepLease(rec subscriberRecord) (under context.Context, s
 		until := time.Now().Add(rec.Until.Sub(s.engine.now()))
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
 			var held bool
-			err := s.engine.Contain(under, s.key(), func() (err error) {
+			err := s.engine.contain(under, s.key(), func() (err error) {
 				held, err = s.extend(under)
 				return err
 			})

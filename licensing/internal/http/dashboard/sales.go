@@ -216,6 +216,9 @@ func (v *visit) salesNotes(rep sales.Report) (notes []string) {
 	if !rep.Whole {
 		notes = append(notes, "The licenses in force are being counted.")
 	}
+	if n := int(rep.Uncounted); n > 0 {
+		notes = append(notes, count(n, "event")+" could not be counted, the first is "+rep.FirstUncounted+": the numbers do not have "+verb(n, "it", "them")+".")
+	}
 	if rep.KeptSince != nil {
 		notes = append(notes, "Events are kept since "+v.moment(*rep.KeptSince).Full+": the audit log does not list earlier ones.")
 	}

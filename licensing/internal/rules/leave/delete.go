@@ -16,7 +16,7 @@ import (
 )
 
 // DeletedKind is the kind of entries that name deleted licenses whose
-// activations have yet to be removed. Key is the license ID.
+// activations have yet to be removed. Key is the license ID, and ExpiresAt is when to do so.
 const DeletedKind = "license_deleted"
 
 // activationBatch is how many activations of deleted licenses one Update
@@ -68,7 +68,7 @@ func (s Service) remove(ctx context.Context, tx *call.Tx, rec record.License, l 
 		return 0, err
 	}
 	if n == activationBatch {
-		if err := tx.PutEntries(ctx, store.Entry{Kind: DeletedKind, Key: l.ID, CreatedAt: tx.Now}); err != nil {
+		if err := tx.PutEntries(ctx, store.Entry{Kind: DeletedKind, Key: l.ID, ExpiresAt: tx.Now, CreatedAt: tx.Now}); err != nil {
 			return 0, err
 		}
 	}
@@ -117,19 +117,14 @@ func (s Service) ClearDeleted(ctx context.Context) (more bool, err error) {
 	if s.Tx != nil {
 		return false, nil
 	}
-	deleted, err := s.Store.Entries(ctx, store.EntryQuery{Kind: DeletedKind, Limit: 1})
-	if err != nil || len(deleted) == 0 {
-		return false, err
-	}
-	id := deleted[0].Key
-	err = s.Write(ctx, func(tx *call.Tx) error {
-		_, err := ClearDeletedLicense(ctx, tx, id)
+	more, err = s.DoDue(ctx, "purge", DeletedKind, 1, func(tx *call.Tx, deleted []store.Entry) error {
+		_, err := ClearDeletedLicense(ctx, tx, deleted[0].Key)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("activations of deleted license %s: %w", id, err)
+		err = fmt.Errorf("activations of deleted licenses: %w", err)
 	}
-	return true, nil
+	return more, err
 }
 
 // ClearDeletedLicense deletes a batch of the activations of a deleted license and reports

@@ -23,22 +23,18 @@ const dueBatch = 50
 // of a license, and reports whether there may be more. No answer depends on it: every
 // read makes the same changes.
 func (s Service) ApplyDue(ctx context.Context) (more bool, err error) {
-	q := store.EntryQuery{Kind: DueKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: s.Now().Add(1)}, Limit: dueBatch}
-	due, err := s.Store.Entries(ctx, q)
-	if err == nil && len(due) > 0 {
-		err = s.Write(ctx, func(tx *call.Tx) error {
-			for _, e := range due {
-				if err := s.applyDue(ctx, tx, e.Key); err != nil {
-					return err
-				}
+	more, err = s.DoDue(ctx, "license_terms", DueKind, dueBatch, func(tx *call.Tx, due []store.Entry) error {
+		for _, e := range due {
+			if err := s.applyDue(ctx, tx, e.Key); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
+		}
+		return nil
+	})
 	if err != nil {
-		return false, fmt.Errorf("changes of terms: %w", err)
+		err = fmt.Errorf("changes of terms: %w", err)
 	}
-	return len(due) == dueBatch, nil
+	return more, err
 }
 
 // applyDue stores the changes of one license that have come. Another process may have

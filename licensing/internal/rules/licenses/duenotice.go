@@ -12,7 +12,8 @@ import (
 
 // NoticeKind is the kind of the entries of notices that are due at ExpiresAt. Key is the
 // ID of a license that has expired, for the notice that its grace period has ended. For
-// the notices that a base will end before the license does, a slash and the end follow.
+// the notices that a base will end before the license does, a slash and the end follow, and
+// for a notice that was postponed, "/late:" and its offset.
 const NoticeKind = "license_notice"
 
 // LapseEntry returns the entry of the notice that the grace period of a license has ended.

@@ -13,7 +13,7 @@ import (
 
 // longLeasesKind is the kind of entries that name licenses whose LeaseSeconds was set
 // or shortened, and of which some activations still have a longer lease. Key is the
-// license ID.
+// license ID, and ExpiresAt is when to shorten them.
 const longLeasesKind = "long_leases"
 
 // shortens reports whether a change of LeaseSeconds ends leases earlier.
@@ -32,7 +32,7 @@ func (s Service) shortenLeases(ctx context.Context, tx *call.Tx, l record.Licens
 		return err
 	}
 	tx.Then = cutAllLeases
-	return tx.PutEntries(ctx, store.Entry{Kind: longLeasesKind, Key: l.ID, CreatedAt: tx.Now})
+	return tx.PutEntries(ctx, store.Entry{Kind: longLeasesKind, Key: l.ID, ExpiresAt: tx.Now, CreatedAt: tx.Now})
 }
 
 // LongLeases returns activations that were renewed before LeaseSeconds of their license
@@ -100,13 +100,8 @@ func cutAllLeases(ctx context.Context, c *call.Call) {
 // CutLongLeases shortens a batch of the leases of a license that an entry of
 // longLeasesKind names, and reports whether there may be more to do.
 func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
-	named, err := s.Store.Entries(ctx, store.EntryQuery{Kind: longLeasesKind, Limit: 1})
-	if err != nil || len(named) == 0 {
-		return false, err
-	}
-	id := named[0].Key
-	err = s.Write(ctx, func(tx *call.Tx) error {
-		left := false
+	more, err = s.DoDue(ctx, "purge", longLeasesKind, 1, func(tx *call.Tx, named []store.Entry) error {
+		id, left := named[0].Key, false
 		row, err := tx.License(ctx, id)
 		if err == nil {
 			var l record.License
@@ -123,12 +118,12 @@ func (s Service) CutLongLeases(ctx context.Context) (more bool, err error) {
 		if err != nil || left {
 			return err
 		}
-		return tx.DeleteEntries(ctx, longLeasesKind, id) // another process may have been first
+		return tx.DeleteEntries(ctx, longLeasesKind, id)
 	})
 	if err != nil {
-		return false, fmt.Errorf("leases of license %s: %w", id, err)
+		err = fmt.Errorf("long leases: %w", err)
 	}
-	return true, nil
+	return more, err
 }
 
 // LeaseOf returns when the lease of an activation ends; zero: never.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -38,22 +37,13 @@ func (s Service) TellTask(r *feed.Run) feed.Task {
 func (s Service) TellUsage(ctx context.Context) (more bool, err error) {
 	as := s.As(call.Caller{Actor: call.ClockActor})
 	s = Of(&as)
-	due, err := s.Store.Entries(ctx, entries.Expired(MeterKind, s.Now(), 1))
-	if err != nil || len(due) == 0 {
-		return false, err
-	}
-	err = s.Write(ctx, func(tx *call.Tx) error {
-		due, err := tx.Entries(ctx, entries.Expired(MeterKind, tx.Now, tellBatch))
-		if err != nil {
-			return err
-		}
-		more = len(due) == tellBatch
+	more, err = s.DoDue(ctx, "usage_events", MeterKind, tellBatch, func(tx *call.Tx, due []store.Entry) error {
 		return s.tellRows(ctx, tx, due)
 	})
 	if err != nil {
-		return false, fmt.Errorf("usage events: %w", err)
+		err = fmt.Errorf("usage events: %w", err)
 	}
-	return more, nil
+	return more, err
 }
 
 // tellRows tells what is due, and removes what is no longer kept and what is left of deleted

@@ -20,17 +20,7 @@ import (
 // event. A license has the first kind of entry from license.expired on, or from a change of
 // its end after that.
 func (s Service) giveDue(ctx context.Context) (more bool, err error) {
-	q := store.EntryQuery{Kind: licenses.NoticeKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: s.Now().Add(1)}, Limit: noticeBatch}
-	due, err := s.Reader().Entries(ctx, q)
-	if err != nil || len(due) == 0 {
-		return false, err
-	}
-	err = s.Write(ctx, func(tx *call.Tx) error {
-		due, err := tx.Entries(ctx, q) // another process may have been first
-		if err != nil {
-			return err
-		}
-		more = len(due) == noticeBatch
+	return s.DoDue(ctx, noticesJob, licenses.NoticeKind, noticeBatch, func(tx *call.Tx, due []store.Entry) error {
 		byID := map[string][]store.Entry{}
 		var keys []string
 		for _, e := range due {
@@ -48,7 +38,6 @@ func (s Service) giveDue(ctx context.Context) (more bool, err error) {
 		}
 		return err
 	})
-	return more, err
 }
 
 // giveDueOf appends the notices of a license whose entries are due.
@@ -64,6 +53,8 @@ func (s Service) giveDueOf(ctx context.Context, tx *call.Tx, row store.License, 
 			return err
 		case e.Key == rec.ID:
 			err = s.lapse(ctx, tx, rec, l)
+		case strings.HasPrefix(e.Key, lateKey(rec.ID, "")):
+			err = s.giveLate(ctx, tx, rec, l, e)
 		default:
 			err = s.baseEnds(ctx, tx, rec, l, e)
 		}
@@ -105,4 +96,28 @@ func (s Service) baseEnds(ctx context.Context, tx *call.Tx, rec record.License, 
 		return nil
 	}
 	return tx.PutEntries(ctx, e)
+}
+
+// lateKey returns the key of the entry of a notice of an offset that was postponed.
+func lateKey(id, offset string) string { return id + "/late:" + offset }
+
+// giveLate appends a notice that was postponed, unless the end of the license has become later
+// or the license has the notice.
+func (s Service) giveLate(ctx context.Context, tx *call.Tx, rec record.License, l api.License, e store.Entry) error {
+	offset, err := time.ParseDuration(strings.TrimPrefix(e.Key, lateKey(rec.ID, "")))
+	if err != nil || rec.ExpiresAt.IsZero() || rec.ExpiresAt.After(tx.Now.Add(offset)) || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.Now) {
+		return err
+	}
+	eventType, data := noticeOf(offset)
+	last, err := lastSeq(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if given, _, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, last); err != nil || given {
+		return err
+	}
+	if err := s.Append(ctx, tx, eventType, l, data); err != nil || offset > 0 {
+		return err
+	}
+	return tx.PutEntries(ctx, licenses.LapseEntry(rec, tx.Now))
 }

@@ -1,6 +1,7 @@
 package notices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 )
 
 const (
+	noticesJob    = "expiry_notices"
 	watermarkKind = "watermark" // kind of entries
 	// noticeBatch is how many notices of one offset one Update appends.
 	noticeBatch = 100
@@ -48,13 +50,16 @@ type watermark struct {
 func (s Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	byClock := s.As(call.Caller{Actor: call.ClockActor})
 	clock := Of(&byClock)
-	if more, err = clock.giveExpiryNotices(ctx); err == nil && !more { // license.lapsed comes after license.expired
-		more, err = clock.giveDue(ctx)
+	more, err = clock.giveExpiryNotices(ctx)
+	if !more && (err == nil || errors.Is(err, feed.ErrPostponed)) { // license.lapsed comes after license.expired
+		var late error
+		more, late = clock.giveDue(ctx)
+		err = cmp.Or(late, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("expiry notices: %w", err)
+		err = fmt.Errorf("expiry notices: %w", err)
 	}
-	return more, nil
+	return more, err
 }
 
 // giveExpiryNotices appends a batch of license.expiring and license.expired.
@@ -72,29 +77,57 @@ func (s Service) giveExpiryNotices(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	var left error // of the notices that were postponed
 	for _, offset := range due {
-		full := false
-		err = s.Write(ctx, func(tx *call.Tx) (err error) {
-			full, err = s.giveNoticesOf(ctx, tx, offset)
-			return err
+		full, err := s.giveBatch(ctx, offset)
+		if err != nil && !errors.Is(err, feed.ErrPostponed) {
+			return false, err
+		}
+		more, left = more || full, cmp.Or(left, err)
+	}
+	if len(lagging) > 0 { // one Update moves all watermarks for which no notice is due
+		err = s.Write(ctx, func(tx *call.Tx) error {
+			for _, offset := range lagging {
+				if _, _, err := s.giveNoticesOf(ctx, tx, offset, noticeBatch, false); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
+	}
+	return more, cmp.Or(err, left)
+}
+
+// giveBatch appends a batch of notices of one offset. If that fails because of the work, each
+// license gets an Update of its own, and the notice of one that fails even so is given later.
+func (s Service) giveBatch(ctx context.Context, offset time.Duration) (full bool, left error) {
+	var id string
+	give := func(limit int, postpone bool) error {
+		return feed.Contain(ctx, s.Opts.Logger, noticesJob, func() error {
+			return s.Write(ctx, func(tx *call.Tx) (err error) {
+				full, id, err = s.giveNoticesOf(ctx, tx, offset, limit, postpone)
+				return err
+			})
+		})
+	}
+	err := give(noticeBatch, false)
+	if !feed.IsOwn(ctx, err) {
+		return full, err
+	}
+	full = true
+	for i := 0; i < noticeBatch && full; i++ {
+		if err = give(1, false); feed.IsOwn(ctx, err) {
+			cause := err
+			if err = give(1, true); err == nil {
+				s.LogPostponed(ctx, noticesJob, id, cause)
+				left = cmp.Or(left, fmt.Errorf("%w: %s: %w", feed.ErrPostponed, id, cause))
+			}
+		}
 		if err != nil {
 			return false, err
 		}
-		more = more || full
 	}
-	if len(lagging) == 0 {
-		return more, nil
-	}
-	// One Update moves all watermarks for which no notice is due.
-	return more, s.Write(ctx, func(tx *call.Tx) error {
-		for _, offset := range lagging {
-			if _, err := s.giveNoticesOf(ctx, tx, offset); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return full, left
 }
 
 // noticesDue returns the offsets with notices that are due, and those without
@@ -155,9 +188,9 @@ func (s Service) noticesAfter(w watermark, found bool, offset time.Duration, now
 	return w, q, idle
 }
 
-// giveNoticesOf appends a batch of notices of one offset and moves its
-// watermark. It reports whether the batch was full.
-func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Duration) (full bool, err error) {
+// giveNoticesOf appends notices of one offset, up to limit, or postpones them, and moves its
+// watermark. It reports whether there were as many, and the ID of the last license.
+func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Duration, limit int, postpone bool) (full bool, id string, err error) {
 	var w watermark
 	e, err := tx.Entry(ctx, watermarkKind, watermarkKey(offset))
 	found := err == nil
@@ -165,21 +198,22 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 		err = call.Decode(e.Data, &w)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return false, err
+		return false, "", err
 	}
 	w, q, _ := s.noticesAfter(w, found, offset, tx.Now)
+	q.Limit = limit
 	if !w.Given.IsZero() && w.Seq == 0 { // the clock has just been corrected
 		if w.Seq, err = lastSeq(ctx, tx); err != nil {
-			return false, err
+			return false, "", err
 		}
 	}
 	var recs []store.License
 	if q.Expires.From.Before(q.Expires.Before) {
 		if recs, err = tx.Licenses(ctx, q); err != nil {
-			return false, err
+			return false, "", err
 		}
 	}
-	full = len(recs) == noticeBatch
+	full = len(recs) == limit
 	looked := 0
 	put := []store.Entry{{Kind: watermarkKind, Key: watermarkKey(offset), CreatedAt: tx.Now}}
 	for _, row := range recs {
@@ -187,34 +221,34 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 			full = true
 			break
 		}
-		w.Time, w.ID = row.ExpiresAt, row.ID
+		w.Time, w.ID, id = row.ExpiresAt, row.ID, row.ID
 		if row.State == store.StateRevoked || s.isNoticeOutdated(offset, row.ExpiresAt, tx.Now) {
+			continue
+		}
+		if postpone {
+			put = append(put, store.Entry{Kind: licenses.NoticeKind, Key: lateKey(row.ID, offset.String()), ExpiresAt: tx.Now.Add(feed.PostponedFor), CreatedAt: tx.Now})
 			continue
 		}
 		rec, err := licenses.Read(row, tx.Now)
 		if err != nil {
-			return false, err
+			return false, "", err
 		}
 		l, err := licenses.FromRecord(rec, tx.Now)
 		if err != nil {
-			return false, err
+			return false, "", err
 		}
-		eventType, data := api.EventLicenseExpired, api.EventData{}
-		if offset > 0 {
-			seconds := int64(offset / time.Second)
-			eventType, data.NoticeSeconds = api.EventLicenseExpiring, &seconds
-		}
+		eventType, data := noticeOf(offset)
 		if !row.ExpiresAt.After(w.Given) {
 			given, n, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, w.Seq)
 			if err != nil {
-				return false, err
+				return false, "", err
 			}
 			if looked += n; given {
 				continue
 			}
 		}
 		if err := s.Append(ctx, tx, eventType, l, data); err != nil {
-			return false, err
+			return false, "", err
 		}
 		if offset == 0 {
 			put = append(put, licenses.LapseEntry(rec, tx.Now))
@@ -227,7 +261,15 @@ func (s Service) giveNoticesOf(ctx context.Context, tx *call.Tx, offset time.Dur
 		w.Given, w.Seq = time.Time{}, 0
 	}
 	put[0].Data = record.Encode(w)
-	return full, tx.PutEntries(ctx, put...)
+	return full, id, tx.PutEntries(ctx, put...)
+}
+
+// noticeOf returns the event of an offset.
+func noticeOf(offset time.Duration) (eventType string, data api.EventData) {
+	if offset == 0 {
+		return api.EventLicenseExpired, data
+	}
+	return api.EventLicenseExpiring, api.EventData{NoticeSeconds: new(int64(offset / time.Second))}
 }
 
 // lastSeq returns the Seq of the newest event.

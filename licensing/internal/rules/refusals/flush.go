@@ -1,7 +1,9 @@
 package refusals
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -76,6 +78,7 @@ func (s Service) FlushTask(r *feed.Run) feed.Task {
 func (s Service) DrainUsage(ctx context.Context) {
 	s.Pending.mu.Lock()
 	s.Pending.runs--
+	s.Pending.held = nil
 	s.Pending.mu.Unlock()
 	if _, err := s.Flush(ctx); err != nil {
 		s.Opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: usage not stored", slog.Any("error", err))
@@ -97,18 +100,53 @@ func (s Service) Flush(ctx context.Context) (total int, err error) {
 	return total, nil
 }
 
-// flushBatch stores one batch and returns its number of licenses.
+// flushBatch stores one batch and returns its number of licenses. If that fails because of
+// what is stored, each license and each day gets an Update of its own, and one that fails even
+// so waits for [feed.PostponedFor].
 func (s Service) flushBatch(ctx context.Context) (n int, err error) {
 	b := s.Pending.take(s.Clock(), flushBatch)
 	if b.empty() {
 		return 0, nil
 	}
-	err = s.Store.Update(ctx, func(tx store.Tx) error { return b.put(ctx, tx, s.Clock()) })
-	if err != nil {
-		s.Pending.restore(b)
-		return 0, err
+	if err = s.store(ctx, b); !feed.IsOwn(ctx, err) {
+		if err != nil {
+			s.Pending.restore(b)
+			return 0, err
+		}
+		return len(b.licenses), nil
 	}
-	return len(b.licenses), nil
+	var left error
+	for name, part := range b.parts() {
+		err := s.store(ctx, part)
+		if err != nil {
+			s.Pending.restore(part)
+		}
+		if feed.IsOwn(ctx, err) {
+			s.Pending.hold(name, s.Clock().Add(feed.PostponedFor))
+			s.LogPostponed(ctx, "usage", name, err)
+			err = fmt.Errorf("%w: %s: %w", feed.ErrPostponed, name, err)
+		}
+		left = cmp.Or(left, err)
+	}
+	return len(b.licenses), left
+}
+
+func (s Service) store(ctx context.Context, b usageBatch) error {
+	return feed.Contain(ctx, s.Opts.Logger, "usage", func() error {
+		return s.Store.Update(ctx, func(tx store.Tx) error { return b.put(ctx, tx, s.Clock()) })
+	})
+}
+
+// parts returns a batch for each license and each day, by the ID and the date.
+func (b usageBatch) parts() map[string]usageBatch {
+	parts := map[string]usageBatch{}
+	for id, r := range b.licenses {
+		parts[id] = usageBatch{licenses: map[string]pendingRefusals{id: r}}
+	}
+	for day, u := range b.days {
+		parts[dayText(day)] = usageBatch{days: map[int]*usageRecord{day: u}}
+	}
+	return parts
 }
 
 // put adds the batch to the stored entries.

@@ -30,6 +30,8 @@ type Pending struct {
 	failed   bool      // storing failed after flushed
 	runs     int       // how many calls of Run store it
 	ring     func()    // wakes the task of the latest Run
+
+	held map[string]time.Time // licenses and dates that could not be stored: when to try again
 }
 
 func NewPending() *Pending {
@@ -186,16 +188,37 @@ func (b usageBatch) empty() bool { return len(b.licenses) == 0 && len(b.days) ==
 func (p *Pending) take(now time.Time, n int) usageBatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := usageBatch{days: p.days, licenses: make(map[string]pendingRefusals, min(n, len(p.licenses)))}
-	p.days, p.flushed, p.failed = map[int]*usageRecord{}, now, false
+	b := usageBatch{days: map[int]*usageRecord{}, licenses: make(map[string]pendingRefusals, min(n, len(p.licenses)))}
+	p.flushed, p.failed = now, false
+	maps.DeleteFunc(p.held, func(_ string, until time.Time) bool { return !now.Before(until) })
+	for day, u := range p.days {
+		if !p.held[dayText(day)].IsZero() {
+			continue
+		}
+		b.days[day] = u
+		delete(p.days, day)
+	}
 	for id, r := range p.licenses {
 		if len(b.licenses) == n {
 			break
+		}
+		if !p.held[id].IsZero() {
+			continue
 		}
 		b.licenses[id] = r
 		delete(p.licenses, id)
 	}
 	return b
+}
+
+// hold keeps a license or a day back until an instant.
+func (p *Pending) hold(name string, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = map[string]time.Time{}
+	}
+	p.held[name] = until
 }
 
 // restore adds a batch that was not stored.

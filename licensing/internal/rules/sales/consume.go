@@ -21,9 +21,10 @@ const (
 // counted, so that many changes share an Update, and four times as long as each batch
 // took, so that a busy store works for those who change something.
 func (s Service) CountTask(r *feed.Run) feed.Task {
+	p := passing{Service: s}
 	return feed.Task{Name: "sales", Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) {
 		begun := time.Now()
-		n, more, err := s.Count(r.Work)
+		n, more, err := p.count(r.Work)
 		switch {
 		case more:
 			return feed.Next{After: 4 * time.Since(begun), Deaf: true}, err
@@ -38,6 +39,10 @@ func (s Service) CountTask(r *feed.Run) feed.Task {
 // that were there before the first event. It returns how many it has counted, and whether
 // there may be more.
 func (s Service) Count(ctx context.Context) (n int, more bool, err error) {
+	return s.countSome(ctx, countBatch, scanBatch)
+}
+
+func (s Service) countSome(ctx context.Context, events, licenses int) (n int, more bool, err error) {
 	idle, err := s.counted(ctx)
 	if err == nil && !idle {
 		err = s.Store.Update(ctx, func(tx store.Tx) error {
@@ -45,11 +50,11 @@ func (s Service) Count(ctx context.Context) (n int, more bool, err error) {
 			if err != nil {
 				return err
 			}
-			if n, more, err = c.addEvents(ctx, tx, countBatch); err != nil {
+			if n, more, err = c.addEvents(ctx, tx, events); err != nil {
 				return err
 			}
 			if n == 0 && !c.Whole {
-				n, err = c.scan(ctx, tx)
+				n, err = c.scan(ctx, tx, licenses)
 				more = !c.Whole
 			}
 			more = more || !c.Whole
@@ -82,10 +87,10 @@ func (s Service) counted(ctx context.Context) (idle bool, err error) {
 	return idle, err
 }
 
-// scan adds the licenses that the events have not shown to the totals, a batch of them.
-// All events were counted, so no later one shows an earlier state.
-func (c *count) scan(ctx context.Context, r store.Reader) (n int, err error) {
-	rows, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: c.Scanned}, Limit: scanBatch})
+// scan adds the licenses that the events have not shown to the totals, up to limit of
+// them. All events were counted, so no later one shows an earlier state.
+func (c *count) scan(ctx context.Context, r store.Reader, limit int) (n int, err error) {
+	rows, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: c.Scanned}, Limit: limit})
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +114,7 @@ func (c *count) scan(ctx context.Context, r store.Reader) (n int, err error) {
 			c.know(row.ID, is)
 		}
 	}
-	if c.Whole = len(rows) < scanBatch; c.Whole {
+	if c.Whole = len(rows) < limit; c.Whole {
 		c.Scanned = ""
 	}
 	return len(rows), nil

@@ -25,6 +25,10 @@ type state struct {
 	Scanned string    `json:"scanned,omitempty"` // the last license that was looked at
 	Whole   bool      `json:"whole,omitempty"`   // all licenses were, so the totals are those of the store
 	Totals  byPlan    `json:"totals"`            // Active and Paying
+
+	// Uncounted is how many events, and licenses older than all events, could not be counted.
+	Uncounted      int64  `json:"uncounted,omitzero"`
+	FirstUncounted string `json:"first_uncounted,omitzero"` // its ID
 }
 
 // A count adds events to what has been counted. It writes nothing but with put.
@@ -71,11 +75,19 @@ func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, erro
 // reportEvents is how many events a page counts beside what the consumer has counted.
 const reportEvents = 1000
 
-// readLatest returns what has been counted by now, with the next events.
-func readLatest(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
+// readLatest returns what has been counted by now, with the next events unless one of them
+// cannot be counted.
+func (s Service) readLatest(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
 	c, err := readCount(ctx, r, now)
-	if err == nil {
-		_, _, err = c.addEvents(ctx, r, reportEvents)
+	if err != nil {
+		return nil, err
+	}
+	err = feed.Contain(ctx, s.Opts.Logger, "sales", func() error {
+		_, _, err := c.addEvents(ctx, r, reportEvents)
+		return err
+	})
+	if feed.IsOwn(ctx, err) {
+		return readCount(ctx, r, now)
 	}
 	return c, err
 }

@@ -75,7 +75,7 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 		last := rows[len(rows)-1]
 		q.After = store.Position{Time: last.ExpiresAt, ID: last.ID}
 	}
-	ids, err := otherEnds(ctx, r, soon, now)
+	ids, err := s.otherEnds(ctx, r, soon, now)
 	if err == nil && len(ids) > 0 {
 		var rows []store.License
 		if rows, err = r.Licenses(ctx, store.LicenseQuery{IDs: ids}); err == nil {
@@ -94,8 +94,8 @@ func (s Service) due(ctx context.Context, r store.Reader) (list []Due, err error
 
 // otherEnds returns the licenses of the first ends in a range that are not the ends of the
 // licenses, among the ends that a [Report] counts.
-func otherEnds(ctx context.Context, r store.Reader, soon store.TimeRange, now time.Time) (ids []string, err error) {
-	c, err := readLatest(ctx, r, now)
+func (s Service) otherEnds(ctx context.Context, r store.Reader, soon store.TimeRange, now time.Time) (ids []string, err error) {
+	c, err := s.readLatest(ctx, r, now)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ type Report struct {
 	CountedTo *time.Time // the last event that was counted, if there are too many after it
 	KeptSince *time.Time // the first event that is kept, if the period begins before it
 	Due       int64      // ends in the next 30 days
+
+	Uncounted      int64  // events, and licenses older than all events, that could not be counted
+	FirstUncounted string // the ID of the first
 }
 
 // A PlanReport is what was sold of a plan.
@@ -66,11 +69,11 @@ func (s Service) Report(ctx context.Context, period, before Period) (rep Report,
 }
 
 func (s Service) report(ctx context.Context, r store.Reader, period, before Period) (rep Report, err error) {
-	c, err := readLatest(ctx, r, s.Now())
+	c, err := s.readLatest(ctx, r, s.Now())
 	if err != nil {
 		return rep, err
 	}
-	rep = Report{Period: period, Whole: c.Whole}
+	rep = Report{Period: period, Whole: c.Whole, Uncounted: c.Uncounted, FirstUncounted: c.FirstUncounted}
 	if err := rep.note(ctx, r, c); err != nil {
 		return rep, err
 	}
