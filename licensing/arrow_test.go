@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
 	"example/internal/keymail":  {"licensing", "licensing/api"},
-	"example/internal/maillink": {"example/internal/keymail", "licensing/api", "licensing/license"},
+	"example/internal/maillink": {"example/internal/keymail", "licensing/license"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/process":  {"licensing/api"}, // for tests only
 	"example/internal/serving":  {},

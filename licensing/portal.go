@@ -17,8 +17,15 @@ type Portal struct {
 	// unverified request data. If no customer is signed in, Customer answers the
 	// request, for instance with a redirect to the sign-in, and returns false.
 	// An ID with true that no customer can have, such as an empty one, is refused with
-	// 403 and logged. Required.
+	// 403 and logged. Required, unless Mailbox is set.
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
+
+	// Mailbox takes the place of Customer if visitors sign in by a mail: it returns the
+	// address whose mail the visitor reads, as a link that was mailed there proves, and is
+	// otherwise as Customer. The pages show the licenses whose own metadata has that address
+	// under "email", of several customers too, and no other licenses of these customers; see
+	// [license.Service.Mailbox]. Options.Limits.KeyRate counts every page of an address.
+	Mailbox func(http.ResponseWriter, *http.Request) (address string, ok bool)
 
 	// Page writes a page in the layout of the host. The body needs no inline
 	// style or script; it links a style sheet and a script of the portal, which
@@ -172,15 +179,15 @@ func (t PortalTexts) withDefaults() map[string]string {
 // are refused. They show nothing of other customers. A host with a front end
 // of its own uses [license.Service.Customer] instead, which has the same rules.
 //
-// Portal panics if p.Customer is nil.
+// Portal panics unless one of p.Customer and p.Mailbox is set.
 func (h *Handler) Portal(p Portal) http.Handler {
-	if p.Customer == nil {
-		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer")
+	if (p.Customer == nil) == (p.Mailbox == nil) {
+		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer; or Portal.Mailbox instead")
 	}
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

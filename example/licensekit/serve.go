@@ -116,12 +116,12 @@ func accountPages(h *licensing.Handler, c config, url string) (http.Handler, err
 	mux := http.NewServeMux()
 	mux.Handle(account+"/link", links)
 	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send, ClientIP: c.options.ClientIP})
-	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
-		id, ok := links.Customer(r)
+	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Mailbox: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		address, ok := links.Mailbox(r)
 		if !ok {
 			http.Redirect(w, r, url+"/sign-in", http.StatusSeeOther)
 		}
-		return id, ok
+		return address, ok
 	}})))
 	return http.NewCrossOriginProtection().Handler(mux), nil
 }

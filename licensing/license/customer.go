@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -12,7 +13,9 @@ import (
 // customers help themselves. A license or an activation of anyone else is
 // [api.ErrNotFound]. It is safe for concurrent use.
 type Customer struct {
-	s *Service
+	s     *Service
+	wrong error // why no customer can have the ID or the address; nil: one can
+	insideCustomer
 }
 
 // Customer returns the licenses of one customer as that customer may use them.
@@ -20,23 +23,40 @@ type Customer struct {
 // each method returns an [*api.InvalidError]. Events have the actor "customer:" and the
 // ID, or "customer" once the customer was erased, unless the Caller has one.
 func (s *Service) Customer(id string) *Customer {
-	as := *s
-	as.c = s.c.AsCustomer(id)
-	return &Customer{&as}
-}
-
-// check checks the ID of the customer.
-func (c *Customer) check() error {
-	if *c.s.c.Owner == "" {
-		return api.Invalid("customer_id", api.FieldRequired, "is required")
+	wrong := call.Check(api.ListLicensesParams{CustomerID: id})
+	if id == "" {
+		wrong = api.Invalid("customer_id", api.FieldRequired, "is required")
 	}
-	return call.Check(api.ListLicensesParams{CustomerID: *c.s.c.Owner})
+	return s.owner(call.Owner{CustomerID: id}, wrong)
 }
 
-// checkWith is check for a call about a license.
+// Mailbox returns the licenses whose own metadata has an email address under "email", of all
+// customers, as their customers may use them. Other licenses of these customers do not
+// exist for it. The metadata is read by each call, so a license that loses the address is
+// [api.ErrNotFound] from then on. Take the address from a session that proves that the
+// visitor reads its mail. Case does not matter. If the address is not a single one, each
+// method returns an [*api.InvalidError]. A list searches all licenses: limit how often
+// visitors can ask for it. Events have the actor of [Service.Customer].
+func (s *Service) Mailbox(address string) *Customer {
+	var wrong error
+	o := call.Owner{Address: call.Address(address)}
+	if o.Address == "" || o.Address != strings.ToLower(address) {
+		wrong = api.Invalid("email", api.FieldInvalidFormat, "must be one email address, without a name")
+	}
+	return s.owner(o, wrong)
+}
+
+func (s *Service) owner(o call.Owner, wrong error) *Customer {
+	as := *s
+	as.c = s.c.AsOwner(o)
+	return &Customer{s: &as, wrong: wrong}
+}
+
+// checkWith returns an error if no customer can have the ID or the address, or if a call
+// about a license names none.
 func (c *Customer) checkWith(licenseID string) error {
-	if err := c.check(); err != nil || licenseID != "" {
-		return err
+	if c.wrong != nil || licenseID != "" {
+		return c.wrong
 	}
 	return fmt.Errorf("license: %w", api.ErrNotFound)
 }
@@ -53,10 +73,10 @@ func (c *Customer) Get(ctx context.Context, licenseID string) (api.License, erro
 // first: limit is at most 200, 0 stands for 50, and cursor is the NextCursor of the
 // previous page.
 func (c *Customer) List(ctx context.Context, limit int, cursor string) (api.ListPage, error) {
-	if err := c.check(); err != nil {
-		return api.ListPage{}, err
+	if c.wrong != nil {
+		return api.ListPage{}, c.wrong
 	}
-	return c.s.List(ctx, api.ListLicensesParams{CustomerID: *c.s.c.Owner, Limit: limit, Cursor: cursor})
+	return c.s.List(ctx, api.ListLicensesParams{Limit: limit, Cursor: cursor})
 }
 
 // Verdict says whether a license is valid now, and every reason why not, as
@@ -115,8 +135,8 @@ func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string)
 // has started the program should approve. It returns [api.ErrLinkGone] if no installation
 // asks with the code, or does no longer. Limit how often a customer can try codes.
 func (c *Customer) Link(ctx context.Context, code string) (api.LinkRequest, error) {
-	if err := c.check(); err != nil {
-		return api.LinkRequest{}, err
+	if c.wrong != nil {
+		return api.LinkRequest{}, c.wrong
 	}
 	return c.s.links().Request(ctx, code)
 }
@@ -127,8 +147,8 @@ func (c *Customer) Link(ctx context.Context, code string) (api.LinkRequest, erro
 // product, is not valid or has no free seat, or a [*api.SeatHeldError]; then the code can
 // be used again.
 func (c *Customer) ApproveLink(ctx context.Context, p api.ApproveLinkParams) (api.Activation, error) {
-	if err := c.check(); err != nil {
-		return api.Activation{}, err
+	if c.wrong != nil {
+		return api.Activation{}, c.wrong
 	}
 	return c.s.links().Approve(ctx, p)
 }
@@ -136,8 +156,8 @@ func (c *Customer) ApproveLink(ctx context.Context, p api.ApproveLinkParams) (ap
 // DeclineLink ends the link with a code, without an activation. It returns
 // [api.ErrLinkGone].
 func (c *Customer) DeclineLink(ctx context.Context, code string) error {
-	if err := c.check(); err != nil {
-		return err
+	if c.wrong != nil {
+		return c.wrong
 	}
 	return c.s.links().Decline(ctx, code)
 }

@@ -116,3 +116,16 @@ func (s internals) MoveCustomerInParts(ctx context.Context, p api.MoveCustomerPa
 func (s internals) StartTrialInParts(ctx context.Context, p api.StartTrialParams) (prepare func() error, change func(*Service) (api.Trial, error)) {
 	return in(s.purchases().StartTrialInParts(ctx, p))
 }
+
+// insideCustomer leads the other packages of this module to the methods of
+// customerInternals, with [inner.Of].
+type insideCustomer = inner.Methods[customerInternals]
+
+// customerInternals are the methods of a Customer for the pages.
+type customerInternals struct{ *Customer }
+
+// Of returns the methods for c.
+func (customerInternals) Of(c *Customer) customerInternals { return customerInternals{c} }
+
+// Service returns the Service for which only the licenses of the customer exist.
+func (c customerInternals) Service() *Service { return c.s }

@@ -37,8 +37,8 @@ func TestLinkByMail(t *testing.T) {
 				mails <- m.Text
 				return nil
 			}})
-			mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: func(_ http.ResponseWriter, r *http.Request) (string, bool) {
-				return links.Customer(r)
+			mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Mailbox: func(_ http.ResponseWriter, r *http.Request) (string, bool) {
+				return links.Mailbox(r)
 			}})))
 
 			b := newBrowser(t, &host{}, script)

@@ -18,12 +18,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestLink: a customer asks for a link, gets it by mail, and sees his licenses and no
-// others. The answer is the same for an unknown address, and an ended or forged token is
-// refused.
+// TestLink: a customer asks for a link, gets it by mail, and sees the licenses that have the
+// address and no others, also not those of the same customer: an API client that is limited to
+// a product gives its license any address. The answer is the same for an unknown address, and
+// an ended or forged token is refused.
 func TestLink(t *testing.T) {
 	is := is.New(t)
 	h := licensing.NewHandler(memory.New(), licensing.Options{})
@@ -31,6 +33,9 @@ func TestLink(t *testing.T) {
 		_, err := h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "License of " + customer, ProductID: "atlas", CustomerID: customer, Metadata: map[string]string{"email": email}})
 		is.NoErr(err)
 	}
+	limited := h.Service().As(license.Caller{Products: []string{"beacon"}})
+	_, err := limited.Create(t.Context(), api.CreateLicenseParams{Name: "License of the attacker", ProductID: "beacon", CustomerID: "ada", Metadata: map[string]string{"email": "attacker@evil.example"}})
+	is.NoErr(err)
 	mails := make(chan keymail.Mail, 9)
 	mux := http.NewServeMux()
 	server := httptest.NewServer(http.NewCrossOriginProtection().Handler(mux))
@@ -41,12 +46,12 @@ func TestLink(t *testing.T) {
 		mails <- m
 		return nil
 	}})
-	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: func(w http.ResponseWriter, r *http.Request) (string, bool) {
-		id, ok := links.Customer(r)
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Mailbox: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		address, ok := links.Mailbox(r)
 		if !ok {
 			http.Redirect(w, r, "/account/sign-in", http.StatusSeeOther)
 		}
-		return id, ok
+		return address, ok
 	}})))
 	jar, err := cookiejar.New(nil)
 	is.NoErr(err)
@@ -69,15 +74,16 @@ func TestLink(t *testing.T) {
 	is.Equal(post("sign-in", "email", "ada@customer.example"), sentPage)
 	is.Equal(post("sign-in", "email", "ada@customer.example"), sentPage) // too soon for a second mail
 	m := <-mails
-	is.Equal(m.To, "Ada <Ada@customer.example>")
+	is.Equal(m.To, "ada@customer.example") // nothing else of what the metadata has
 	address, token, _ := strings.Cut(strings.Fields(m.Text)[len(strings.Fields(m.Text))-1], "#")
 	is.Equal(address, links.URL)
 	require.Contains(t, read(browser.Get(address)), script)
 
+	const bob = "bob@customer.example"
 	soon := time.Now().Add(time.Hour)
 	for name, forged := range map[string]string{
-		"ended": links.token("link", "bob", time.Now().Add(-time.Second)), "of a session": links.token("session", "bob", soon),
-		"of another key": Links{Key: []byte("other")}.token("link", "bob", soon), "cut": token[:len(token)-1], "none": "", "no text": "bGluaw",
+		"ended": links.token("mail-link", bob, time.Now().Add(-time.Second)), "of a session": links.token("mail-session", bob, soon),
+		"of another key": Links{Key: []byte("other")}.token("mail-link", bob, soon), "of a customer": links.token("link", bob, soon), "cut": token[:len(token)-1], "none": "", "no text": "bGluaw",
 	} {
 		if text := post("link", "token", forged); !strings.Contains(text, "Ask for another one") {
 			t.Errorf("a token that is %s: %s", name, text)
@@ -96,8 +102,18 @@ func TestLink(t *testing.T) {
 
 	text := post("link", "token", token) // and follows to the licenses
 	require.Contains(t, text, "License of ada")
-	require.NotContains(t, text, "License of bob", "License of eve")
+	require.NotContains(t, text, "License of bob", "License of eve", "License of the attacker")
 	is.Equal(len(mails), 0)
+
+	post("sign-in", "email", "attacker@evil.example")
+	m = <-mails
+	_, token, _ = strings.Cut(strings.TrimSpace(m.Text), "#")
+	text = post("link", "token", token)
+	require.Contains(t, text, "License of the attacker")
+	require.NotContains(t, text, "License of ada")
+	page, err := h.Service().List(t.Context(), api.ListLicensesParams{CustomerID: "ada", ProductID: "atlas"})
+	is.NoErr(err)
+	require.Contains(t, read(browser.Get(server.URL+"/account/licenses/"+page.Data[0].ID)), "There is no such page")
 }
 
 // TestMayAsk: a mail address may be used once a minute, a visitor may ask ten times, and

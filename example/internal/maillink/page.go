@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -137,23 +136,13 @@ func (s *SignIn) mayAsk(address string, now asking) bool {
 	return true
 }
 
-// mail mails a link to each customer whose licenses have the address, which is in lower
-// case, in their metadata.
+// mail mails a link to an address, which is in lower case, if the metadata of a license has
+// it.
 func (s *SignIn) mail(ctx context.Context, address string) error {
-	sent := map[string]bool{}
-	for l, err := range s.Licenses.All(ctx, api.ListLicensesParams{Search: address}) {
-		if err != nil {
-			return err
-		}
-		to, err := mail.ParseAddress(l.Metadata["email"])
-		if err != nil || strings.ToLower(to.Address) != address || sent[l.CustomerID] {
-			continue
-		}
-		sent[l.CustomerID] = true
-		text := "Open this link within 24 hours to see your licenses:\r\n\r\n" + s.To(l.CustomerID) + "\r\n"
-		if err := s.Send(ctx, keymail.Mail{ID: rand.Text(), At: time.Now(), To: l.Metadata["email"], Subject: "Your licenses", Text: text}); err != nil {
-			return err
-		}
+	page, err := s.Licenses.Mailbox(address).List(ctx, 1, "")
+	if err != nil || len(page.Data) == 0 {
+		return err
 	}
-	return nil
+	text := "Open this link within 24 hours to see your licenses:\r\n\r\n" + s.To(address) + "\r\n"
+	return s.Send(ctx, keymail.Mail{ID: rand.Text(), At: time.Now(), To: address, Subject: "Your licenses", Text: text})
 }

@@ -35,14 +35,22 @@ type portalHost struct {
 	user  string // who is signed in
 }
 
+// mailbox stands for Portal.Mailbox of a host whose visitors sign in by mail: user is an address.
+func mailbox(http.ResponseWriter, *http.Request) (string, bool) { return "", false }
+
 func newPortalHost(t *testing.T, opts licensing.Options, p licensing.Portal) *portalHost {
 	host := &portalHost{Kit: licensingtest.New(t, opts), t: t, user: "cus_ada"}
-	p.Customer = func(w http.ResponseWriter, r *http.Request) (string, bool) {
+	ask := func(w http.ResponseWriter, r *http.Request) (string, bool) {
 		if host.user == "signed out" {
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
 			return "", false
 		}
 		return host.user, true
+	}
+	if p.Mailbox == nil {
+		p.Customer = ask
+	} else {
+		p.Mailbox = ask
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", host.Handler.Portal(p)))

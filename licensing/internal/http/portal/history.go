@@ -26,7 +26,7 @@ type change struct{ Text, Date, ISO string }
 // history returns the latest events of a license since it is the customer's, without who
 // caused them and why.
 func (v *visit) history(l api.License) (list []change, err error) {
-	page, err := v.h.opts.Licenses.Events(v.r.Context(), api.ListEventsParams{Subject: l.ID, CustomerID: v.buyer, NewestFirst: true, Limit: eventsRead})
+	page, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Subject: l.ID, CustomerID: l.CustomerID, NewestFirst: true, Limit: eventsRead})
 	if err != nil {
 		return nil, err
 	}

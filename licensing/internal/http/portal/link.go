@@ -30,8 +30,10 @@ func showLink(v *visit) error {
 	if code == "" {
 		return v.render(http.StatusOK, "link", v.text("LinkTitle"), linkView{Declined: query.Has("declined")})
 	}
-	if err := web.LimitCustomer(v.r, v.buyer); err != nil { // a form is counted already
-		return err
+	if v.buyer != "" { // otherwise, as of a form, it is counted already
+		if err := web.LimitCustomer(v.r, v.buyer); err != nil {
+			return err
+		}
 	}
 	if err := web.LimitAddress(v.r); err != nil {
 		return err
@@ -62,7 +64,7 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 
 // validLicenses returns the newest licenses of the customer for a product that are valid.
 func (v *visit) validLicenses(productID string) (list []licenseView, err error) {
-	page, err := v.h.opts.Licenses.List(v.r.Context(), api.ListLicensesParams{CustomerID: v.buyer, ProductID: productID, NewestFirst: true, Limit: 200})
+	page, err := v.licenses.List(v.r.Context(), api.ListLicensesParams{ProductID: productID, NewestFirst: true, Limit: 200})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package portal
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,12 +91,21 @@ func showLicenses(v *visit) error {
 		Licenses []licenseView
 		Next     string
 	}{Next: page.NextCursor}
-	purchases, err := inner.Of(v.h.opts.Licenses).Purchases().PaidPurchases(v.r.Context(), v.buyer)
-	if err != nil {
-		return err
+	buyers := map[string]bool{v.buyer: true}
+	if v.buyer == "" { // an address is signed in: the customers of its licenses
+		buyers = map[string]bool{}
+		for _, l := range page.Data {
+			buyers[l.CustomerID] = true
+		}
 	}
-	for _, f := range purchases {
-		body.Waiting = append(body.Waiting, v.text("Waiting", "date", v.date(f.FirstActiveAt)))
+	for _, buyer := range slices.Sorted(maps.Keys(buyers)) {
+		purchases, err := inner.Of(v.licenses).Purchases().PaidPurchases(v.r.Context(), buyer)
+		if err != nil {
+			return err
+		}
+		for _, f := range purchases {
+			body.Waiting = append(body.Waiting, v.text("Waiting", "date", v.date(f.FirstActiveAt)))
+		}
 	}
 	if len(page.Data) == 1 && len(body.Waiting) == 0 && !page.HasMore && page.PrevCursor == "" {
 		v.id, v.only = page.Data[0].ID, true

@@ -8,19 +8,22 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// Options configure a Handler. All but Page, Buy and Renew are required; see licensing.Portal.
+// Options configure a Handler. One of Customer and Mailbox is required, and all others but Page,
+// Buy and Renew; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
 	Logger   *slog.Logger
 
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
+	Mailbox  func(http.ResponseWriter, *http.Request) (address string, ok bool)
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 	Buy      func(productID string) (url string) // nil: nothing can be bought
 	Renew    func(l api.License) (url string)    // nil: no license can be renewed
@@ -57,8 +60,9 @@ type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	customer *license.Customer
+	licenses *license.Service  // for which only those of the customer exist
 	id       string            // of the license in the path
-	buyer    string            // the customer's ID
+	buyer    string            // the customer's ID; empty: an address is signed in
 	only     bool              // the license is the only one, and is shown instead of the list
 	plans    map[string]string // names by ID, as far as they were read
 }
@@ -74,39 +78,58 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		if err := h.origin.Check(r); err != nil {
 			return web.NewProblem(http.StatusForbidden, "cross_origin", "").WithCause(err)
 		}
-		id, ok, err := h.identify(w, r)
+		who, ok, err := h.identify(w, r)
 		if !ok || err != nil {
 			return err
 		}
-		web.SetCustomer(r, id)
-		if r.Method == http.MethodPost {
-			if err := web.LimitCustomer(r, id); err != nil {
+		if h.opts.Mailbox == nil { // logs do not name an address
+			web.SetCustomer(r, who)
+		}
+		if r.Method == http.MethodPost || h.opts.Mailbox != nil { // the lists of an address search
+			if err := web.LimitCustomer(r, who); err != nil {
 				return err
 			}
 		}
-		caller := license.Caller{RequestID: web.RequestID(r.Context())}
+		v := &visit{h: h, w: w, r: r, id: r.PathValue("license")}
+		licenses := h.opts.Licenses.As(license.Caller{RequestID: web.RequestID(r.Context())})
+		if h.opts.Mailbox != nil {
+			v.customer = licenses.Mailbox(who)
+		} else {
+			v.customer, v.buyer = licenses.Customer(who), who
+		}
+		v.licenses = inner.Of(v.customer).Service()
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		err = serve(&visit{h: h, w: w, r: r, customer: h.opts.Licenses.As(caller).Customer(id), id: r.PathValue("license"), buyer: id})
+		err = serve(v)
 		var invalid *api.InvalidError
-		if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Fields, func(f api.FieldError) bool { return f.Field == "customer_id" }) {
+		if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Fields, func(f api.FieldError) bool { return f.Field == "customer_id" || f.Field == "email" }) {
 			err = h.refuse(r, err)
 		}
 		return err
 	}
 }
 
-// identify asks the host application who makes the request.
-func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (id string, ok bool, err error) {
-	id, ok, err = web.AskHost(w, r, pageHeader, "Portal.Customer", h.opts.Customer)
-	if ok && id == "" {
-		err = h.refuse(r, errors.New("customer_id is empty"))
+// identify asks the host application who makes the request: the ID of a customer, or an
+// address.
+func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (who string, ok bool, err error) {
+	field, option, ask := "customer_id", "Portal.Customer", h.opts.Customer
+	if h.opts.Mailbox != nil {
+		field, option, ask = "email", "Portal.Mailbox", h.opts.Mailbox
 	}
-	return id, ok, err
+	who, ok, err = web.AskHost(w, r, pageHeader, option, ask)
+	if ok && who == "" {
+		err = h.refuse(r, errors.New(field+" is empty"))
+	}
+	return who, ok, err
 }
 
-// refuse tells the host application that no customer can have the ID it returned.
+// refuse tells the host application that no customer can have the ID or the address that it
+// returned.
 func (h *Handler) refuse(r *http.Request, reason error) error {
-	h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an ID that no customer can have",
+	text := "licensing: Portal.Customer returned true with an ID that no customer can have"
+	if h.opts.Mailbox != nil {
+		text = "licensing: Portal.Mailbox returned true with what is not an email address"
+	}
+	h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, text,
 		slog.String("reason", reason.Error()), slog.String("request_id", web.RequestID(r.Context())))
 	return web.NewProblem(http.StatusForbidden, "customer_refused", "")
 }

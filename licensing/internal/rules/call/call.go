@@ -40,9 +40,9 @@ type Call struct {
 	Store  store.Store
 	Opts   Options
 	Caller Caller
-	Tx     *Tx     // set inside Atomically and Once
-	Holder bool    // acts for a license key holder
-	Owner  *string // the only customer whose licenses exist; nil: all customers
+	Tx     *Tx    // set inside Atomically and Once
+	Holder bool   // acts for a license key holder
+	Owner  *Owner // whose licenses are the only ones that exist; nil: all exist
 	hooks
 }
 
@@ -114,22 +114,6 @@ func (s *Call) Sees(productID string) bool {
 		s.Tx.note(productID)
 	}
 	return true
-}
-
-// AsCustomer returns a Call that acts for a customer, whose licenses are the only
-// ones that exist for it.
-func (s *Call) AsCustomer(id string) Call {
-	as := *s
-	as.Owner, as.Holder = &id, true
-	if as.Caller.Actor == "" {
-		as.Caller.Actor = "customer"
-	}
-	return as
-}
-
-// Owned reports whether licenses of a customer exist for the call.
-func (s *Call) Owned(customerID string) bool {
-	return s.Owner == nil || *s.Owner == customerID
 }
 
 // MaxLimit is the maximum page size.

@@ -66,6 +66,7 @@ func (s Service) listRows(ctx context.Context, p api.ListLicensesParams) (found 
 	if err := call.Check(p); err != nil {
 		return rowPage{}, err
 	}
+	p = s.Narrow(p)
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	if p.IDs != nil {
 		p.Search, p.KeyPart = "", ""
@@ -93,7 +94,7 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 	if start.Back {
 		q.Descending = !q.Descending
 	}
-	if p.Search != "" && p.Cursor == "" {
+	if p.Search != "" && p.Cursor == "" && s.Owner == nil { // a purchase may have the address of an owner as its reference
 		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
 			return rowPage{}, fmt.Errorf("list licenses: %w", err)
 		} else if len(recs) > 0 {
@@ -146,8 +147,13 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 // found these and before the end, it continues after the ID end.
 func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
 	if p.Search != "" || p.KeyPart != "" {
-		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
-		return recs, end, err
+		for {
+			end, err = s.search(ctx, q, p, q.Limit-len(recs), searchTime, func(rec store.License) { recs = append(recs, rec) })
+			if err != nil || end == "" || len(recs) == q.Limit || s.Owner == nil { // a list for an address has no short pages
+				return recs, end, err
+			}
+			q.After.ID = end
+		}
 	}
 	read := s.Read
 	if s.Caller.Products == nil || p.ProductID != "" {

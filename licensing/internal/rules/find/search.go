@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -79,7 +81,7 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 	q.KeyPart, q.Text = p.KeyPart, words[:min(len(words), maxTexts)]
 	for {
 		q.Limit = n
-		if s.Caller.Products != nil { // some of those found do not match
+		if s.Caller.Products != nil || s.Owner != nil { // some of those found do not match
 			q.Limit = foldLimit
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
@@ -89,6 +91,14 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 		for _, row := range rows {
 			if !call.ContainsAll(row.Text, words) || !s.Sees(row.ProductID) {
 				continue
+			}
+			if s.Owner != nil {
+				rec, err := licenses.Read(row, s.Now())
+				if owned, wrong := s.Owned(rec); err != nil || wrong != nil {
+					return "", cmp.Or(err, wrong)
+				} else if !owned {
+					continue
+				}
 			}
 			if add(row); n == 1 {
 				return row.ID, nil

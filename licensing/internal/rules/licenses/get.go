@@ -1,6 +1,7 @@
 package licenses
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +30,17 @@ func (s Service) Find(ctx context.Context, r store.Reader, id string) (record.Li
 		return record.License{}, fmt.Errorf("license: %w", api.ErrNotFound)
 	}
 	row, err := r.License(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !(s.Sees(row.ProductID) && s.Owned(row.CustomerID)) {
-		return record.License{}, fmt.Errorf("license %s: %w", id, api.ErrNotFound)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return record.License{}, err
 	}
-	return Read(row, s.Now())
+	if err == nil && s.Sees(row.ProductID) {
+		rec, err := Read(row, s.Now())
+		owned, wrong := s.Owned(rec)
+		if err = cmp.Or(err, wrong); err != nil || owned {
+			return rec, err
+		}
+	}
+	return record.License{}, fmt.Errorf("license %s: %w", id, api.ErrNotFound)
 }
 
 // ByKey returns the license with a typed key if it exists for the caller. A

@@ -97,7 +97,7 @@ func (s Service) CountWaiting(ctx context.Context) (paid, unpaid, kept int, more
 }
 
 // PaidPurchases returns the purchases of a customer that are paid for and have no
-// license, in the order in which they were paid.
+// license, in the order in which they were paid; for an address, those that name it.
 func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []api.Fulfillment, err error) {
 	r, prefix := s.Reader(), call.Digest(customerID)+"/"
 	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix)})
@@ -108,11 +108,19 @@ func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []a
 	all, err := LinkedPurchases(ctx, r, links)
 	slices.SortFunc(all, func(a, b Purchase) int { return a.FirstActive.Compare(b.FirstActive) })
 	for _, p := range all {
-		if p.CustomerID == customerID && !p.Granted && p.paid() {
+		if p.CustomerID == customerID && !p.Granted && p.paid() && s.Owner.Reads(p.text(call.AddressName)) {
 			list = append(list, decision{after: p, result: api.FulfillWaiting}.fulfillment(nil))
 		}
 	}
 	return list, err
+}
+
+// text returns a value of the metadata; "": there is none.
+func (p Purchase) text(name string) string {
+	if v := p.Metadata[name].Value; v != nil {
+		return *v
+	}
+	return ""
 }
 
 // Text returns what a search looks at, folded and one value a line.
