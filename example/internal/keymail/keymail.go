@@ -30,16 +30,16 @@ func Subscriber(get func(ctx context.Context, id string) (api.License, error), s
 		Types:       []string{api.EventLicenseCreated, api.EventLicenseRekeyed, api.EventLicenseTransferred},
 		MaxAttempts: 10, // nine minutes; then the event is a dead letter, and later ones continue
 		Handle: func(ctx context.Context, e api.Event) error {
+			data, err := e.Decode()
+			if err != nil || data.Imported {
+				return err // the customer has the key already
+			}
 			l, err := get(ctx, e.Subject)
 			if errors.Is(err, api.ErrNotFound) {
 				return nil // deleted in the meantime
 			}
 			if err != nil {
 				return err // the event is retried after a pause, and later events wait
-			}
-			imported := e.Type == api.EventLicenseCreated && l.CreatedAt.Before(e.Timestamp.Add(-time.Minute))
-			if imported {
-				return nil // the customer has the key already
 			}
 			if l.Metadata["email"] == "" {
 				slog.WarnContext(ctx, "no mail of a key: the metadata of the license has no email", "license_id", l.ID)

@@ -46,8 +46,9 @@ func TestKeysAreMailed(t *testing.T) {
 		is.NoErr(err)
 		return l
 	}
-	row := `{"name":"Old","product_id":"atlas","customer_id":"ada","key":"KEY-OF-ANOTHER-SYSTEM-1","created_at":"2024-01-01T00:00:00Z","metadata":{"email":"old@customer.example"}}`
-	is.NoErr(h.Service().Import(t.Context(), strings.NewReader(row), func(r api.RowResult) error {
+	rows := `{"name":"Old","product_id":"atlas","customer_id":"ada","key":"KEY-OF-ANOTHER-SYSTEM-1","created_at":"2024-01-01T00:00:00Z","metadata":{"email":"old@customer.example"}}
+		{"name":"Without time","product_id":"atlas","customer_id":"ada","key":"KEY-OF-ANOTHER-SYSTEM-2","metadata":{"email":"old@customer.example"}}`
+	is.NoErr(h.Service().Import(t.Context(), strings.NewReader(rows), func(r api.RowResult) error {
 		is.Equal(r.Result, api.ImportCreated)
 		return nil
 	}))
