@@ -52,7 +52,7 @@ An application that has a sign-in of its own sets Options.Dashboard.Operator,
 which turns the built-in sign-in off. [Handler.API] and [Handler.Dashboard] are
 the two halves of the handler, for example to serve the dashboard on an
 internal address. If a proxy rewrites the Host header, Options.Dashboard.Origins
-must list the origins that browsers use.
+and, for the customer pages, Portal.Origins must list the origins that browsers use.
 
 # Client addresses behind a proxy
 

@@ -27,6 +27,11 @@ type Portal struct {
 	// [license.Service.Mailbox]. Options.Limits.KeyRate counts every page of an address.
 	Mailbox func(http.ResponseWriter, *http.Request) (address string, ok bool)
 
+	// Origins are the origins, such as "https://shop.example", at which browsers reach the
+	// pages if a proxy rewrites the Host header. Forms sent from other origins are refused.
+	// Default: none.
+	Origins []string
+
 	// Page writes a page in the layout of the host. The body needs no inline
 	// style or script; it links a style sheet and a script of the portal, which
 	// are served below the same mount. The Content-Security-Policy is then the
@@ -179,7 +184,8 @@ func (t PortalTexts) withDefaults() map[string]string {
 // are refused. They show nothing of other customers. A host with a front end
 // of its own uses [license.Service.Customer] instead, which has the same rules.
 //
-// Portal panics unless one of p.Customer and p.Mailbox is set.
+// Portal panics unless one of p.Customer and p.Mailbox is set, or if one of p.Origins is not an
+// origin.
 func (h *Handler) Portal(p Portal) http.Handler {
 	if (p.Customer == nil) == (p.Mailbox == nil) {
 		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer; or Portal.Mailbox instead")
@@ -187,7 +193,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Mailbox: p.Mailbox, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/mail"
+	"net/url"
 	"os"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
@@ -57,6 +58,8 @@ func readConfig(args []string) (c config, err error) {
 	public := licensing.Options{PublicURL: *publicURL}
 	if err := public.Validate(); err != nil {
 		set.Reject("public-url", "must be the URL of the service, such as https://licenses.example.com/licensing")
+	} else if u, _ := url.Parse(*publicURL); u.Host != "" {
+		c.options.Dashboard.Origins = []string{u.Scheme + "://" + u.Host} // a proxy may rewrite the Host header
 	}
 	c.options.PublicURL = *publicURL
 	return c, set.Err()

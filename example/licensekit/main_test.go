@@ -130,9 +130,16 @@ func TestServe(t *testing.T) {
 	m, _ := inbox.Next(t)
 	is.Equal(m.Header.Get("From"), "<licenses@vendor.example>")
 
-	asked, err := http.PostForm(strings.TrimSuffix(p.URL, "/licensing")+"/account/sign-in", url.Values{"email": {"ada@customer.example"}})
-	is.NoErr(err)
-	asked.Body.Close()
+	for origin, status := range map[string]int{"http://evil.example": http.StatusForbidden, "http://licenses.example": http.StatusOK} { // the Host is another one
+		ask, err := http.NewRequestWithContext(t.Context(), "POST", strings.TrimSuffix(p.URL, "/licensing")+"/account/sign-in", strings.NewReader("email=ada@customer.example"))
+		is.NoErr(err)
+		ask.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		ask.Header.Set("Origin", origin)
+		asked, err := http.DefaultClient.Do(ask)
+		is.NoErr(err)
+		asked.Body.Close()
+		is.Equal(asked.StatusCode, status)
+	}
 	var token string
 	for token == "" { // mails of keys may come first
 		_, body := inbox.Next(t)

@@ -116,14 +116,20 @@ func accountPages(h *licensing.Handler, c config, url string) (http.Handler, err
 	mux := http.NewServeMux()
 	mux.Handle(account+"/link", links)
 	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send, ClientIP: c.options.ClientIP})
-	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Mailbox: func(w http.ResponseWriter, r *http.Request) (string, bool) {
+	protection := http.NewCrossOriginProtection()
+	for _, origin := range c.options.Dashboard.Origins {
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
+	}
+	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Origins: c.options.Dashboard.Origins, Mailbox: func(w http.ResponseWriter, r *http.Request) (string, bool) {
 		address, ok := links.Mailbox(r)
 		if !ok {
 			http.Redirect(w, r, url+"/sign-in", http.StatusSeeOther)
 		}
 		return address, ok
 	}})))
-	return http.NewCrossOriginProtection().Handler(mux), nil
+	return protection.Handler(mux), nil
 }
 
 // routes mounts the service. It is no ServeMux, which redirects an unclean path and

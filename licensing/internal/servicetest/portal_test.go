@@ -297,6 +297,22 @@ func TestPortalBelongsToTheSignedInCustomer(t *testing.T) {
 	is.Equal(host.visit("GET", "static/other.css", nil).Code, http.StatusNotFound)
 }
 
+// TestPortalOrigins: behind a proxy that rewrites the Host header, browsers send forms from the
+// origins that are listed, also on plain HTTP, where they send no Sec-Fetch-Site.
+func TestPortalOrigins(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{Origins: []string{"http://shop.example"}})
+	l, seat := host.license("cus_ada", "Workshop")
+	device := url.Values{"device": {seat.ID}}
+	for _, origin := range []string{"http://evil.example", "https://shop.example", "http://shop.example:8080", "null"} {
+		is.Equal(host.visit("POST", l.ID+"/file", device, "Origin", origin).Code, http.StatusForbidden)
+	}
+	is.Equal(host.visit("POST", l.ID+"/file", device, "Origin", "http://shop.example").Code, http.StatusOK)
+
+	defer func() { require.Contains(t, fmt.Sprint(recover()), "licensing: Portal.Origins", "shop.example/") }()
+	host.Handler.Portal(licensing.Portal{Customer: mailbox, Origins: []string{"http://shop.example/"}})
+}
+
 func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// Options configure a Handler. One of Customer and Mailbox is required, and all others but Page,
-// Buy and Renew; see licensing.Portal.
+// Options configure a Handler. One of Customer and Mailbox is required, and all others but Origins,
+// Page, Buy and Renew; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
@@ -24,6 +24,7 @@ type Options struct {
 
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
 	Mailbox  func(http.ResponseWriter, *http.Request) (address string, ok bool)
+	Origins  []string
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 	Buy      func(productID string) (url string) // nil: nothing can be bought
 	Renew    func(l api.License) (url string)    // nil: no license can be renewed
@@ -36,8 +37,16 @@ type Handler struct {
 	origin *http.CrossOriginProtection
 }
 
-// New returns a Handler.
-func New(opts Options) *Handler { return &Handler{opts, http.NewCrossOriginProtection()} }
+// New returns a Handler. It panics if an origin is invalid.
+func New(opts Options) *Handler {
+	h := &Handler{opts, http.NewCrossOriginProtection()}
+	for _, o := range opts.Origins {
+		if err := h.origin.AddTrustedOrigin(o); err != nil {
+			panic("licensing: Portal.Origins: " + err.Error())
+		}
+	}
+	return h
+}
 
 // Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
