@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"internal/signin":                 {},
 	"internal/oracle":                 {"store", "store/memory"},                                            // tests only
 	"internal/purchasetest":           {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
+	"internal/bidi":                   {},
 	"internal/entries":                {"store"},
 	"internal/qr":                     {},
 	"internal/rate":                   {},
@@ -72,8 +73,8 @@ var arrows = map[string][]string{
 	"licensing/webhook":                    {"licensing/api", "internal/entries", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/feed", "licensing/internal/base/outbox", "internal/inner", "licensing/internal/base/record"},
 	"licensing/internal/http/web":          {"internal/signin", "internal/inner", "licensing/internal/base/feed", "internal/rate", "licensing/api", "licensing/licensefile", "licensing/license", "licensing/internal/base/input", "licensing/internal/base/record", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints":    {"internal/rate", "licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/base/input", "auth", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/metering"},
-	"licensing/internal/http/dashboard":    {"internal/signin", "licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "internal/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
-	"licensing/internal/http/portal":       {"licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
+	"licensing/internal/http/dashboard":    {"internal/bidi", "internal/signin", "licensing/api", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/base/feed", "licensing/internal/base/input", "auth", "auth/operator", "licensing/internal/base/csvfile", "internal/qr", "licensing/internal/http/web", "internal/inner", "licensing/selling", "licensing/internal/rules/sales"},
+	"licensing/internal/http/portal":       {"internal/bidi", "licensing/api", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/servicetest":       {}, // tests only
 
 	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
@@ -82,11 +83,11 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"example/internal/keymail", "example/internal/serving", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
+	"example/internal/host":   {"internal/bidi", "example/internal/keymail", "example/internal/serving", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
-	"example/internal/keymail":  {"licensing", "licensing/api"},
+	"example/internal/keymail":  {"internal/bidi", "licensing", "licensing/api"},
 	"example/internal/maillink": {"example/internal/keymail", "licensing/license"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/process":  {"licensing/api"}, // for tests only

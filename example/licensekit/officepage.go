@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/bidi"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/qr"
 	"github.com/seed-d8a106b4/licensekit/internal/signin"
@@ -246,7 +247,7 @@ func (o *officeService) show(w http.ResponseWriter, r *http.Request, l *lending,
 	if problem != "" {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	}
-	w.Write(page.Bytes())
+	w.Write(bidi.Page(page.Bytes()))
 }
 
 func (o *officeService) view(ctx context.Context, l *lending, seats string) (v pageView, err error) {

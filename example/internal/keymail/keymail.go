@@ -16,6 +16,7 @@ import (
 	"net/smtp"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bidi"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -45,9 +46,10 @@ func Subscriber(get func(ctx context.Context, id string) (api.License, error), s
 				slog.WarnContext(ctx, "no mail of a key: the metadata of the license has no email", "license_id", l.ID)
 				return nil
 			}
+			name := bidi.Visible(l.Name)
 			return send(ctx, Mail{
-				ID: e.ID, At: e.Timestamp, To: l.Metadata["email"], Subject: "Your license key for " + l.Name,
-				Text: fmt.Sprintf("The license key of %s is:\r\n\r\n    %s\r\n\r\nKeep it: the program asks for it when you install it again.\r\n", l.Name, l.Key),
+				ID: e.ID, At: e.Timestamp, To: bidi.Visible(l.Metadata["email"]), Subject: "Your license key for " + name,
+				Text: fmt.Sprintf("The license key of %s is:\r\n\r\n    %s\r\n\r\nKeep it: the program asks for it when you install it again.\r\n", name, l.Key),
 			})
 		},
 	}

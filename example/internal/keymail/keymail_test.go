@@ -55,7 +55,7 @@ func TestKeysAreMailed(t *testing.T) {
 	silent := create("No address", "")
 	create("Gone", "gone@customer.example")
 	create("Broken", "not an address")
-	ada := create("Ada Lövelace", "Ada <ada@customer.example>")
+	ada := create("Ada Lövelace\u202e", "Ada <ada@customer.example>")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
@@ -66,7 +66,7 @@ func TestKeysAreMailed(t *testing.T) {
 	m, body := s.Next(t)
 	is.Equal(m.Header.Get("To"), `"Ada" <ada@customer.example>`)
 	require.Contains(t, m.Header.Get("Message-ID"), "evt_")
-	require.Contains(t, body, ada.Name, ada.Key)
+	require.Contains(t, body, "The license key of Ada Lövelace\ufffd is:", ada.Key)
 	again, err := h.Service().Rekey(t.Context(), api.RekeyLicenseParams{ID: ada.ID})
 	is.NoErr(err)
 	_, body = s.Next(t)

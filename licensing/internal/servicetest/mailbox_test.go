@@ -103,7 +103,7 @@ func TestAddressOpensItsLicensesOnly(t *testing.T) {
 	require.Contains(t, page, victim.Name, guest.Name)
 	require.NotContains(t, page, own.Name, "Two addresses", "Part of")
 	page = host.visit("GET", victim.ID, nil).Body.String()
-	require.Contains(t, page, victim.Key, "desk of the victim", "License created", "desk of the victim added") // the history, too
+	require.Contains(t, page, victim.Key, "desk of the victim", "License created", "<bdi>desk of the victim</bdi> added") // the history, too
 	is.Equal(host.visit("GET", own.ID, nil).Code, http.StatusNotFound)
 	require.Contains(t, host.page(link).Body.String(), victim.Name, guest.Name)
 	is.Equal(host.decide(link.Code, "approve", guest.ID).Header().Get("Location"), "./"+guest.ID+"?linked")

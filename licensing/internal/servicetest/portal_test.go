@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
@@ -235,7 +236,7 @@ func TestPortalAsksBeforeItRemoves(t *testing.T) {
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
 	l, seat := host.license("cus_ada", "Workshop")
 	page := host.visit("GET", l.ID, nil).Body.String()
-	require.Contains(t, page, `<summary aria-label="Remove desk of cus_ada">Remove</summary>`, "the program on it stops at its next check", "<button>Remove desk of cus_ada</button>")
+	require.Contains(t, page, `<summary aria-label="Remove desk of cus_ada">Remove</summary>`, "the program on it stops at its next check", "<button>Remove <bdi>desk of cus_ada</bdi></button>")
 	file := host.visit("POST", l.ID+"/file", url.Values{"device": {seat.ID}})
 	is.Equal(file.Header().Get("Content-Disposition"), `attachment; filename="atlas-desk-of-cus-ada-`+host.Clock.Now().AddDate(0, 0, 14).Format(time.DateOnly)+`.license"`)
 	a, err := host.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
@@ -376,6 +377,30 @@ func TestPortalListsManyDevices(t *testing.T) {
 	second := host.visit("GET", l.ID+"?devices="+next, nil).Body.String()
 	is.Equal(strings.Count(second, `/release"`), 5)
 	require.NotContains(t, first+second, "in use") // neither page has all of them
+}
+
+// TestPortalShowsNamesOfDevices: anybody can start an activation with any name, and the name
+// neither reorders the page nor the words beside it.
+func TestPortalShowsNamesOfDevices(t *testing.T) {
+	is := is.New(t)
+	titles := ""
+	host := newLinkHost(t, licensing.Options{}, licensing.Portal{Page: func(w http.ResponseWriter, _ *http.Request, title string, body template.HTML) {
+		titles += title
+		_, _ = io.WriteString(w, string(body))
+	}})
+	const name, shown = "desk\u2066 \u202efdp.\u200f<", "desk\ufffd \ufffdfdp.&lt;"
+	l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Atlas \u202e", ProductID: "atlas", CustomerID: "cus_ada", Terms: api.Terms{MaxActivations: new(int64(2))}})
+	is.NoErr(err)
+	link := host.start(name)
+	asks := host.page(link).Body.String()
+	require.Contains(t, asks, `<dd dir="auto">`+shown+"</dd>")
+	is.Equal(host.decide(link.Code, "approve", l.ID).Code, http.StatusSeeOther)
+	page := host.visit("GET", l.ID, nil).Body.String()
+	require.Contains(t, page, `<h3 dir="auto">`+shown+"</h3>", "<button>Remove <bdi>"+shown+"</bdi></button>", "<bdi>"+shown+"</bdi> added", `aria-label="Remove `+shown+`"`)
+	for _, text := range []string{asks, page, titles} {
+		is.Equal(strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }), -1)
+	}
+	require.Contains(t, titles, "Atlas \ufffd")
 }
 
 // TestPortalReadsFormsOfABoundedSize: no customer makes the process read a large form.

@@ -94,6 +94,7 @@ func TestPortalHistory(t *testing.T) {
 		page := host.visit("GET", l.ID, nil).Body.String()
 		require.NotContains(t, page, "a secret reason", "License updated")
 		var list []string
+		page = strings.NewReplacer("<bdi>", "", "</bdi>", "").Replace(page)
 		for _, m := range regexp.MustCompile(`</time> <span dir="auto">([^<]*)<`).FindAllStringSubmatch(page, -1) {
 			list = append(list, m[1])
 		}

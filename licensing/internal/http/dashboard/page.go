@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/bidi"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -136,11 +137,12 @@ func (v *visit) render(status int, name string, p page) error {
 	if err := templates[name]().Execute(&b, p); err != nil {
 		return err
 	}
+	text := bidi.Page(b.Bytes())
 	h := v.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes()) // fails if the browser has disconnected
+	_, _ = v.w.Write(text) // fails if the browser has disconnected
 	return nil
 }
 

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"cmp"
+	"html/template"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -21,7 +22,10 @@ var eventTexts = map[string]string{
 }
 
 // A change is an event of a license as its page shows it.
-type change struct{ Text, Date, ISO string }
+type change struct {
+	Text      template.HTML
+	Date, ISO string
+}
 
 // history returns the latest events of a license since it is the customer's, without who
 // caused them and why.
@@ -46,7 +50,7 @@ func (v *visit) history(l api.License) (list []change, err error) {
 		if device != "" && e.Type == api.EventFileIssued {
 			name = "FileIssuedFor"
 		}
-		list = append(list, change{v.text(name, "name", device), v.date(&e.Timestamp), e.Timestamp.UTC().Format("2006-01-02T15:04:05Z07:00")})
+		list = append(list, change{v.about(name, device), v.date(&e.Timestamp), e.Timestamp.UTC().Format("2006-01-02T15:04:05Z07:00")})
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package portal
 import (
 	"cmp"
 	"errors"
+	"html/template"
 	"maps"
 	"slices"
 	"strconv"
@@ -66,6 +67,12 @@ func (v *visit) text(name string, values ...string) string {
 		text = strings.ReplaceAll(text, "{"+values[i]+"}", values[i+1])
 	}
 	return text
+}
+
+// about returns a text about a device, which is isolated from the words beside its name.
+func (v *visit) about(name, device string) template.HTML {
+	text := template.HTMLEscapeString(v.h.opts.Texts[name])
+	return template.HTML(strings.ReplaceAll(text, "{name}", "<bdi>"+template.HTMLEscapeString(device)+"</bdi>"))
 }
 
 // date returns the day of an instant; nil: "".
@@ -139,7 +146,8 @@ type device struct {
 	Seen         string // when it was last seen, in words
 	Held         string // until when it works offline, in words; empty: not
 	Asks         string // what removing it means
-	ReleaseLabel string // of the button, for screen readers
+	ReleaseLabel string // of the link to the question, for screen readers
+	Remove       template.HTML
 }
 
 // device returns an activation as the pages show it.
@@ -147,7 +155,7 @@ func (v *visit) device(a api.Activation) device {
 	label := cmp.Or(a.Name, a.Fingerprint)
 	d := device{
 		Activation: a, Label: label, Asks: v.text("ReleaseAsk"), Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
-		ReleaseLabel: v.text("ReleaseLabel", "name", label),
+		ReleaseLabel: v.text("ReleaseLabel", "name", label), Remove: v.about("ReleaseLabel", label),
 	}
 	if a.HeldUntil != nil && a.HeldUntil.After(inner.Of(v.h.opts.Licenses).Call().Now()) {
 		d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))

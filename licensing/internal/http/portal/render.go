@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bidi"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -60,7 +61,7 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, status int, nam
 		for name := range pageHeader {
 			w.Header().Del(name)
 		}
-		h.opts.Page(&hostWriter{ResponseWriter: w, status: status}, r, title, template.HTML(b.String()))
+		h.opts.Page(&hostWriter{ResponseWriter: w, status: status}, r, bidi.Visible(title), template.HTML(bidi.Page(b.Bytes())))
 		return nil
 	}
 	data.Standalone = template.HTML(b.String())
@@ -69,9 +70,10 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, status int, nam
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	text := bidi.Page(b.Bytes())
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // fails if the browser has disconnected
+	_, _ = w.Write(text) // fails if the browser has disconnected
 	return nil
 }
 
