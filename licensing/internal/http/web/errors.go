@@ -110,8 +110,10 @@ func (p *Problem) addDetails(err error) {
 		if p.Detail = "The customer is suspended. Reinstate the customer."; !e.Customer {
 			p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
 		}
-	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict { // an unknown key is only not found
+	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict {
 		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict
+	} else if ok && p.Status == http.StatusNotFound { // an unknown key is only not found
+		p.Detail = e.Error()
 	} else if e, ok := errors.AsType[*api.SeatHeldError](err); ok {
 		p.OfflineUntil = &e.OfflineUntil
 	} else if e, ok := errors.AsType[*api.NoFileError](err); ok {

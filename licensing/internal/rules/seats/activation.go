@@ -65,9 +65,15 @@ func (s Service) LicenseOf(ctx context.Context, r store.Reader, id, key string) 
 	}
 	rec, ok, err := licenses.Of(s.Call).ByKey(ctx, r, key)
 	if err == nil && !ok {
-		err = fmt.Errorf("license: %w", api.ErrNotFound)
+		err = s.unknownKey()
 	}
 	return rec, err
+}
+
+// unknownKey returns the error for a key that no license has.
+func (s Service) unknownKey() error {
+	_, err := s.facts(s.Now()).ifValid(question{})
+	return err
 }
 
 // seat returns the activation of a license with that id, or [api.ErrNotFound].

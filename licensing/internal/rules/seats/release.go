@@ -24,8 +24,10 @@ func (s Service) Deactivate(ctx context.Context, p api.DeactivateKeyParams) (api
 	q := question{fingerprint: p.Fingerprint}
 	return s.asHolder().release(ctx, "", false, func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
 		f, err := s.findByKey(ctx, r, p.Key, q, now)
-		if err == nil && !f.seated {
-			err = fmt.Errorf("activation: %w", api.ErrNotFound)
+		if err == nil && !f.seated { // no hint which of the two it is
+			err = &api.DeniedError{Verdict: deny(api.Reason{
+				Code: api.VerdictNotFound, Detail: "No license has this key, or it is not activated for this fingerprint; check the key for typos.",
+			})}
 		}
 		if f.seat.PerProcess {
 			f.seat.HeldUntil = time.Time{} // the process, which had the file, ends
