@@ -6,5 +6,6 @@
 // These are the weekly and the long form:
 //
 //	go test ./soak -run 'TestSoak$' -long 10m -timeout 20m
+//	go test ./soak -run TestSoakWithPanics -long 10m -timeout 20m
 //	go test ./soak -run 'TestSoak$' -long 2h -timeout 3h
 package soak

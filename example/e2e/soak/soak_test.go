@@ -7,12 +7,15 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -44,9 +48,57 @@ const (
 // TestSoak checks that nothing grows after some time.
 func TestSoak(t *testing.T) {
 	duration := cmp.Or(*long, shortly)
-	for _, fault := range soak(t, duration, func(h http.Handler, _ *slog.Logger, _ string) http.Handler { return h }, duration*2/5 >= enough) {
+	for _, fault := range soak(t, duration, nil, bare, duration*2/5 >= enough) {
 		t.Error(fault)
 	}
+}
+
+// bare is the service without anything around it.
+func bare(h http.Handler, _ *slog.Logger, _ string) http.Handler { return h }
+
+// panicking is how long TestSoakWithPanics runs in its short form.
+const panicking = 10 * time.Second
+
+// TestSoakWithPanics is TestSoak while background work panics now and then: the process and
+// the service go on, and nothing grows but the log, which has the stacks.
+func TestSoakWithPanics(t *testing.T) {
+	var st panickingStore
+	duration := cmp.Or(*long, panicking)
+	faults := soak(t, duration, &st, bare, duration*2/5 >= enough)
+	for _, fault := range faults {
+		if !strings.HasPrefix(fault, "the log") {
+			t.Error(fault)
+		}
+	}
+	t.Log(st.panics.Load(), "panics")
+	if st.panics.Load() == 0 {
+		t.Error("nothing panicked")
+	}
+}
+
+// A panickingStore panics at one in ten writes of what only background work writes.
+type panickingStore struct {
+	store.Store
+	panics atomic.Int64
+}
+
+func (s *panickingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(panickingTx{tx, s}) })
+}
+
+type panickingTx struct {
+	store.Tx
+	s *panickingStore
+}
+
+func (tx panickingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if slices.Contains([]string{"sales_counted", "watermark", "usage", "subscriber_cursor"}, e.Kind) && rand.N(10) == 0 {
+			tx.s.panics.Add(1)
+			panic("now and then")
+		}
+	}
+	return tx.Tx.PutEntries(ctx, entries...)
 }
 
 // TestSoakFindsLeaks checks that TestSoak would find a service that leaks.
@@ -58,7 +110,7 @@ func TestSoakFindsLeaks(t *testing.T) {
 	requests := 0
 	never := make(chan struct{})
 	defer close(never)
-	faults := soak(t, shortly, func(next http.Handler, log *slog.Logger, store string) http.Handler {
+	faults := soak(t, shortly, nil, func(next http.Handler, log *slog.Logger, store string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			next.ServeHTTP(w, r)
 			mu.Lock()
@@ -84,8 +136,9 @@ func TestSoakFindsLeaks(t *testing.T) {
 }
 
 // soak runs a service under load and returns what grew. The service is around the
-// handler, and gets its log and the file of its store.
-func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.Logger, string) http.Handler, withStore bool) []string {
+// handler, and gets its log and the file of its store. If there is a panicking store, it is
+// around the store.
+func soak(t *testing.T, duration time.Duration, panics *panickingStore, around func(http.Handler, *slog.Logger, string) http.Handler, withStore bool) []string {
 	t.Helper()
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "licenses.db")
@@ -95,7 +148,11 @@ func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.
 	var logged counter
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
 	began := time.Now()
-	h := licensing.NewHandler(st, licensing.Options{
+	var used store.Store = st
+	if panics != nil {
+		panics.Store, used = st, panics
+	}
+	h := licensing.NewHandler(used, licensing.Options{
 		Now:    func() time.Time { return began.Add(speed * time.Since(began)) },
 		Logger: logger, RequestLog: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
@@ -132,6 +189,11 @@ func soak(t *testing.T, duration time.Duration, around func(http.Handler, *slog.
 	}
 	cancel()
 	work.Wait()
+	for _, p := range h.Health(t.Context()).Problems {
+		if p.Code == licensing.HealthUncounted || p.Code == licensing.HealthJob {
+			t.Error(p)
+		}
+	}
 	t.Logf("\n%s\n%d deliveries, answers: %v", table(samples), l.received.Load(), l.statuses)
 	return grown(samples[len(samples)*2/5:], withStore)
 }
