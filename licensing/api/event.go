@@ -64,7 +64,8 @@ type EventData struct {
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
 	// GraceEndsAt is when the grace period of the license, or of the purchases in
 	// Ended, ends, set for license.expiring, license.expired, license.lapsed and, if
-	// the license expires, license.renewed.
+	// the license expires, license.renewed; nil at the last instant of the year 9999,
+	// which is never.
 	GraceEndsAt *time.Time `json:"grace_ends_at,omitempty"`
 	// Webhook is the webhook after the change. Its URL is reduced to scheme
 	// and host.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 )
 
 // A licenseView is a license as the pages show it.
@@ -45,7 +46,7 @@ func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
 	at, help := l.ExpiresAt, ""
 	switch {
 	case verdict.Code == api.VerdictInGrace:
-		end := at.Add(time.Duration(l.GraceSeconds) * time.Second)
+		end := call.GraceEnd(l)
 		at, help = &end, "Expired"
 	case verdict.Code == api.VerdictScheduled:
 		at = l.StartsAt

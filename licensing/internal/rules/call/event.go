@@ -41,8 +41,11 @@ func (s *Call) Event(now time.Time, eventType string, l api.License, data api.Ev
 	data.License = &l
 	switch eventType {
 	case api.EventLicenseRenewed, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed:
-		if l.ExpiresAt != nil && data.GraceEndsAt == nil {
-			data.GraceEndsAt = new(GraceEnd(l))
+		if l.ExpiresAt == nil || data.GraceEndsAt != nil {
+			break
+		}
+		if end := GraceEnd(l); !terms.IsLast(end) {
+			data.GraceEndsAt = &end
 		}
 	}
 	return store.Event{

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -169,7 +170,7 @@ func (s Service) noticesDue(ctx context.Context) (due, lagging []time.Duration, 
 // noticesAfter returns a watermark, corrected, and the query for the licenses
 // after it whose notice is due. If idle is true, the watermark need not move.
 func (s Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (moved watermark, q store.LicenseQuery, idle bool) {
-	until := now.Add(offset)
+	until := terms.Capped(now.Add(offset)) // so that no notice is due for the last instant
 	idle = found && until.Sub(w.Time) < noticeLag
 	if !found {
 		w = watermark{Time: until}
