@@ -108,7 +108,11 @@ func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, "", invalidRequest("The body must not have a Content-Encoding.")
 	}
-	body, err := readBody(w, r, a.opts.Tokens.MaxBody)
+	limit := a.opts.Tokens.MaxBody
+	if mediaType == "application/json" {
+		limit = min(limit, maxJSON)
+	}
+	body, err := readBody(w, r, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -125,7 +129,10 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, tooLarge // not read, so that a caller that waits for 100 Continue need not send it
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var buffer bytes.Buffer
+	buffer.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	body := buffer.Bytes()
 	if err == nil && len(body) == 0 && r.ContentLength > 0 { // net/http would have returned an error
 		return nil, invalidRequest("The body was read before the service got it; mount the service outside of middleware that reads bodies.")
 	}
@@ -138,8 +145,22 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return nil, invalidRequest("The body ended early.")
 }
 
+// The limits of what a stranger can make the endpoints parse. A request names at most seven
+// parameters, and has less than 1 KiB.
+const (
+	maxParameters = 30
+	maxJSON       = 4 << 10 // bytes of a body in JSON, which its decoder copies several times
+)
+
+func tooManyParameters() *Error {
+	return invalidRequest(fmt.Sprintf("The request has more than %d parameters.", maxParameters))
+}
+
 // readForm reads parameters that are encoded as a form.
 func readForm(query string, names []string) (map[string]string, error) {
+	if strings.Count(query, "&") >= maxParameters {
+		return nil, tooManyParameters()
+	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return nil, invalidRequest("The parameters are not in the form application/x-www-form-urlencoded.")
@@ -159,7 +180,7 @@ func readForm(query string, names []string) (map[string]string, error) {
 // readJSON reads parameters from the members of a JSON object.
 func readJSON(body []byte, names []string) (map[string]string, error) {
 	notObject := invalidRequest("The body is not a JSON object.")
-	if !utf8.Valid(body) {
+	if !utf8.Valid(body) || bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > maxParameters {
 		return nil, notObject
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -168,8 +189,11 @@ func readJSON(body []byte, names []string) (map[string]string, error) {
 	}
 	params := map[string]string{}
 	seen := map[string]bool{}
-	for d.More() {
-		var value any
+	for n := 0; d.More(); n++ {
+		if n == maxParameters {
+			return nil, tooManyParameters()
+		}
+		var value json.RawMessage
 		t, err := d.Token()
 		name, _ := t.(string)
 		if err != nil || d.Decode(&value) != nil {
@@ -182,8 +206,8 @@ func readJSON(body []byte, names []string) (map[string]string, error) {
 			return nil, repeated(name)
 		}
 		seen[name] = true
-		s, ok := value.(string)
-		if !ok {
+		var s string
+		if value[0] != '"' || json.Unmarshal(value, &s) != nil {
 			return nil, invalidRequest("The member " + name + " must be a string.")
 		}
 		if s != "" {

@@ -4,11 +4,15 @@ package valid
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-playground/validator/v10"
 )
@@ -41,6 +45,7 @@ type Checker struct {
 // New returns a Checker that knows the rules of package validator and these:
 //
 //   - text: 1–255 characters that are wellformed and trimmed
+//   - texts: a list of strings, each a text; each other one is a fault
 //   - wellformed: UTF-8 without control characters and noncharacters
 //   - trimmed: no white space at either end
 //   - instant: a time that [IsInstant] accepts
@@ -55,13 +60,14 @@ func New(rules map[string]Rule) *Checker {
 			"out_of_range", "must be a time between the years 1970 and 9999"},
 	}
 	maps.Copy(all, rules)
+	all["texts"] = Rule{OK: func(v reflect.Value) bool { return !slices.ContainsFunc(v.Interface().([]string), isNoText) }}
 	return &Checker{rules: all, engine: sync.OnceValue(func() *validator.Validate {
 		v := validator.New(validator.WithRequiredStructEnabled())
 		v.RegisterTagNameFunc(func(f reflect.StructField) string {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			return cmp.Or(name, f.Tag.Get("query"))
 		})
-		v.RegisterAlias("text", "required,wellformed,trimmed,max=255")
+		v.RegisterAlias("text", fmt.Sprint("required,wellformed,trimmed,max=", MaxText))
 		for name, rule := range all {
 			if err := v.RegisterValidation(name, func(f validator.FieldLevel) bool { return rule.OK(f.Field()) }); err != nil {
 				panic(err)
@@ -71,15 +77,60 @@ func New(rules map[string]Rule) *Checker {
 	})}
 }
 
-// Check returns the faults of a struct, at most one for each value, in the order
+// maxFaults is how many faults of a struct are described.
+const maxFaults = 20
+
+// Check returns the first faults of a struct, at most one for each value, in the order
 // of its fields.
 func (c *Checker) Check(v any) (faults []Fault) {
+	err := c.engine().Struct(v)
+	if err == nil {
+		return nil
+	}
 	var broken validator.ValidationErrors
-	errors.As(c.engine().Struct(v), &broken)
-	for _, b := range broken {
+	errors.As(err, &broken)
+	for _, b := range broken[:min(len(broken), maxFaults)] {
 		_, path, _ := strings.Cut(b.StructNamespace(), ".")
 		f := Fault{Path: path, Field: wirePath(b)}
+		if b.ActualTag() == "texts" {
+			faults = append(faults, c.noTexts(f, b.Value().([]string))...)
+			continue
+		}
 		f.Code, f.Detail = c.describe(b)
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// MaxText is the maximum number of characters of a text.
+const MaxText = 255
+
+// isNoText reports whether s breaks the rule text.
+func isNoText(s string) bool {
+	return s == "" || !IsText(s) || !IsTrimmed(s) || utf8.RuneCountInString(s) > MaxText
+}
+
+// noTexts returns the faults of the first maxFaults strings of a list that break the rule text. The
+// engine would describe each of them, at the cost of a request.
+func (c *Checker) noTexts(of Fault, list []string) (faults []Fault) {
+	for i, s := range list {
+		if len(faults) == maxFaults {
+			break
+		}
+		if !isNoText(s) {
+			continue
+		}
+		f := Fault{Path: fmt.Sprintf("%s[%d]", of.Path, i), Field: of.Field + "/" + strconv.Itoa(i)}
+		switch {
+		case s == "":
+			f.Code, f.Detail = "required", "is required"
+		case !IsText(s):
+			f.Code, f.Detail = c.rules["wellformed"].Code, c.rules["wellformed"].Detail
+		case !IsTrimmed(s):
+			f.Code, f.Detail = c.rules["trimmed"].Code, c.rules["trimmed"].Detail
+		default:
+			f.Code, f.Detail = "too_long", fmt.Sprintf("must be at most %d characters", MaxText)
+		}
 		faults = append(faults, f)
 	}
 	return faults
@@ -92,8 +143,11 @@ func wirePath(b validator.FieldError) string {
 	if list := strings.IndexByte(b.Namespace(), '['); list >= 0 {
 		name = b.Namespace()[strings.LastIndexByte(b.Namespace()[:list], '.')+1:]
 	}
-	return strings.NewReplacer("[", "/", "]", "", ".", "/").Replace(name)
+	return slashes.Replace(name)
 }
+
+// slashes makes a path on the wire of one in Go.
+var slashes = strings.NewReplacer("[", "/", "]", "", ".", "/")
 
 // describe returns the code of the broken rule, and how to fix it.
 func (c *Checker) describe(b validator.FieldError) (code, detail string) {

@@ -9,7 +9,7 @@ type ValidateKeyParams struct {
 	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text,machine" wire:"filled"` // its activation is checked, and its lease renewed
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"`                   // the license must have all of them
+	Entitlements []string `json:"entitlements" validate:"max=100,texts"`                       // the license must have all of them
 	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
 	// put into the file, as in [IssueFileParams].
 	File  Duration `json:"file"`
@@ -29,7 +29,7 @@ type ActivateKeyParams struct {
 	// Name and Metadata describe the activation. A repeated activation
 	// replaces them if they are set.
 	Name     string            `json:"name" validate:"omitempty,text"`
-	Metadata map[string]string `json:"metadata" wire:"nullable"` // same limits as a license's metadata
+	Metadata map[string]string `json:"metadata" wire:"nullable,max=50,each=500"` // same limits as a license's metadata
 	// TakeOver names the activation to evict if no seat is free: empty for
 	// none, [TakeOverOldest], or the ID of an active activation.
 	TakeOver string `json:"take_over" wire:"filled"`
@@ -88,6 +88,6 @@ type ReleaseActivationParams struct {
 // user.
 type ValidateCustomerParams struct {
 	CustomerID   string   `json:"customer_id" validate:"text"`
-	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
+	ProductID    string   `json:"product_id" validate:"omitempty,text"`  // empty: any product
+	Entitlements []string `json:"entitlements" validate:"max=100,texts"` // a single license must have all of them
 }

@@ -42,7 +42,7 @@ type StartTrialParams struct {
 	Name       string `json:"name" validate:"omitempty,text" wire:"filled"` // default: CustomerID
 	// Subjects are what may have one trial of the product, beside the customer:
 	// "device:…", "mail:…". Compared exactly; only digests of them are stored.
-	Subjects []string `json:"subjects" validate:"max=20,dive,text"`
+	Subjects []string `json:"subjects" validate:"max=20,texts"`
 }
 
 // ListFulfillmentsParams are the parameters of Service.ListFulfillments of package selling.

@@ -110,7 +110,7 @@ type CreateLicenseParams struct {
 
 	// Metadata has at most 50 entries. Names are 1–64 characters; values are
 	// at most 500 and may be empty. License key holders can read it.
-	Metadata map[string]string `json:"metadata" wire:"nullable"`
+	Metadata map[string]string `json:"metadata" wire:"nullable,max=50,each=500"`
 
 	// PlanID is a plan that fills in what is not set: ProductID, which the plan must
 	// have if it is set, ExpiresAt or UpdatesUntil, and each field of Terms. An import

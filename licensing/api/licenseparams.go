@@ -84,7 +84,7 @@ type TransferLicenseParams struct {
 	// Name and Metadata replace those of the license, which may say something about
 	// the former customer. Default: CustomerID, and none.
 	Name     string            `json:"name" validate:"omitempty,text" wire:"filled"`
-	Metadata map[string]string `json:"metadata" wire:"nullable"`
+	Metadata map[string]string `json:"metadata" wire:"nullable,max=50,each=500"`
 	KeepKey  bool              `json:"keep_key"`                         // false: the license gets a new key
 	Reason   string            `json:"reason" validate:"omitempty,text"` // recorded in the event
 	IfMatch  []Version         `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
@@ -106,7 +106,7 @@ type ExplainLicenseParams struct {
 	CustomerID   string    `query:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string    `query:"fingerprint" validate:"omitempty,text"`
 	BuiltAt      time.Time `query:"built_at" validate:"omitempty,instant"` // as in [ValidateKeyParams]
-	Entitlements []string  `query:"entitlements" validate:"max=100,dive,text"`
+	Entitlements []string  `query:"entitlements" validate:"max=100,texts"`
 }
 
 // ListRefusalsParams select the refusals of a license.

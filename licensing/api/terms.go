@@ -11,7 +11,7 @@ type Terms struct {
 	// Values are true, a number or a string of 1–255 characters. Numbers may
 	// be of any Go number type or json.Number and are stored as float64, which
 	// reads return; whole numbers must be exact as float64.
-	Entitlements map[string]any `json:"entitlements" wire:"nullable"`
+	Entitlements map[string]any `json:"entitlements" wire:"nullable,max=100"`
 
 	// Meters are what is counted, by name: at most 20, whose names are 1–64 letters,
 	// digits and . _ : @ -, beginning with a letter or a digit.

@@ -25,7 +25,7 @@ type UsageReport struct {
 type CountUsageParams struct {
 	Key       string        `json:"key" validate:"required" wire:"credential"`          // as typed
 	ProductID string        `json:"product_id" validate:"omitempty,text" wire:"filled"` // if set, the license must be for this product
-	Usage     []UsageReport `json:"usage" validate:"min=1,max=100,dive" wire:"required"`
+	Usage     []UsageReport `json:"usage" validate:"min=1,max=100" wire:"required"`
 }
 
 // RecordUsageParams are reports about licenses: at most 100 licenses, each once, and 2,000
@@ -37,7 +37,7 @@ type RecordUsageParams struct {
 // LicenseUsage are reports about one license.
 type LicenseUsage struct {
 	LicenseID string        `json:"license_id" validate:"license" wire:"required"`
-	Usage     []UsageReport `json:"usage" validate:"min=1,max=2000,dive" wire:"required"`
+	Usage     []UsageReport `json:"usage" validate:"min=1,max=2000" wire:"required"`
 }
 
 // A Usage is the answer to reports about one license.

@@ -8,8 +8,8 @@ type CreateWebhookParams struct {
 	// digits, hyphens, underscores and dots. Its address is checked on every delivery.
 	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
 	Description string   `json:"description" validate:"omitempty,text"`
-	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
-	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; for a caller limited to products, nil means all of those
+	Types       []string `json:"types" validate:"max=50"`           // as in [Webhook]
+	Products    []string `json:"products" validate:"max=100,texts"` // as in [Webhook]; for a caller limited to products, nil means all of those
 }
 
 // UpdateWebhookParams select a webhook and the fields to change. Nil fields keep

@@ -368,6 +368,19 @@ func TestErase(t *testing.T) {
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
+// TestBlankLinesOfAnImportCostNoAllocation: 16 MiB of them fit into a request.
+func TestBlankLinesOfAnImportCostNoAllocation(t *testing.T) {
+	f := newFixture(t)
+	cost := func(lines int) float64 {
+		text := strings.Repeat("\n\r\n", lines/2)
+		return testing.AllocsPerRun(3, func() { importAll(t, f.Service, text) })
+	}
+	few, many := cost(100), cost(100_000)
+	if many > few+100 {
+		t.Errorf("100 blank lines: %v allocations, 100,000: %v", few, many)
+	}
+}
+
 // TestImportStopsAfterManyRefusedRows sends many short rows that are no rows.
 //
 // Fault: each two bytes sent are answered with more than two hundred.

@@ -9,6 +9,9 @@
 //   - filled: a string must not be empty, and a number not 0; the client omits the
 //     member instead
 //   - nullable: null is allowed and means the zero value
+//   - max=N: an object must have at most N members; of a list or a string, the validate tag
+//     says it
+//   - each=N: each string in an object must have at most N characters
 //   - credential: a license key, by which the caller is known
 //   - flag: a parameter of queries that is true if it is present, with any value
 //   - names: the field is not on the wire and receives the names of the members that

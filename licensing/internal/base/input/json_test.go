@@ -273,7 +273,7 @@ func TestTimesAreInTheFormOfRFC3339AndNoLooser(t *testing.T) {
 		t.Run(s, func(t *testing.T) {
 			is := is.New(t)
 			var got time.Time
-			ok := setTime(&got, s)
+			ok := setTime(&got, []byte(s))
 			is.Equal(ok, want != "")
 			if ok {
 				is.Equal(got.Format(time.RFC3339Nano), want)

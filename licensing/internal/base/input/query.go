@@ -42,8 +42,8 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []a
 		parameters = "the parameters are " + strings.Join(known, ", ")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(known, name) {
-			errs = append(errs, api.FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
+		if len(errs) < MaxErrors && !slices.Contains(known, name) {
+			errs = append(errs, api.FieldError{Field: shorten([]byte(name)), Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
 		}
 	}
 	return errs
@@ -65,7 +65,7 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 	}
 	switch target := v.Addr().Interface().(type) {
 	case *time.Time:
-		if !setTime(target, given[0]) {
+		if !setTime(target, []byte(given[0])) {
 			return api.FieldInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
 		}
 	case *[]string:

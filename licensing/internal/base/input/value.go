@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -20,17 +20,17 @@ import (
 // Assign sets it to null, or to the value that it returns a pointer to.
 type optional interface{ Assign(null bool) (value any) }
 
-// decode decodes a JSON value into a field. The paths of the errors are relative
-// to the field: empty, or "/" and a name. It panics on a type without a form on
-// the wire.
-func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
+// decode decodes a JSON value into a field, unless it exceeds a limit. The paths of the
+// errors are relative to the field: empty, or "/" and a name. It stops after MaxErrors.
+// It panics on a type without a form on the wire.
+func decode(v reflect.Value, raw json.RawMessage, l limits) (errs []api.FieldError) {
 	null := string(raw) == "null"
 	if o, ok := v.Addr().Interface().(optional); ok {
 		value := o.Assign(null)
 		if null {
 			return nil
 		}
-		return decode(reflect.ValueOf(value).Elem(), raw)
+		return decode(reflect.ValueOf(value).Elem(), raw, l)
 	}
 	if null {
 		return failed(api.FieldRequired, "cannot be null")
@@ -41,7 +41,7 @@ func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 		if raw[0] != '"' {
 			return failed(api.FieldInvalidType, want)
 		}
-		if !setTime(target, unquote(raw)) {
+		if len(raw) > maxText || !setTime(target, textOf(raw)) {
 			return failed(api.FieldInvalidFormat, want)
 		}
 		return nil
@@ -49,27 +49,46 @@ func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 		if raw[0] != '"' {
 			return failed(api.FieldInvalidType, "must be a string")
 		}
+		if errs := checkLength(raw, 0); errs != nil {
+			return errs
+		}
 		if invalid, ok := errors.AsType[*api.FieldError](target.UnmarshalText([]byte(unquote(raw)))); ok {
 			return failed(invalid.Code, invalid.Detail)
 		}
 		return nil
 	case *[]string:
-		var list []*string // null is no string
-		if json.Unmarshal(raw, &list) != nil || slices.Contains(list, nil) {
+		if raw[0] != '[' {
 			return failed(api.FieldInvalidType, "must be an array of strings")
 		}
-		*target = make([]string, len(list))
-		for i, s := range list {
-			(*target)[i] = *s
+		if l.most > 0 && count(raw, l.most+1) > l.most {
+			return tooManyElements(l.most)
 		}
-		return nil
+		list := []string{}
+		for _, value := range each(raw) {
+			if value[0] != '"' {
+				return failed(api.FieldInvalidType, "must be an array of strings")
+			}
+			if wrong := checkLength(value, l.each); wrong != nil {
+				errs = append(errs, below("/"+strconv.Itoa(len(list)), wrong)...)
+				value = json.RawMessage(`""`)
+			}
+			if len(errs) >= MaxErrors {
+				break
+			}
+			list = append(list, unquote(value))
+		}
+		*target = list
+		return errs
 	case *map[string]string:
-		return decodeTextMap(target, raw, false, func(s string) string { return s })
+		return decodeTextMap(target, raw, l, false, func(s string) string { return s })
 	case *map[string]*string:
-		return decodeTextMap(target, raw, true, func(s string) *string { return &s })
+		return decodeTextMap(target, raw, l, true, func(s string) *string { return &s })
 	case *map[string]any:
-		if raw[0] != '{' {
+		switch {
+		case raw[0] != '{':
 			return failed(api.FieldInvalidType, "must be an object")
+		case l.most > 0 && count(raw, l.most+1) > l.most:
+			return tooManyEntries(l.most)
 		}
 		*target = anyOf(raw).(map[string]any)
 		return nil
@@ -77,13 +96,16 @@ func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		value := reflect.New(v.Type().Elem())
-		if errs := decode(value.Elem(), raw); len(errs) > 0 {
+		if errs := decode(value.Elem(), raw, l); len(errs) > 0 {
 			return errs
 		}
 		v.Set(value)
 	case reflect.String:
 		if raw[0] != '"' {
 			return failed(api.FieldInvalidType, "must be a string")
+		}
+		if errs := checkLength(raw, l.most); errs != nil {
+			return errs
 		}
 		v.SetString(unquote(raw))
 	case reflect.Bool:
@@ -104,31 +126,48 @@ func decode(v reflect.Value, raw json.RawMessage) (errs []api.FieldError) {
 		if raw[0] != '{' {
 			return failed(api.FieldInvalidType, "must be an object")
 		}
-		o, _ := members(raw)
-		return below("", Of(v.Type()).Body(v.Addr(), o))
+		return below("", Of(v.Type()).Body(v.Addr(), Object(raw)))
 	case reflect.Slice:
 		if raw[0] != '[' {
 			return failed(api.FieldInvalidType, "must be an array")
 		}
-		var all []json.RawMessage
-		_ = json.Unmarshal(raw, &all) // it is well-formed
-		v.Set(reflect.MakeSlice(v.Type(), len(all), len(all)))
-		for i, raw := range all {
-			errs = append(errs, below("/"+strconv.Itoa(i), decode(v.Index(i), raw))...)
+		if l.most > 0 && count(raw, l.most+1) > l.most {
+			return tooManyElements(l.most)
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 0, count(raw, l.most+1)))
+		for _, value := range each(raw) {
+			n := v.Len()
+			v.Grow(1)
+			v.SetLen(n + 1)
+			if wrong := decode(v.Index(n), value, limits{}); wrong != nil {
+				errs = append(errs, below("/"+strconv.Itoa(n), wrong)...)
+			}
+			if len(errs) >= MaxErrors {
+				break
+			}
 		}
 	case reflect.Map:
 		if raw[0] != '{' {
 			return failed(api.FieldInvalidType, "must be an object")
 		}
-		o, _ := members(raw)
+		if l.most > 0 && count(raw, l.most+1) > l.most {
+			return tooManyEntries(l.most)
+		}
 		v.Set(reflect.MakeMap(v.Type()))
-		for _, name := range slices.Sorted(maps.Keys(o)) {
+		for quoted, raw := range each(raw) {
+			name := unquote(quoted)
 			value := reflect.New(v.Type().Elem()).Elem()
-			if value.Kind() != reflect.Pointer || string(o[name]) != "null" { // null is a nil pointer
-				errs = append(errs, below("/"+Escape(name), decode(value, o[name]))...)
+			if value.Kind() != reflect.Pointer || string(raw) != "null" { // null is a nil pointer
+				if wrong := decode(value, raw, limits{}); wrong != nil {
+					errs = append(errs, below("/"+Escape(shorten([]byte(name))), wrong)...)
+				}
+			}
+			if len(errs) >= MaxErrors {
+				break
 			}
 			v.SetMapIndex(reflect.ValueOf(name), value)
 		}
+		sortByField(errs)
 	default:
 		panic(fmt.Sprintf("input: %v has no form on the wire", v.Type()))
 	}
@@ -147,6 +186,21 @@ func below(path string, errs []api.FieldError) []api.FieldError {
 	return errs
 }
 
+// tooManyElements is the error of an array that has more than most elements.
+func tooManyElements(most int) []api.FieldError {
+	return failed(api.FieldOutOfRange, fmt.Sprintf("must have at most %d members", most))
+}
+
+// tooManyEntries is the error of an object that has more than most entries.
+func tooManyEntries(most int) []api.FieldError {
+	return failed(api.FieldTooMany, fmt.Sprintf("must have at most %d entries", most))
+}
+
+// sortByField sorts errors of the members of a map, whose order in the text means nothing.
+func sortByField(errs []api.FieldError) {
+	slices.SortStableFunc(errs, func(a, b api.FieldError) int { return strings.Compare(a.Field, b.Field) })
+}
+
 func failed(code, detail string) []api.FieldError {
 	return []api.FieldError{{Code: code, Detail: detail}}
 }
@@ -155,31 +209,50 @@ func failed(code, detail string) []api.FieldError {
 // one digit, a comma before the fraction, and offsets of a day.
 var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// setTime sets t to the instant that s is in the strict format.
-func setTime(t *time.Time, s string) (ok bool) {
-	at, err := time.Parse(time.RFC3339, s)
+// setTime sets t to the instant that text is in the strict format.
+func setTime(t *time.Time, text []byte) (ok bool) {
+	if len(text) > maxTime || !rfc3339.Match(text) {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, string(text))
 	*t = at.UTC()
-	return err == nil && rfc3339.MatchString(s)
+	return err == nil
 }
 
-// decodeTextMap decodes an object of strings. Value returns what the map holds for
-// a string. If nulls are allowed, it holds the zero value for null.
-func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []api.FieldError) {
+// maxTime is the maximum length of an instant, which may have 30 digits of a fraction.
+const maxTime = 64
+
+// decodeTextMap decodes an object of strings. Value returns what the map holds for a string. If nulls are allowed, it holds the zero value for null.
+func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, l limits, nulls bool, value func(string) V) (errs []api.FieldError) {
 	if raw[0] != '{' {
 		return failed(api.FieldInvalidType, `must be an object of strings, such as {"order": "1042"}`)
 	}
-	o, _ := members(raw)
-	texts := make(map[string]V, len(o))
-	for _, name := range slices.Sorted(maps.Keys(o)) {
-		switch raw := o[name]; {
+	if l.most > 0 && count(raw, l.most+1) > l.most {
+		return tooManyEntries(l.most)
+	}
+	texts := map[string]V{}
+	var name []byte
+	for quoted, raw := range each(raw) {
+		var wrong []api.FieldError
+		switch {
 		case raw[0] == '"':
-			texts[name] = value(unquote(raw))
+			if wrong = checkLength(raw, l.each); wrong == nil {
+				texts[unquote(quoted)] = value(unquote(raw))
+			}
 		case nulls && raw[0] == 'n':
-			texts[name] = *new(V)
+			texts[unquote(quoted)] = *new(V)
 		default:
-			errs = append(errs, api.FieldError{Field: "/" + Escape(name), Code: api.FieldInvalidType, Detail: "must be a string"})
+			wrong = failed(api.FieldInvalidType, "must be a string")
+		}
+		if wrong != nil {
+			name = appendText(name[:0], quoted)
+			errs = append(errs, below("/"+Escape(shorten(name)), wrong)...)
+		}
+		if len(errs) >= MaxErrors {
+			break
 		}
 	}
+	sortByField(errs)
 	*target = texts
 	return errs
 }
@@ -188,11 +261,17 @@ func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool,
 // (RFC 7493 section 2.2).
 const maxExact = 1<<53 - 1
 
+// maxNumber is the maximum length of a number.
+const maxNumber = 400
+
 // wholeNumber decodes a number that is whole in any notation: 5, 5.0 and 5e0
 // are equal.
 func wholeNumber(raw json.RawMessage) (n int64, code string) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return 0, api.FieldInvalidType
+	}
+	if len(raw) > maxNumber {
+		return 0, api.FieldOutOfRange
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	switch {
@@ -210,13 +289,4 @@ func anyOf(raw []byte) (v any) {
 	d.UseNumber()
 	_ = d.Decode(&v) // it is well-formed
 	return v
-}
-
-// unquote returns the text of a JSON string.
-func unquote(quoted []byte) (s string) {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	_ = json.Unmarshal(quoted, &s) // it is well-formed
-	return s
 }

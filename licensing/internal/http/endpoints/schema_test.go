@@ -213,6 +213,8 @@ func restrict(p *object, rules string, filled bool) {
 			_, elements, _ := strings.Cut(rules, "dive,")
 			restrict(p.object("items"), elements, true)
 			return
+		case "texts":
+			restrict(p.object("items"), "text", true)
 		case "text":
 			if filled {
 				p.set("minLength", json.Number("1"))

@@ -2,11 +2,13 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,9 +34,24 @@ func hasBody(r *http.Request) bool {
 	return err != io.EOF
 }
 
-// readBody reads the body of r, with one of the media types, within the size and
-// time limits.
-func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte, error) {
+// bodies are the buffers of bodies. A body of the maximum size costs more memory than
+// everything else that an invalid request needs.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooled is the capacity of the largest buffer that is kept.
+const maxPooled = 128 << 10
+
+// freeBody returns a buffer, of which nothing is used any more, to bodies.
+func freeBody(b *bytes.Buffer) {
+	if b.Cap() <= maxPooled {
+		b.Reset()
+		bodies.Put(b)
+	}
+}
+
+// readBody reads the body of r, with one of the media types, into a buffer, within the size
+// and time limits.
+func readBody(x *exchange, r *http.Request, into *bytes.Buffer, most int64, types []string) ([]byte, error) {
 	isCoded := func(coding string) bool { return !strings.EqualFold(coding, "identity") }
 	given := r.Header.Values("Content-Type")
 	switch {
@@ -51,10 +68,11 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 	case r.ContentLength > most:
 		return nil, BodyError("body", &http.MaxBytesError{Limit: most}) // before any of it is sent
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
-	if err != nil {
+	into.Grow(int(min(max(r.ContentLength, 0), maxPooled-bytes.MinRead)) + bytes.MinRead)
+	if _, err := into.ReadFrom(http.MaxBytesReader(x.ResponseWriter, r.Body, most)); err != nil {
 		return nil, BodyError("body", err)
 	}
+	data := into.Bytes()
 	if len(data) == 0 && r.ContentLength > 0 { // net/http would have returned an error
 		return nil, NewProblem(http.StatusBadRequest, "incomplete_body",
 			"The body was read before the service got it; mount the service outside of middleware that reads bodies.")
@@ -64,8 +82,12 @@ func readBody(x *exchange, r *http.Request, most int64, types []string) ([]byte,
 
 // isOneOf reports whether a Content-Type is one of the media types, in UTF-8.
 func isOneOf(types []string, given string) bool {
+	const longest = 255 // bytes, so that parsing its parameters costs little
 	if slices.Contains(types, given) {
 		return true
+	}
+	if len(given) > longest {
+		return false
 	}
 	mediaType, params, err := mime.ParseMediaType(given)
 	charset, has := params["charset"]

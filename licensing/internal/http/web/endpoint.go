@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -130,7 +131,9 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		}
 	}
 	rules := x.site.rules(x, r, route)
-	body, err := e.readMembers(x, r, route, rules, params)
+	buffer := bodies.Get().(*bytes.Buffer)
+	defer freeBody(buffer)
+	body, err := e.readMembers(x, r, buffer, route, rules, params)
 	if err != nil {
 		return err
 	}
@@ -240,14 +243,14 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	return err
 }
 
-// readMembers reads the body of r into the parameters, and returns it. A request whose
-// parameters have no members must not have a body.
-func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body []byte, err error) {
+// readMembers reads the body of r into the parameters, and returns it, which is in the buffer. A
+// request whose parameters have no members must not have a body.
+func (e *Endpoint) readMembers(x *exchange, r *http.Request, buffer *bytes.Buffer, route *Route, rules *license.Service, params reflect.Value) (body []byte, err error) {
 	switch {
 	case route.Probe:
 		return nil, nil
 	case route.Rows > 0:
-		return readBody(x, r, route.Rows, []string{NDJSON})
+		return readBody(x, r, buffer, route.Rows, []string{NDJSON})
 	case route.reads() || !e.form.HasMembers():
 		if hasBody(r) { // to ignore it would ignore what the client meant
 			return nil, NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
@@ -260,7 +263,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 		if route.Method == http.MethodPatch {
 			types = append(types, MergePatch)
 		}
-		body, err = readBody(x, r, max(x.site.cfg.MaxBody, route.Body), types)
+		body, err = readBody(x, r, buffer, max(x.site.cfg.MaxBody, route.Body), types)
 		if err == nil {
 			members, err = input.JSON(body)
 		}
@@ -284,7 +287,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, route *Route, rules
 		}
 	}
 	if len(errs) > 0 {
-		all := input.Merge(errs, e.check(rules, params.Interface()))
+		all := input.All(errs, func() []api.FieldError { return e.check(rules, params.Interface()) })
 		return nil, e.located(&api.InvalidError{Fields: all}, route, len(errs))
 	}
 	return body, nil

@@ -98,7 +98,7 @@ func (p *Problem) addDetails(err error) {
 			p.Header.Set("WWW-Authenticate", e.Challenge)
 		}
 	} else if e, ok := errors.AsType[*api.InvalidError](err); ok {
-		for _, f := range e.Fields {
+		for _, f := range e.Fields[:min(len(e.Fields), maxErrors)] {
 			p.Errors = append(p.Errors, api.FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
 	} else if e, ok := errors.AsType[*api.StaleError](err); ok {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -113,8 +114,12 @@ func (p *Problem) write(w http.ResponseWriter, requestID string, oauth bool) {
 // pointer converts the path of a field to a JSON Pointer in URI fragment form
 // (RFC 6901 section 6).
 func pointer(field string) string {
-	if field == "" {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/"
+	switch {
+	case field == "":
 		return "#"
+	case strings.Trim(field, plain) == "": // the usual case, which needs no escapes
+		return "#/" + field
 	}
 	return (&url.URL{Fragment: "/" + field}).String()
 }

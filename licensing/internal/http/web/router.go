@@ -2,12 +2,15 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A Route is one endpoint.
@@ -165,6 +168,22 @@ const (
 // of the service. It needs one pass over the path; check it first.
 func PathTooLong(escaped string) bool {
 	return len(escaped) > maxPathLength || strings.Count(escaped, "/") > maxPathDepth
+}
+
+// The limits of a query of the API. The longest is that of 100 entitlements.
+const (
+	maxQueryLength = 32 << 10 // bytes, escaped
+	maxParameters  = 200
+)
+
+// checkQuery returns a problem if parsing a query would cost more than that of any
+// request of the API.
+func checkQuery(raw string) error {
+	if len(raw) > maxQueryLength || strings.Count(raw, "&") >= maxParameters {
+		return invalid(api.FieldError{Code: api.FieldTooLong,
+			Detail: fmt.Sprintf("The query must have at most %d bytes and %d parameters", maxQueryLength, maxParameters)})
+	}
+	return nil
 }
 
 // home is the only path with a trailing slash, the first page, so that links

@@ -227,6 +227,11 @@ func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	if !route.OAuth {
 		s.allowOrigin(x, r, "")
 	}
+	if !x.page {
+		if err := checkQuery(r.URL.RawQuery); err != nil {
+			return err
+		}
+	}
 	if route.Scope != "" && (route.ScopeFor == "" || r.URL.Query().Has(route.ScopeFor)) {
 		if x.grant, err = s.cfg.Authenticate(r, route.Scope); err != nil {
 			if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {

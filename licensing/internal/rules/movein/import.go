@@ -47,18 +47,22 @@ func (s Service) Import(ctx context.Context, r io.Reader, report func(api.RowRes
 		batch := make([]parsedRow, 0, rows)
 		var end error
 		for size := 0; len(batch) < rows && size < importBytes && end == nil; {
-			var row parsedRow
-			var blank bool
-			row, blank, end = readRow(lines)
+			var line []byte
+			var tooLong bool
+			line, tooLong, end = readLine(lines)
 			if end != nil && end != io.EOF {
 				return fmt.Errorf("import licenses: line %d: %w", number, end)
 			}
-			row.line = number
 			number++
-			size += row.size + len(row.row.Purchases)*purchaseBytes
-			if !blank {
-				batch = append(batch, row)
+			if len(line) == 0 && !tooLong {
+				continue
 			}
+			row := parsedRow{line: number - 1, err: errRowTooLong}
+			if !tooLong {
+				row.err = parseRow(line, &row.row)
+			}
+			size += len(line) + len(row.row.Purchases)*purchaseBytes
+			batch = append(batch, row)
 		}
 		for len(batch) > 0 {
 			part := batch[:min(rows, len(batch))]

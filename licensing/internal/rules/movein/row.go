@@ -23,28 +23,25 @@ const maxRowErrors = 20
 // A parsedRow is one line: a row, or the error that makes it invalid.
 type parsedRow struct {
 	line int
-	size int // of the line, in bytes
 	row  api.LicenseRow
 	err  error
 }
 
-// readRow reads one line. It returns an error of the reader, such as io.EOF,
-// together with the last line.
-func readRow(r *bufio.Reader) (row parsedRow, blank bool, end error) {
-	line, end := r.ReadSlice('\n')
-	if end == bufio.ErrBufferFull {
-		for end == bufio.ErrBufferFull {
-			_, end = r.ReadSlice('\n')
-		}
-		row.err = api.Invalid("", api.FieldTooLong, fmt.Sprintf("a line must be at most %d bytes", maxRow))
-		return row, false, end
+// errRowTooLong is the error of a line that is longer than maxRow.
+var errRowTooLong = api.Invalid("", api.FieldTooLong, fmt.Sprintf("a line must be at most %d bytes", maxRow))
+
+// readLine reads one line, without white space around it: empty, of a blank line. It
+// returns an error of the reader, such as io.EOF, together with the last line.
+func readLine(r *bufio.Reader) (line []byte, tooLong bool, end error) {
+	line, end = r.ReadSlice('\n')
+	for end == bufio.ErrBufferFull {
+		tooLong = true
+		_, end = r.ReadSlice('\n')
 	}
-	if line = bytes.TrimSpace(line); len(line) == 0 {
-		return row, true, end
+	if tooLong { // the reader has overwritten the line
+		return nil, true, end
 	}
-	row.size = len(line)
-	row.err = parseRow(line, &row.row)
-	return row, false, end
+	return bytes.TrimSpace(line), false, end
 }
 
 // rowForm is the wire form of a row.
@@ -60,7 +57,8 @@ func parseRow(line []byte, row *api.LicenseRow) error {
 	case err != nil:
 		return api.Invalid("", api.FieldInvalidJSON, "must be a JSON object")
 	}
-	return call.InvalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o), checkRow(row)))
+	errs := rowForm.Body(reflect.ValueOf(row), o)
+	return call.InvalidFields(input.All(errs, func() []api.FieldError { return checkRow(row) }))
 }
 
 // maxImportedGeneration is far below the largest generation that a license file

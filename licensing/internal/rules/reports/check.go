@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 )
@@ -28,8 +29,10 @@ func CheckRecord(p *api.RecordUsageParams, now time.Time) []api.FieldError {
 			broken = append(broken, api.FieldError{Field: field + "/license_id", Code: api.FieldRepeated, Detail: "is in the list already; put all reports about a license together"})
 		}
 		seen[l.LicenseID] = true
-		broken = append(broken, checkReports(field+"/usage", l.Usage, now)...)
 		sum += len(l.Usage)
+		if len(broken) < input.MaxErrors {
+			broken = append(broken, checkReports(field+"/usage", l.Usage, now)...)
+		}
 	}
 	if sum > maxReports {
 		broken = append(broken, api.FieldError{Field: "licenses", Code: api.FieldTooMany, Detail: fmt.Sprintf("must have at most %d reports together", maxReports)})
@@ -37,15 +40,25 @@ func CheckRecord(p *api.RecordUsageParams, now time.Time) []api.FieldError {
 	return broken
 }
 
-// checkReports checks what the tags do not, and returns at most one error of each member.
+// checkReports checks each report, and returns at most one error of each member. It stops
+// after [input.MaxErrors]: a caller without a token must not make the service describe the
+// errors of many reports.
 func checkReports(field string, reports []api.UsageReport, now time.Time) (broken []api.FieldError) {
 	for i := range reports {
-		r, path := &reports[i], field+"/"+strconv.Itoa(i)
+		if len(broken) >= input.MaxErrors {
+			break
+		}
+		r := &reports[i]
+		var wrong []api.FieldError
 		if r.At = call.Cut(r.At); r.At != nil && (r.At.Before(now.Add(-meters.ReportWindow)) || r.At.After(now.Add(meters.ReportAhead))) {
-			broken = append(broken, api.FieldError{Field: path + "/at", Code: api.FieldOutOfRange, Detail: "must be from 35 days ago to 5 minutes ahead"})
+			wrong = append(wrong, api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "must be from 35 days ago to 5 minutes ahead"})
 		}
 		if call.IsReserved(r.Meter) {
-			broken = append(broken, api.FieldError{Field: path + "/meter", Code: api.FieldOutOfRange, Detail: "is counted by the service; report other meters"})
+			wrong = append(wrong, api.FieldError{Field: "meter", Code: api.FieldOutOfRange, Detail: "is counted by the service; report other meters"})
+		}
+		for _, e := range input.Merge(call.CheckTags(r), wrong) {
+			e.Field = field + "/" + strconv.Itoa(i) + "/" + e.Field
+			broken = append(broken, e)
 		}
 	}
 	return broken
