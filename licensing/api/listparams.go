@@ -56,10 +56,10 @@ type LicenseRow struct {
 	// Reference is the purchase whose license this is; see [FulfillParams].
 	Reference string `json:"reference,omitempty" validate:"omitempty,identifier" wire:"filled"`
 
-	// Purchases are the purchases of the license as the service stores them, at most
-	// 1,000. An import restores them: what the license is then follows from them, from
+	// Purchases are the purchases of the license as the service stores them. Their number is
+	// limited only by the length of the row, 1 MiB. An import restores them: what the license is then follows from them, from
 	// ByHand and from Suspension, and not from the fields above that purchases set.
-	Purchases  []map[string]any `json:"purchases,omitempty" validate:"max=1000"`
+	Purchases  []map[string]any `json:"purchases,omitempty"`
 	ByHand     map[string]any   `json:"by_hand,omitempty"`                                                  // what was set by hand and still differs from the purchases
 	Suspension map[string]any   `json:"suspension,omitempty"`                                               // who suspends the license: an operator, the suspension of its customer, a paused purchase, or several
 	ExportedAt *time.Time       `json:"exported_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // the instant of ByHand; nil: now

@@ -2,8 +2,11 @@ package license_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 // comparable returns what two services must say alike of a license and its purchases.
@@ -174,9 +178,22 @@ func TestRowsOfPurchases(t *testing.T) {
 		"a list":              {`"exported_at"`, `"by_hand":{"entitlements":{"a":[]}},"exported_at"`, "by_hand/entitlements/a"},
 		"an unknown field":    {`"exported_at"`, `"by_hand":{"price":1},"exported_at"`, "by_hand"},
 		"an unknown owner":    {`"exported_at"`, `"suspension":{"owner":1},"exported_at"`, "suspension"},
-		"an end of no length": {`"exported_at"`, `"by_hand":{"grace":-1},"exported_at"`, "grace_seconds"},
+		"an end of no length": {`"exported_at"`, `"by_hand":{"grace":-1},"exported_at"`, "by_hand/grace"},
+		"a name set by hand":  {`"exported_at"`, `"by_hand":{"name":"\u0000"},"exported_at"`, "by_hand/name"},
+		"metadata by hand":    {`"exported_at"`, `"by_hand":{"metadata":{"a":"` + strings.Repeat("x", 501) + `"}},"exported_at"`, "by_hand/metadata/a"},
+		"a name removed":      {`"exported_at"`, `"by_hand":{"entitlements":{"\u0000":null}},"exported_at"`, "by_hand/entitlements"},
+		"seats by hand":       {`"exported_at"`, `"by_hand":{"seats":-1000001},"exported_at"`, "by_hand/seats"},
+		"a reason with NUL":   {`"exported_at"`, `"suspension":{"held":true,"held_reason":"\u0000"},"exported_at"`, "suspension/held_reason"},
+		"a long reason":       {`"exported_at"`, `"suspension":{"by":"a","by_reason":"` + strings.Repeat("x", 300_000) + `"},"exported_at"`, "suspension/by_reason"},
+		"a customer's reason": {`"exported_at"`, `"suspension":{"held_by_customer":true,"customer_reason":" x"},"exported_at"`, "suspension/customer_reason"},
+		"by nobody":           {`"exported_at"`, `"suspension":{"by":"\u0000"},"exported_at"`, "suspension/by"},
+		"lifted":              {`"exported_at"`, `"suspension":{"lifted":["a",""]},"exported_at"`, "suspension/lifted"},
+		"an own reference":    {`"reference":"a","state"`, `"reference":"license:x","state"`, "purchases/0/reference"},
+		"a row's reference":   {`"reference":"a","purchases":[`, `"reference":"license:x","purchases":[`, "reference"},
+		"former customers":    {`"reference":"a","state"`, `"reference":"a","former":{"\u0000":true},"state"`, "purchases/0/former"},
+		"another license":     {`"reference":"a","state"`, `"reference":"a","not_for":"\u0000","state"`, "purchases/0/not_for"},
 		"twice":               {`"purchases":[`, `"purchases":[{"reference":"a"},`, "purchases/1/reference"},
-		"too many":            {`"purchases":[`, `"purchases":[` + strings.Repeat(`{},`, 1000), "purchases"},
+		"too long":            {`"purchases":[`, `"purchases":[` + strings.Repeat(`{},`, 1<<20/3), ""},
 		"none":                {`"purchases":[`, `"purchases":[],"by_hand":{"grace":1}}` + "\n" + `{"purchases":[`, "purchases"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,6 +227,55 @@ func TestRowsOfPurchases(t *testing.T) {
 	other := importAll(t, limited, strings.Replace(byKey, `"product_id":"prod_editor","revision"`, `"product_id":"prod_other","revision"`, 1))
 	is.Equal([]string{other[0].Result, other[0].Errors[0].Field}, []string{api.ImportRefused, "purchases/0/terms/value/product_id"})
 	is.Equal(importAll(t, limited, byKey)[0].Result, api.ImportCreated)
+}
+
+// TestRowsDoNotBringWhatTheServiceSets: a row cannot say for whom or for what a purchase waits.
+func TestRowsDoNotBringWhatTheServiceSets(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New())
+	id := s.sell(t, []bought{sold("a", "year", 0)}, []int{0})
+	row := s.rows(t)
+	to := s.moved(t, strings.Replace(row, `"reference":"a","state"`, `"reference":"a","customer_id":"\u0000","waits":"\u0000","state"`, 1))
+	is.Equal(to.rows(t), row)
+	is.Equal(to.shown(t, id), s.shown(t, id))
+}
+
+// TestALicenseWithManyPurchasesMoves: what an export writes, an import reads.
+func TestALicenseWithManyPurchasesMoves(t *testing.T) {
+	const most = 1100
+	stores := map[string]func(*testing.T) store.Store{
+		"memory": func(*testing.T) store.Store { return memory.New() },
+		"sqlite": func(t *testing.T) store.Store {
+			st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
+			is.New(t).NoErr(err)
+			t.Cleanup(func() { _ = st.Close() })
+			return st
+		},
+	}
+	from := newShop(t, memory.New())
+	from.sell(t, []bought{sold("a", "year", 0), sold("b:0", "sso", 0)}, []int{0, 1})
+	var document map[string]any
+	is.New(t).NoErr(json.Unmarshal([]byte(from.rows(t)), &document))
+	purchases := document["purchases"].([]any)
+	for i := 1; len(purchases) < most; i++ {
+		other := maps.Clone(purchases[1].(map[string]any))
+		other["reference"] = fmt.Sprint("b:", i)
+		purchases = append(purchases, other)
+	}
+	document["purchases"] = purchases
+	row := string(record.Encode(document))
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			first, second := newShop(t, open(t)), newShop(t, open(t))
+			first.now, second.now = from.now, from.now
+			is.Equal(importAll(t, first.Service, row)[0].Result, api.ImportCreated)
+			out := first.rows(t)
+			is.Equal(strings.Count(out, `"reference":"b:`), most-1) // beside "a"
+			is.Equal(importAll(t, second.Service, out)[0].Result, api.ImportCreated)
+			is.Equal(second.rows(t), out)
+		})
+	}
 }
 
 // TestRowsOfTrialsBindSubjectsOfTheirProducts: a caller that is limited to products can move

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -76,6 +77,9 @@ func checkRow(row *api.LicenseRow) []api.FieldError {
 	}
 	if row.Generation > maxImportedGeneration && row.Generation <= licensefile.AllGenerations {
 		broken = append(broken, api.FieldError{Field: "generation", Code: api.FieldOutOfRange, Detail: "must be at most 1,000,000,000,000,000, because it rises"})
+	}
+	if (purchases.Purchase{Reference: row.Reference}).IsOwn() {
+		broken = append(broken, purchases.ErrOwn)
 	}
 	row.CreatedAt = call.Cut(row.CreatedAt)
 	return broken

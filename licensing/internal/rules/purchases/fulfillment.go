@@ -30,7 +30,7 @@ func CheckFulfill(p *api.FulfillParams, now time.Time) []api.FieldError {
 		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "trial:", which marks a trial`})
 	}
 	if isOwn(p.Reference) {
-		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "license:", which marks a license that no purchase made`})
+		broken = append(broken, ErrOwn)
 	}
 	if p.At.IsZero() {
 		p.At = now
@@ -51,6 +51,9 @@ func CheckFulfill(p *api.FulfillParams, now time.Time) []api.FieldError {
 	_, wrong := call.CheckMetadata(values)
 	return append(broken, wrong...)
 }
+
+// ErrOwn is the error of a reference that only the service may give a purchase.
+var ErrOwn = api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: `must not begin with "license:", which marks a license that no purchase made`}
 
 var errAhead = api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "must be at most 24 hours ahead"}
 

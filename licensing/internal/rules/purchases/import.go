@@ -135,19 +135,15 @@ func readByHand(row api.LicenseRow) (hand terms.Hand, is *terms.Suspension, err 
 		if err := readDocument("suspension", row.Suspension, is); err != nil {
 			return hand, nil, err
 		}
+		if err := under("suspension", checkSuspension(*is)); err != nil {
+			return hand, nil, err
+		}
 	}
 	if err := readDocument("by_hand", row.ByHand, &hand); err != nil {
 		return hand, nil, err
 	}
 	hand.ExpiresAt, hand.UpdatesUntil = call.Cut(hand.ExpiresAt), call.Cut(hand.UpdatesUntil)
-	set := map[string]any{}
-	for name, v := range hand.Entitlements {
-		if v != nil {
-			set[name] = v
-		}
-	}
-	_, broken := call.CheckEntitlements(set)
-	return hand, is, under("by_hand", broken)
+	return hand, is, under("by_hand", checkHand(hand))
 }
 
 // under returns an [*api.InvalidError] with errors of a member of a row; nil: there are
@@ -211,11 +207,13 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 			break
 		}
 	}
+	broken = append(broken, checkStored(p)...)
 	if p.Terms.Value.ID == "" && !p.IsOwn() {
 		p.Terms = Said[api.Plan]{}
 	} else {
 		broken = append(broken, s.checkTerms(&p)...)
 	}
+	p.CustomerID, p.Waits = "", "" // set later, as the license says
 	p.LicenseID, p.LicenseAt, p.Erased, p.Product = "", time.Time{}, false, ""
 	return p, under(field, broken)
 }
