@@ -11,8 +11,9 @@ type Fulfillment struct {
 	// [WaitingUnknownPlan] is about a later plan: the purchase keeps the terms of the one
 	// before. With any other, it does not count.
 	Waiting Waiting `json:"waiting,omitempty"`
-	// License is the license of the purchase; nil: it has none.
-	License *License `json:"license"`
+	// License is the license of the purchase; nil: it has none, or this is an element of a list,
+	// which has only LicenseID.
+	License *License `json:"license,omitempty"`
 	// Governs reports that this purchase determines the plan, lease and offline time of its
 	// license now. Of the bases that count, that is the one that was active first at the
 	// latest instant.

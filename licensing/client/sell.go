@@ -74,8 +74,8 @@ func (c *Client) GetFulfillment(ctx context.Context, reference string) (api.Fulf
 }
 
 // ListFulfillments returns the purchases of a license, the governing one first, or those that
-// wait, in an order that does not change. It reads page by page as the loop proceeds. An
-// error ends the loop.
+// wait, in an order that does not change. They have LicenseID, and no License. It reads page by
+// page as the loop proceeds. An error ends the loop.
 func (c *Client) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
 	return list[api.Fulfillment](ctx, c, "GET /fulfillment", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }

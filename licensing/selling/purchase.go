@@ -51,7 +51,8 @@ func (s *Service) GetFulfillment(ctx context.Context, reference string) (api.Ful
 
 // ListFulfillments returns all purchases of a license on one page, the governing one first.
 // Without a license, it returns a page of the purchases that wait: those with a license
-// first, then those that expire first. It returns an [*api.InvalidError].
+// first, then those that expire first. Elements have LicenseID, and no License. It returns an
+// [*api.InvalidError].
 func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (api.Page[api.Fulfillment], error) {
 	return inner.Of(s.rules).Purchases().ListFulfillments(ctx, p)
 }

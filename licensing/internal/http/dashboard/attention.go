@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // An attentionItem is a problem or a note for the operator.
@@ -75,7 +74,7 @@ func (v *visit) unfulfilled() (list []attentionItem, err error) {
 		return nil, err
 	}
 	if paid > 0 {
-		for f, err := range selling.New(v.licenses).AllFulfillments(v.r.Context(), api.ListFulfillmentsParams{}) {
+		for f, err := range inner.Of(v.licenses).Purchases().AllWaiting(v.r.Context()) {
 			if err != nil {
 				return nil, err
 			}

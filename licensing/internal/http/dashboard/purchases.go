@@ -110,7 +110,7 @@ func showPurchases(v *visit) error {
 	}
 	paid, unpaid, ended, kept := &lists[0], &lists[1], &lists[2], &lists[3]
 	listed := 0
-	for f, err := range selling.New(v.licenses).AllFulfillments(v.r.Context(), api.ListFulfillmentsParams{}) {
+	for f, err := range inner.Of(v.licenses).Purchases().AllWaiting(v.r.Context()) {
 		if err != nil {
 			return err
 		}

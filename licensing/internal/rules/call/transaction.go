@@ -18,6 +18,7 @@ type Tx struct {
 	// Once were about; "" means all products.
 	products map[string]bool
 
+	kept  map[string]any               // what was made of the entries of a kind
 	wrote bool                         // a license
 	Then  func(context.Context, *Call) // runs after the commit, outside the Update; nil: nothing
 }
@@ -102,6 +103,31 @@ func (tx *Tx) UpdateLicense(ctx context.Context, l store.License) error {
 func (tx *Tx) DeleteLicense(ctx context.Context, id string) error {
 	tx.wrote = true
 	return tx.Tx.DeleteLicense(ctx, id)
+}
+
+// Kept returns what [Tx.Keep] keeps; nil: nothing, or an entry of the kind was written since.
+func (tx *Tx) Kept(kind string) any { return tx.kept[kind] }
+
+// Keep keeps, for the rest of the Update, what was made of the entries of a kind.
+func (tx *Tx) Keep(kind string, v any) {
+	if tx.kept == nil {
+		tx.kept = map[string]any{}
+	}
+	tx.kept[kind] = v
+}
+
+// PutEntries implements [store.Writer].
+func (tx *Tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for i := range entries {
+		delete(tx.kept, entries[i].Kind)
+	}
+	return tx.Tx.PutEntries(ctx, entries...)
+}
+
+// DeleteEntries implements [store.Writer].
+func (tx *Tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	delete(tx.kept, kind)
+	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
 // Read runs fn on one snapshot: that of the current Update, or a new one.

@@ -27,7 +27,7 @@ func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []
 	if len(words) == 0 {
 		return list, false, nil
 	}
-	r, over := s.Reader(), s.stopwatch(searchTime)
+	r, over := purchases.Together(s.Reader()), s.stopwatch(searchTime)
 	for after := (store.Position{}); ; {
 		entries, err := purchases.WaitingEntries(ctx, r, "", s.Now(), after)
 		if err != nil {
@@ -44,7 +44,7 @@ func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []
 			if len(list) >= n {
 				return list, true, nil
 			}
-			f, err := purchases.Of(s.Call).ShowPurchase(ctx, r, p, nil)
+			f, err := purchases.Of(s.Call).ShowPurchase(ctx, r, p)
 			if err != nil {
 				return nil, false, err
 			}

@@ -27,12 +27,12 @@ func (p Purchase) IsOwn() bool { return isOwn(p.Reference) }
 
 // silent reports whether the events of a purchase do not say enough for a part in its
 // license, as those of one whose license was imported.
-func (p Purchase) silent() bool {
-	return !p.IsOwn() && (p.FirstActive.IsZero() || p.Terms.Value.ID == "")
+func (p *Purchase) silent() bool {
+	return !isOwn(p.Reference) && (p.FirstActive.IsZero() || p.Terms.Value.ID == "")
 }
 
 // terms returns what package terms knows of a purchase.
-func (p Purchase) terms() terms.Purchase {
+func (p *Purchase) terms() terms.Purchase {
 	t := terms.Purchase{
 		Reference: p.Reference, Plan: p.Terms.Value, Quantity: p.Quantity.Value, FirstActive: p.FirstActive,
 		UntilSaid: !p.Until.At.IsZero(), Until: p.Until.Value, EndedAt: p.FirstEnded, RefundedAt: p.FirstRefunded,
@@ -50,11 +50,12 @@ func (p Purchase) terms() terms.Purchase {
 	return t
 }
 
-// termsOf returns what package terms knows of purchases, without silent ones.
+// termsOf returns what package terms knows of purchases, without silent ones. There is room for
+// two more.
 func termsOf(all ...Purchase) []terms.Purchase {
-	known := make([]terms.Purchase, 0, len(all))
-	for _, p := range all {
-		if !p.silent() {
+	known := make([]terms.Purchase, 0, len(all)+2)
+	for i := range all {
+		if p := &all[i]; !p.silent() {
 			known = append(known, p.terms())
 		}
 	}
@@ -143,30 +144,32 @@ func LicenseDeleted(ctx context.Context, tx *call.Tx, licenseID string) error {
 // combine decides what a license becomes when its purchases change: all but the one of
 // the decision stay.
 func (s Service) combine(ctx context.Context, r store.Reader, d *decision) error {
-	if d.whole != nil && d.before.Granted && !d.after.starts() {
-		d.is, d.grant = d.whole.is, d.whole.grant
+	if d.whole != nil {
+		d.is, d.grant, d.grantFor = d.whole.is, d.whole.grant, d.whole.rec.ProductID
 		return nil
 	}
 	all, err := purchasesOf(ctx, r, d.license.ID)
 	if err != nil {
 		return err
 	}
-	d.others = slices.DeleteFunc(all, func(p Purchase) bool { return p.Reference == d.after.Reference })
-	if err := d.after.start(ctx, r, d.others); err != nil {
+	if err := d.after.start(ctx, r, all); err != nil {
 		return err
 	}
-	was := d.others
-	if d.before.Granted {
-		was = append(slices.Clone(was), d.before)
-	}
-	if len(termsOf(was...)) == 0 && !d.after.silent() {
+	d.all, d.was = all, termsOf(all...)
+	if len(d.was) == 0 && !d.after.silent() {
 		own, err := newOwn(ctx, r, *d.license)
 		if err != nil {
 			return err
 		}
-		d.own, was, d.others = &own, append(slices.Clone(was), own), append(d.others, own)
+		d.own, d.was = &own, append(d.was, own.terms())
 	}
-	d.was, d.is = termsOf(was...), termsOf(append(slices.Clone(d.others), d.after)...)
+	d.is = d.was
+	if i := slices.IndexFunc(d.is, func(p terms.Purchase) bool { return p.Reference == d.after.Reference }); i >= 0 {
+		d.is = slices.Delete(slices.Clone(d.is), i, i+1)
+	}
+	if !d.after.silent() {
+		d.is = append(d.is, d.after.terms())
+	}
 	return nil
 }
 
@@ -176,7 +179,8 @@ func (d *decision) change(next *record.License, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	state = state.Follow(d.was, d.is, now)
+	product := terms.ProductAfter(state.ProductID, d.was, d.is)
+	state = state.FollowGrants(d.had(state.ProductID), d.granted(product), now)
 	putState(state, next)
 	next.Bought = len(d.is) > 0
 	return d.suspend(next, now)
@@ -209,7 +213,7 @@ func (d *decision) create(rec *record.License, now time.Time) error {
 func (d *decision) suspend(next *record.License, now time.Time) error {
 	is, err := licenses.SuspensionOf(*next)
 	if err == nil {
-		licenses.PutSuspension(is.Follow(terms.GrantOf(d.is, next.ProductID), now), next, now)
+		licenses.PutSuspension(is.Follow(d.granted(next.ProductID), now), next, now)
 	}
 	return err
 }
@@ -219,7 +223,7 @@ func (d *decision) eventOf(before, next record.License, now time.Time) string {
 	if event := licenses.StateEvent(before, next); event != "" {
 		return event
 	}
-	if terms.Renews(terms.GrantOf(d.was, before.ProductID), terms.GrantOf(d.is, next.ProductID), now) {
+	if terms.Renews(d.had(before.ProductID), d.granted(next.ProductID), now) {
 		return api.EventLicenseRenewed
 	}
 	return api.EventLicenseUpdated
@@ -228,19 +232,20 @@ func (d *decision) eventOf(before, next record.License, now time.Time) string {
 // putWaits stores what other purchases of the license wait for now, as far as the change
 // of one of them changed it.
 func (d *decision) putWaits(ctx context.Context, tx *call.Tx, next record.License) error {
-	is := terms.GrantOf(d.is, next.ProductID)
-	for _, p := range d.others {
-		after := p
-		after.Waits = p.Waits
-		if waits := is.Standing(p.Reference, tx.Now).Waiting; waits != "" {
-			after.Waits = waits
-		} else if p.Waits == api.WaitingOtherProduct || p.Waits == api.WaitingLicenseFull {
-			after.Waits = ""
+	wait := d.granted(next.ProductID).Waits(tx.Now)
+	for i := range d.all {
+		p := &d.all[i]
+		waits := wait[p.Reference]
+		if waits == "" && p.Waits != api.WaitingOtherProduct && p.Waits != api.WaitingLicenseFull {
+			waits = p.Waits
 		}
-		if after.Waits != p.Waits {
-			if _, err := PutPurchase(ctx, tx, p, after); err != nil {
-				return err
-			}
+		if waits == p.Waits || p.Reference == d.after.Reference {
+			continue
+		}
+		before, after := *p, *p
+		after.Waits = waits
+		if _, err := PutPurchase(ctx, tx, before, after); err != nil {
+			return err
 		}
 	}
 	return nil

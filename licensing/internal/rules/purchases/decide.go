@@ -24,7 +24,7 @@ type decision struct {
 	waits         api.Waiting
 	before, after Purchase
 	license       *record.License          // the license as it is now; nil: there is none
-	others        []Purchase               // of the license, beside the one of the call
+	all           []Purchase               // of the license, before the call
 	own           *Purchase                // to be stored: the one that stands for the license; nil: none
 	was, is       []terms.Purchase         // of the license, before and after the call
 	params        *api.CreateLicenseParams // of the license to create; nil: none
@@ -33,41 +33,43 @@ type decision struct {
 	at            time.Time                // of the call
 	hidden        bool                     // the answer says nothing about the license; see [purchase.hear]
 	whole         *whole                   // nil: it is to be read
-	grant         *terms.Grant             // of is; nil: to be made
+	grant         *terms.Grant             // of is, for the product grantFor; nil: to be made
+	grantFor      string
+	hadGrant      *terms.Grant // of was, for the product hadFor; nil: to be made
+	hadFor        string
 }
 
-// A whole is a license with all of its purchases, which are read once to show many.
-type whole struct {
-	row   store.License
-	is    []terms.Purchase
-	grant *terms.Grant
-	shown *api.License // nil: to be made
-}
-
-func wholeOf(ctx context.Context, r store.Reader, licenseID string, all []Purchase) (*whole, error) {
-	row, err := r.License(ctx, licenseID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+// license returns the license with an ID as it is now.
+func (d *decision) readLicense(ctx context.Context, r store.Reader, id string, now time.Time) (record.License, error) {
+	if d.whole != nil && d.whole.id == id {
+		return d.whole.rec, d.whole.err
 	}
-	w := &whole{row: row, is: termsOf(all...)}
-	w.grant = terms.GrantOf(w.is, row.ProductID)
-	return w, err
+	row, err := r.License(ctx, id)
+	if err != nil {
+		return record.License{}, err
+	}
+	return licenses.Read(row, now)
 }
 
-// license returns the license of a decision.
-func (d *decision) licenseOf(ctx context.Context, r store.Reader, id string) (store.License, error) {
-	if d.whole != nil && d.whole.row.ID == id {
-		return d.whole.row, nil
+// granted returns what the purchases make of the license after the call.
+func (d *decision) granted(productID string) *terms.Grant {
+	if d.grant == nil || d.grantFor != productID {
+		d.grant, d.grantFor = terms.GrantOf(d.is, productID), productID
 	}
-	return r.License(ctx, id)
+	return d.grant
+}
+
+// had returns what the purchases made of the license before the call.
+func (d *decision) had(productID string) *terms.Grant {
+	if d.hadGrant == nil || d.hadFor != productID {
+		d.hadGrant, d.hadFor = terms.GrantOf(d.was, productID), productID
+	}
+	return d.hadGrant
 }
 
 // standing returns how the purchase stands in its license.
 func (d *decision) standing(productID string) terms.Standing {
-	if d.grant == nil {
-		d.grant = terms.GrantOf(d.is, productID)
-	}
-	return d.grant.Standing(d.after.Reference, d.at)
+	return d.granted(productID).Standing(d.after.Reference, d.at)
 }
 
 // decide decides what Fulfill does.
@@ -134,15 +136,11 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		return d, nil
 	}
 	if p.LicenseID != "" {
-		row, err := d.licenseOf(ctx, r, p.LicenseID)
-		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
+		rec, err := d.readLicense(ctx, r, p.LicenseID, s.Now())
+		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(rec.ProductID) {
 			d.result = api.FulfillDeleted
 			return d, nil
 		}
-		if err != nil {
-			return d, err
-		}
-		rec, err := licenses.Read(row, s.Now())
 		if err != nil {
 			return d, err
 		}

@@ -267,7 +267,7 @@ func (m Moved) Restore(rec *record.License, now time.Time) error {
 // PutMoved stores the purchases of an imported license. Events that have waited for one
 // change it.
 func (s Service) PutMoved(ctx context.Context, tx *call.Tx, m Moved, rec record.License) error {
-	is := terms.GrantOf(termsOf(m.purchases...), rec.ProductID)
+	wait := terms.GrantOf(termsOf(m.purchases...), rec.ProductID).Waits(tx.Now)
 	for _, p := range m.purchases {
 		p.LicenseID, p.Granted = rec.ID, true
 		if !p.IsOwn() {
@@ -276,7 +276,7 @@ func (s Service) PutMoved(ctx context.Context, tx *call.Tx, m Moved, rec record.
 				p.Waits = api.WaitingUnknownPlan
 			}
 		}
-		if waits := is.Standing(p.Reference, tx.Now).Waiting; waits != "" {
+		if waits := wait[p.Reference]; waits != "" {
 			p.Waits = waits
 		}
 		if err := PutTrial(ctx, tx, rec.ID, p.Subjects); err != nil {

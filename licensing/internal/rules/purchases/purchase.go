@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,8 +122,49 @@ func isOver(e store.Entry, now time.Time) bool {
 }
 
 // purchasesOf returns the purchases of a license that have been granted, also if they are
-// more than count.
+// more than count. An Update reads and decodes them once: the caller must not
+// change them, and [PutPurchase] does.
 func purchasesOf(ctx context.Context, r store.Reader, licenseID string) (all []Purchase, err error) {
+	tx, _ := r.(*call.Tx)
+	if tx == nil {
+		return readPurchases(ctx, r, licenseID)
+	}
+	lists, ok := tx.Kept(PurchaseKind).(map[string][]Purchase)
+	if !ok {
+		lists = map[string][]Purchase{}
+		tx.Keep(PurchaseKind, lists)
+	}
+	if all, ok = lists[licenseID]; !ok {
+		if all, err = readPurchases(ctx, r, licenseID); err == nil {
+			lists[licenseID] = all
+		}
+	}
+	return all, err
+}
+
+// keepPurchase puts a purchase that was stored as data among those of its license that the Update
+// has read. lists are those of before.
+func keepPurchase(tx *call.Tx, lists any, p Purchase, data []byte) error {
+	kept, _ := lists.(map[string][]Purchase)
+	all, ok := kept[p.LicenseID]
+	if !ok || !p.Granted || p.Erased {
+		delete(kept, p.LicenseID)
+	} else {
+		var is Purchase
+		if err := call.Decode(data, &is); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == is.Reference }); i >= 0 {
+			all[i] = is
+		} else {
+			kept[p.LicenseID] = append(all, is)
+		}
+	}
+	tx.Keep(PurchaseKind, kept)
+	return nil
+}
+
+func readPurchases(ctx context.Context, r store.Reader, licenseID string) (all []Purchase, err error) {
 	prefix := licenseID + "/"
 	q := store.EntryQuery{Kind: PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
 	for {
@@ -235,5 +277,9 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase
 	if plan != "" && !p.IsOwn() {
 		link(plans.PurchaseOfPlanKind, plan)
 	}
-	return p, tx.PutEntries(ctx, entries...)
+	lists := tx.Kept(PurchaseKind)
+	if err := tx.PutEntries(ctx, entries...); err != nil || lists == nil {
+		return p, err
+	}
+	return p, keepPurchase(tx, lists, p, entry.Data)
 }

@@ -23,12 +23,12 @@ import (
 func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
 	err = s.Read(ctx, func(r store.Reader) error {
 		p, ok, err := ReadPurchase(ctx, r, reference, s.Now())
-		if err == nil && (!ok || s.Caller.Products != nil && !s.Sees(p.ProductID())) {
+		if err == nil && (!ok || !s.SeesPurchase(p)) {
 			err = api.ErrNotFound
 		}
 		if err == nil {
 			p.Reference = reference
-			f, err = s.ShowPurchase(ctx, r, p, nil)
+			f, err = s.ShowPurchase(ctx, r, p)
 		}
 		return err
 	})
@@ -38,9 +38,24 @@ func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fu
 	return f, nil
 }
 
+// SeesPurchase reports whether a purchase exists for the caller: one that is limited to products
+// sees those of their plans.
+func (s Service) SeesPurchase(p Purchase) bool {
+	return s.Caller.Products == nil || s.Sees(p.ProductID())
+}
+
 // ListFulfillments returns all purchases of a license on one page, the governing one
 // first, or a page of the purchases that wait; see package selling.
 func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (page api.Page[api.Fulfillment], err error) {
+	page, err = s.listFulfillments(ctx, p)
+	for i := range page.Data {
+		page.Data[i].License = nil
+	}
+	return page, err
+}
+
+// listFulfillments is [Service.ListFulfillments], with the licenses.
+func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (page api.Page[api.Fulfillment], err error) {
 	if err := call.Check(p); err != nil {
 		return api.Page[api.Fulfillment]{}, err
 	}
@@ -55,29 +70,29 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 	}
 	err = s.Read(ctx, func(r store.Reader) error {
 		page = api.Page[api.Fulfillment]{Data: []api.Fulfillment{}}
-		var rows []placed
-		var all *whole
-		var err error
 		if p.LicenseID != "" {
-			rows, all, err = ofLicense(ctx, r, p.LicenseID)
-			limit = len(rows)
-		} else {
-			examined := limit + 1
-			if s.Caller.Products != nil {
-				examined = store.MaxLimit
+			parts, err := s.partsOf(ctx, r, p.LicenseID)
+			for _, part := range parts {
+				page.Data = append(page.Data, part.Fulfillment)
 			}
-			rows, err = waitingAfter(ctx, r, p.Waiting, s.Now(), at.After, examined)
-			page.HasMore = len(rows) == examined
+			return err
 		}
+		examined := limit + 1
+		if s.Caller.Products != nil {
+			examined = store.MaxLimit
+		}
+		rows, err := waitingAfter(ctx, r, p.Waiting, s.Now(), at.After, examined)
 		if err != nil {
 			return err
 		}
+		page.HasMore = len(rows) == examined
+		r = Together(r)
 		for _, row := range rows {
-			if s.Caller.Products == nil || s.Sees(row.ProductID()) {
+			if s.SeesPurchase(row.Purchase) {
 				if page.HasMore = page.HasMore || len(page.Data) == limit; len(page.Data) == limit {
 					break
 				}
-				f, err := s.ShowPurchase(ctx, r, row.Purchase, all)
+				f, err := s.ShowPurchase(ctx, r, row.Purchase)
 				if err != nil {
 					return err
 				}
@@ -93,9 +108,6 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 	if err != nil {
 		return api.Page[api.Fulfillment]{}, fmt.Errorf("list fulfillments: %w", err)
 	}
-	if p.LicenseID != "" {
-		slices.SortStableFunc(page.Data, func(a, b api.Fulfillment) int { return cmp.Compare(btoi(b.Governs), btoi(a.Governs)) })
-	}
 	return page, nil
 }
 
@@ -103,24 +115,6 @@ func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 type placed struct {
 	Purchase
 	at store.Position
-}
-
-// ofLicense returns the purchases of a license, the latest first, and the license with them;
-// nil: it is deleted.
-func ofLicense(ctx context.Context, r store.Reader, licenseID string) (rows []placed, w *whole, err error) {
-	all, err := purchasesOf(ctx, r, licenseID)
-	for _, p := range all {
-		if !p.IsOwn() {
-			rows = append(rows, placed{Purchase: p})
-		}
-	}
-	slices.SortFunc(rows, func(a, b placed) int {
-		return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
-	})
-	if err == nil && len(rows) > 0 {
-		w, err = wholeOf(ctx, r, licenseID, all)
-	}
-	return rows, w, err
 }
 
 // waitingAfter returns up to limit purchases that wait: those with a license in the order
@@ -164,10 +158,19 @@ func waitingAfter(ctx context.Context, r store.Reader, waits api.Waiting, now ti
 
 // AllFulfillments iterates over the purchases that p selects; see package selling.
 func (s Service) AllFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
+	return allPages(ctx, p, s.ListFulfillments)
+}
+
+// AllWaiting iterates over the purchases that wait, with their licenses.
+func (s Service) AllWaiting(ctx context.Context) iter.Seq2[api.Fulfillment, error] {
+	return allPages(ctx, api.ListFulfillmentsParams{}, s.listFulfillments)
+}
+
+func allPages(ctx context.Context, p api.ListFulfillmentsParams, list func(context.Context, api.ListFulfillmentsParams) (api.Page[api.Fulfillment], error)) iter.Seq2[api.Fulfillment, error] {
 	p.Limit = call.MaxLimit
 	return call.All(func(cursor string) (api.Page[api.Fulfillment], error) {
 		p.Cursor = cursor
-		return s.ListFulfillments(ctx, p)
+		return list(ctx, p)
 	})
 }
 
@@ -181,17 +184,37 @@ type Part struct {
 
 // Parts returns the purchases of a license in the order of ListFulfillments.
 func (s Service) Parts(ctx context.Context, licenseID string) (parts []Part, err error) {
-	list, err := s.ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: licenseID})
+	err = s.Read(ctx, func(r store.Reader) (err error) {
+		parts, err = s.partsOf(ctx, r, licenseID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("purchases of a license: %w", err)
+	}
+	return parts, nil
+}
+
+// partsOf returns the purchases of a license that the caller sees, the one that governs it first,
+// then the latest.
+func (s Service) partsOf(ctx context.Context, r store.Reader, licenseID string) (parts []Part, err error) {
+	t := Together(r).(*together)
+	w, err := t.whole(ctx, s, licenseID)
 	if err != nil {
 		return nil, err
 	}
-	all, err := purchasesOf(ctx, s.Reader(), licenseID)
-	for _, f := range list.Data {
-		if i := slices.IndexFunc(all, func(p Purchase) bool { return p.Reference == f.Reference }); i >= 0 {
-			parts = append(parts, all[i].part(f))
+	rows := slices.DeleteFunc(slices.Clone(w.all), func(p Purchase) bool { return p.IsOwn() || !s.SeesPurchase(p) })
+	slices.SortFunc(rows, func(a, b Purchase) int {
+		return cmp.Or(b.FirstActive.Compare(a.FirstActive), strings.Compare(b.Reference, a.Reference))
+	})
+	for _, p := range rows {
+		f, err := s.ShowPurchase(ctx, t, p)
+		if err != nil {
+			return nil, err
 		}
+		parts = append(parts, p.part(f))
 	}
-	return parts, err
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(btoi(b.Governs), btoi(a.Governs)) })
+	return parts, nil
 }
 
 // part returns the part of a purchase that f is.
@@ -209,9 +232,20 @@ func (p Purchase) part(f api.Fulfillment) Part {
 	return part
 }
 
-// ShowPurchase returns the Fulfillment of a call that says nothing new. Its license is read
-// if w is nil.
-func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase, w *whole) (api.Fulfillment, error) {
+// ShowPurchase returns the Fulfillment of a call that says nothing new. Of several purchases,
+// r reads once what they have in common; see [Together].
+func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Fulfillment, error) {
+	var w *whole
+	var err error
+	if p.Granted && !p.Erased {
+		t, ok := r.(*together)
+		if !ok {
+			t = Together(r).(*together)
+		}
+		if w, err = t.whole(ctx, s, p.LicenseID); err != nil {
+			return api.Fulfillment{}, err
+		}
+	}
 	d, err := s.decideChange(ctx, r, decision{before: p, after: p, whole: w}, Said[string]{})
 	if err != nil {
 		return api.Fulfillment{}, err
@@ -222,10 +256,10 @@ func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase, w
 	var l api.License
 	switch {
 	case d.license == nil:
-	case w != nil && w.shown != nil && w.shown.ID == d.license.ID:
+	case w != nil && w.shown != nil:
 		l = *w.shown
 	default:
-		if l, err = licenses.FromRecord(*d.license, s.Now()); w != nil && w.row.ID == l.ID {
+		if l, err = licenses.FromRecord(*d.license, s.Now()); w != nil {
 			w.shown = &l
 		}
 	}
@@ -251,8 +285,9 @@ func (s Service) OfCustomer(ctx context.Context, customerID string, n int) (list
 			return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.Reference, a.Reference))
 		})
 		more = len(all) > n
+		r = Together(r)
 		for _, p := range all[:min(n, len(all))] {
-			f, err := s.ShowPurchase(ctx, r, p, nil)
+			f, err := s.ShowPurchase(ctx, r, p)
 			if err != nil {
 				return err
 			}

@@ -117,20 +117,20 @@ func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, pla
 // refresh gives those of the purchases of a license that have earlier terms of a plan the
 // present ones, and changes the license as far as they differ.
 func (s Service) refresh(ctx context.Context, tx *call.Tx, rec record.License, all []Purchase, plan api.Plan, reason string) (l api.License, changed bool, err error) {
-	d := decision{license: &rec, others: slices.Clone(all), was: termsOf(all...), reason: reason, result: api.FulfillUnchanged}
+	d := decision{license: &rec, all: slices.Clone(all), was: termsOf(all...), reason: reason, result: api.FulfillUnchanged}
 	for i, p := range all {
 		if !p.isOutdated(plan) {
 			continue
 		}
 		p.Terms.Value = plan
-		if err := p.start(ctx, tx, d.others); err != nil {
+		if err := p.start(ctx, tx, d.all); err != nil {
 			return api.License{}, false, err
 		}
-		if d.others[i], err = PutPurchase(ctx, tx, all[i], p); err != nil {
+		if d.all[i], err = PutPurchase(ctx, tx, all[i], p); err != nil {
 			return api.License{}, false, err
 		}
 	}
-	d.is = termsOf(d.others...)
+	d.is = termsOf(d.all...)
 	l, err = s.changeFor(ctx, tx, &d)
 	return l, d.result == api.FulfillChanged, err
 }

@@ -2,6 +2,7 @@ package purchases
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -59,6 +60,7 @@ func (s Service) Started(ctx context.Context, tx *call.Tx, rec record.License) e
 		return err
 	}
 	d := decision{was: termsOf(all...)}
+	all = slices.Clone(all)
 	for i, before := range all {
 		if !before.starts() {
 			continue

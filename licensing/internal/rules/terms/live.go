@@ -74,6 +74,18 @@ func (g *Grant) Standing(reference string, now time.Time) (is Standing) {
 	return is
 }
 
+// Waits returns what each purchase that waits at an instant waits for, by its reference.
+func (g *Grant) Waits(now time.Time) map[string]api.Waiting {
+	_, spans := g.view(now)
+	waits := map[string]api.Waiting{}
+	for i := range spans {
+		if s := &spans[i]; s.waits != "" {
+			waits[s.Reference] = s.waits
+		}
+	}
+	return waits
+}
+
 // Renews reports whether a change of purchases renews the license: it ends later, or
 // the end of a base purchase that it had before, of its line, or of its updates, becomes
 // later.

@@ -34,13 +34,21 @@ func (s State) Pass(now time.Time) (next State, passed []Change) {
 // Follow returns the state after the purchases of the license changed from was to is.
 // The state is that of [State.Pass] at now. Without was, the license is new, and its
 // terms are those of is. If no purchase has a part in it, it stays as it is.
-func (s State) Follow(was, is []Purchase, now time.Time) (next State) {
-	product := s.ProductID
-	before := GrantOf(was, product)
+func (s State) Follow(was, is []Purchase, now time.Time) State {
+	return s.FollowGrants(GrantOf(was, s.ProductID), GrantOf(is, ProductAfter(s.ProductID, was, is)), now)
+}
+
+// ProductAfter returns the product of a license after its purchases changed from was to is.
+func ProductAfter(product string, was, is []Purchase) string {
 	if made := madeFor(is); made != "" && made != madeFor(was) {
-		product = made
+		return made
 	}
-	after := GrantOf(is, product)
+	return product
+}
+
+// FollowGrants is [State.Follow], with the grants of was for the product of the state, and of is for
+// that of [ProductAfter].
+func (s State) FollowGrants(before, after *Grant, now time.Time) (next State) {
 	then, ok := after.At(now)
 	if !ok {
 		return s
