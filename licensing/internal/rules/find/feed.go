@@ -36,7 +36,9 @@ func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[a
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	var page api.Page[api.Event]
 	err := s.Read(ctx, func(r store.Reader) (err error) {
-		page, err = s.readEvents(ctx, r, p, after)
+		if page, err = s.readEvents(ctx, r, p, after); err == nil {
+			err = s.hideReferences(ctx, r, page.Data)
+		}
 		return err
 	})
 	if err != nil {

@@ -128,7 +128,7 @@ func (s Service) lookUp(ctx context.Context, search string, q store.LicenseQuery
 		var p purchases.Purchase
 		if p, _, err = purchases.ReadPurchase(ctx, r, search, s.Now()); err == nil {
 			err = store.ErrNotFound
-			if p.Granted && !p.Erased {
+			if p.Granted && !p.Erased && purchases.Of(s.Call).SeesPurchase(p) {
 				rec, err = r.License(ctx, p.LicenseID)
 			}
 		}
