@@ -41,7 +41,8 @@ type StartTrialParams struct {
 	CustomerID string `json:"customer_id" validate:"text,customer"`
 	Name       string `json:"name" validate:"omitempty,text" wire:"filled"` // default: CustomerID
 	// Subjects are what may have one trial of the product, beside the customer:
-	// "device:…", "mail:…". Compared exactly; only digests of them are stored.
+	// "device:…", "mail:…". Pass only an address that the customer has confirmed. Compared
+	// exactly; only digests of them are stored.
 	Subjects []string `json:"subjects" validate:"max=20,texts"`
 }
 

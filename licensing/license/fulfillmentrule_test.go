@@ -91,6 +91,89 @@ func TestFulfillRefuses(t *testing.T) {
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
+// TestALicenseOfAnotherCustomer: an event that names a license of another customer, and not the
+// customer, is heard without it, before and after the customer is known. The purchase gets a
+// license of its customer in any order.
+func TestALicenseOfAnotherCustomer(t *testing.T) {
+	s := newTwice(t)
+	create := func(customer string) string {
+		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "prod_editor", CustomerID: customer})
+		is.New(t).NoErr(err)
+		return l.ID
+	}
+	ada, ada2, bob := create("cus_ada"), create("cus_ada"), create("cus_bob")
+	for name, test := range map[string]struct {
+		events []event
+		want   string // the license; empty: a new one
+	}{
+		"the customer and the rest": {events: []event{{At: onDay(1), LicenseID: ada}, {At: onDay(0), CustomerID: "cus_bob", PlanID: "basic", State: "active"}}},
+		"only the customer":         {events: []event{{At: onDay(1), LicenseID: ada, PlanID: "basic", State: "active"}, {At: onDay(2), CustomerID: "cus_bob"}}},
+		"two licenses": {events: []event{{At: onDay(1), LicenseID: ada}, {At: onDay(2), LicenseID: ada2, Quantity: ptr[int64](2)},
+			{At: onDay(0), CustomerID: "cus_bob", PlanID: "basic", State: "active"}}},
+		"and one of the customer": {want: bob, events: []event{{At: onDay(3), LicenseID: ada}, {At: onDay(0), CustomerID: "cus_bob"},
+			{At: onDay(1), CustomerID: "cus_bob", LicenseID: bob, PlanID: "basic", State: "active"}}},
+		"an add-on": {want: bob, events: []event{{At: onDay(3), LicenseID: ada, PlanID: "extra", State: "active"},
+			{At: onDay(1), CustomerID: "cus_bob", LicenseID: bob}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			before, tried, want := s.mustGet(t, ada), 0, ""
+			orders(len(test.events), func(order []int) {
+				reference := fmt.Sprint("shop:", strings.ReplaceAll(name, " ", "-"), ":", tried)
+				tried++
+				for _, i := range order {
+					s.tell(t, reference, test.events[i])
+				}
+				f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+				is.NoErr(err)
+				is.Equal(f.License.CustomerID, "cus_bob")
+				if test.want != "" {
+					is.Equal(f.License.ID, test.want)
+					return
+				}
+				is.True(f.License.ID != bob)
+				got := s.outcome(t, reference)
+				if want == "" {
+					want = got
+				}
+				is.Equal(got, want)
+			})
+			is.Equal(s.mustGet(t, ada), before)
+		})
+	}
+	_, err := selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:both", CustomerID: "cus_bob", LicenseID: ada, PlanID: "basic", State: "active"})
+	require.ErrorIs(t, err, api.ErrReferenceTaken)
+	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:both")
+	require.ErrorIs(t, err, api.ErrNotFound)
+}
+
+// TestUpdatesThatEndBeforeThePurchase: an Until before the first At that says active. What lasts
+// forever is valid without updates, and what Until ends never is, in both orders.
+func TestUpdatesThatEndBeforeThePurchase(t *testing.T) {
+	s := newTwice(t)
+	for plan, valid := range map[string]bool{"maintained": true, "basic": false} {
+		events := []event{
+			{At: onDay(10), CustomerID: "cus_ada", PlanID: plan, State: "active"},
+			{At: onDay(11), Until: api.To(onDay(5))},
+		}
+		for n, order := range [][2]int{{0, 1}, {1, 0}} {
+			is := is.New(t)
+			reference := fmt.Sprint("shop:", plan, n)
+			for _, i := range order {
+				s.tell(t, reference, events[i])
+			}
+			f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+			is.NoErr(err)
+			is.Equal([]any{f.Counts, f.License.Status == api.LicenseActive, f.License.ExpiresAt == nil}, []any{valid, valid, valid})
+			if valid {
+				is.Equal(*f.License.UpdatesUntil, onDay(5))
+			} else {
+				is.Equal(*f.License.ExpiresAt, onDay(5))
+			}
+		}
+	}
+}
+
 // TestFulfillWaits: rules 5 and 6.
 func TestFulfillWaits(t *testing.T) {
 	is := is.New(t)

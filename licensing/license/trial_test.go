@@ -31,14 +31,19 @@ func TestTrial(t *testing.T) {
 	first, err := start("cus_ada", "device:1", "mail:ada@example.com")
 	is.NoErr(err)
 	is.Equal([]any{first.Started, *first.License.ExpiresAt, first.License.Reference}, []any{true, onDay(54), "trial:" + first.License.ID})
-	again, err := start("cus_ada", "device:2") // binds no subject
+	again, err := start("cus_ada", "device:2") // a second device
 	is.NoErr(err)
 	is.Equal([]any{again.Started, again.License.ID}, []any{false, first.License.ID})
 	_, err = start("cus_bob", "device:1", "device:3")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
-	bob, err := start("cus_bob", "device:2", "device:3", "device:3")
+	_, err = start("cus_bob", "device:2")
+	require.ErrorIs(t, err, api.ErrTrialTaken)
+	bob, err := start("cus_bob", "device:3", "device:3")
 	is.NoErr(err)
 	is.True(bob.Started)
+	again, err = start("cus_ada", "device:3", "device:4") // device:3 keeps the trial that it has
+	is.NoErr(err)
+	is.Equal(again.License.ID, first.License.ID)
 	require.NotContains(t, archiveOf(t, s.store), "device:")
 
 	e := paid() // the trial becomes a purchase, whatever its instant
@@ -74,6 +79,44 @@ func TestTrial(t *testing.T) {
 	}
 	_, err = selling.New(s.As(license.Caller{Products: []string{"prod_other"}})).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "c"})
 	require.ErrorIs(t, err, api.ErrInvalid) // no plan of its products
+}
+
+// TestARepeatedTrialBindsSubjects: at most 20 in all, and five more than the first call named. All
+// of them are free again when another trial is allowed.
+func TestARepeatedTrialBindsSubjects(t *testing.T) {
+	devices := func(from, n int) (subjects []string) {
+		for i := range n {
+			subjects = append(subjects, fmt.Sprint("device:", from+i))
+		}
+		return subjects
+	}
+	for _, test := range []struct{ first, bound int }{{1, 6}, {0, 5}, {17, 20}, {20, 20}} {
+		is := is.New(t)
+		s := newTwice(t)
+		start := func(customer string, subjects ...string) (api.Trial, error) {
+			return selling.New(s.Service).StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
+		}
+		first, err := start("cus_ada", devices(0, test.first)...)
+		is.NoErr(err)
+		events := s.events(t)
+		for from := range 30 { // some in each call, and again
+			_, err = start("cus_ada", devices(from, 2)...)
+			is.NoErr(err)
+		}
+		is.Equal(s.events(t), events)
+		for n := range 32 {
+			_, err := start(fmt.Sprint("cus_", n), devices(n, 1)...)
+			if n < test.bound {
+				require.ErrorIs(t, err, api.ErrTrialTaken)
+			} else {
+				is.NoErr(err)
+			}
+		}
+		is.NoErr(selling.New(s.Service).AllowTrial(t.Context(), api.AllowTrialParams{LicenseID: first.License.ID}))
+		again, err := start("cus_ada", devices(0, test.bound)...)
+		is.NoErr(err)
+		is.True(again.Started)
+	}
 }
 
 // TestTrialIsWhole: a crash at any call of the store leaves nothing half.

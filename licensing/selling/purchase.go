@@ -31,7 +31,9 @@ import (
 // transfer, an event that names the former customer, or none, still counts for plan,
 // quantity, end and state. What it says of a person is dropped, and the result is
 // FulfillTransferred, without a license. If a license is transferred while a purchase
-// waits for it, the purchase gets a license of its own once it can be fulfilled.
+// waits for it, the purchase gets a license of its own once it can be fulfilled. So does one
+// whose LicenseID names a license of another customer, unless an event names both: that is
+// refused.
 //
 // If the license changed, Fulfill appends a license.created, license.renewed,
 // license.suspended, license.reinstated or license.updated event. It returns an
@@ -74,7 +76,8 @@ func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillme
 
 // StartTrial creates a license for the Duration of a plan, unless the customer or one
 // of the subjects has had a trial of the product. To a customer who has had one, it
-// returns the license of that, whatever the subjects, and binds none of them. It
+// returns the license of that, and binds those of the subjects that have had no trial: a
+// trial has at most 20 subjects, and at most five more than its first call named. It
 // returns [api.ErrTrialTaken] if another customer had a trial with one of the subjects, or
 // if the license of the trial has been revoked or deleted, and an [*api.InvalidError].
 //

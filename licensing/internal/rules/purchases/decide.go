@@ -37,6 +37,7 @@ type decision struct {
 	grantFor      string
 	hadGrant      *terms.Grant // of was, for the product hadFor; nil: to be made
 	hadFor        string
+	subjects      []string // keys that a trial binds beside those that it has
 }
 
 // license returns the license with an ID as it is now.
@@ -89,15 +90,54 @@ func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams
 	if err != nil {
 		return decision{}, err
 	}
-	hidden := before.hear(&p)
+	meant, err := s.meant(ctx, r, before, &p)
+	if err != nil {
+		return decision{}, err
+	}
+	hidden := meant.hear(&p)
 	if ok && limited && !s.Sees(before.ProductID()) || differ(before.CustomerID, p.CustomerID) || before.Granted && differ(before.LicenseID, p.LicenseID) {
 		return decision{}, api.ErrReferenceTaken
 	}
-	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
+	d := decision{before: before, after: meant.merge(purchaseOf(p)), reason: p.Reason, hidden: hidden}
 	if len(d.after.Metadata) > call.MaxMetadata {
 		return decision{}, api.Invalid("metadata", api.FieldTooMany, "a purchase must have at most 50 names of metadata, including removed names")
 	}
 	return s.decideChange(ctx, r, d, purchaseOf(p).Plan)
+}
+
+// meant returns the purchase, which has no license yet, without the one that it was meant for if
+// that is one of another customer than the purchase. So does an event that names no customer:
+// the purchase gets a license of its own in any order of its events. An event that names both is
+// refused.
+func (s Service) meant(ctx context.Context, r store.Reader, p Purchase, event *api.FulfillParams) (Purchase, error) {
+	customer := cmp.Or(p.CustomerID, event.CustomerID)
+	isOthers := func(licenseID string) (bool, error) {
+		if customer == "" || licenseID == "" {
+			return false, nil
+		}
+		row, err := r.License(ctx, licenseID)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil && row.CustomerID != customer && s.Sees(row.ProductID), err
+	}
+	if !p.Granted {
+		others, err := isOthers(p.LicenseID)
+		if err != nil {
+			return p, err
+		}
+		if others {
+			p.LicenseID, p.LicenseAt, p.NotFor = "", time.Time{}, p.LicenseID
+		}
+	}
+	if event.CustomerID != "" || event.LicenseID == p.LicenseID || event.LicenseID == p.NotFor {
+		return p, nil
+	}
+	others, err := isOthers(event.LicenseID)
+	if others {
+		p.NotFor = event.LicenseID // not heard
+	}
+	return p, err
 }
 
 // hear changes what an event says as far as the customer or the license of a purchase

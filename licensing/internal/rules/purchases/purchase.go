@@ -79,6 +79,7 @@ type Purchase struct {
 	Erased   bool        `json:"erased,omitempty"`   // see Service.EraseCustomer
 	Product  string      `json:"product,omitempty"`  // of an erased purchase
 	Subjects []string    `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
+	Later    int         `json:"later,omitempty"`    // how many of Subjects a repeated call has bound
 
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`

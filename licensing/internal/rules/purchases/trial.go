@@ -100,7 +100,10 @@ func (s Service) decideTrial(p newTrial) decide {
 		}
 		for _, e := range found {
 			if e.Key == keys[0] {
-				return s.oldTrial(ctx, r, string(e.Data), p.CustomerID)
+				more := slices.DeleteFunc(keys, func(key string) bool {
+					return slices.ContainsFunc(found, func(e store.Entry) bool { return e.Key == key })
+				})
+				return s.oldTrial(ctx, r, string(e.Data), p.CustomerID, more)
 			}
 		}
 		if len(found) > 0 {
@@ -113,14 +116,36 @@ func (s Service) decideTrial(p newTrial) decide {
 	}
 }
 
-// oldTrial decides that a customer gets the license of an earlier trial.
-func (s Service) oldTrial(ctx context.Context, r store.Reader, id, customerID string) (decision, error) {
+// How many subjects a trial has at most, beside its customer, and how many of them repeated calls
+// bind: a customer could name devices and addresses of others.
+const (
+	maxSubjects      = 20
+	maxLaterSubjects = 5
+)
+
+// oldTrial decides that a customer gets the license of an earlier trial, which binds as many of
+// more subjects as it may have. Their keys are in no other trial.
+func (s Service) oldTrial(ctx context.Context, r store.Reader, id, customerID string, more []string) (decision, error) {
 	rec, err := licenses.Of(s.Call).Find(ctx, r, id)
 	if errors.Is(err, api.ErrNotFound) || err == nil && (rec.State == store.StateRevoked || rec.CustomerID != customerID) {
 		return decision{}, api.ErrTrialTaken
 	}
-	p := Purchase{LicenseID: id, Granted: true}
-	return decision{before: p, after: p, license: &rec}, err
+	if err != nil {
+		return decision{}, err
+	}
+	reference := TrialPrefix + id
+	before, ok, err := ReadPurchase(ctx, r, reference, s.Now())
+	if err != nil {
+		return decision{}, err
+	}
+	before.Reference, before.LicenseID, before.Granted = reference, id, true
+	d := decision{before: before, after: before, license: &rec, waits: before.Waits}
+	free := max(0, min(maxSubjects+1-len(before.Subjects), maxLaterSubjects-before.Later))
+	if more = more[:min(len(more), free)]; ok && len(more) > 0 {
+		d.subjects = more
+		d.after.Subjects, d.after.Later = append(slices.Clone(before.Subjects), more...), before.Later+len(more)
+	}
+	return d, nil
 }
 
 // AllowTrial allows the customer and the subjects of a trial another one, and appends

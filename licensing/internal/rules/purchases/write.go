@@ -94,7 +94,9 @@ func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.F
 	case d.result == api.FulfillUnchanged:
 		l, err = s.changeFor(ctx, tx, &d)
 	case d.license != nil:
-		l, err = licenses.FromRecord(*d.license, tx.Now)
+		if l, err = licenses.FromRecord(*d.license, tx.Now); err == nil {
+			err = PutTrial(ctx, tx, l.ID, d.subjects)
+		}
 	}
 	if err != nil {
 		return api.Fulfillment{}, err
