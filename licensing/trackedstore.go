@@ -193,7 +193,7 @@ func (s *trackedStore) Licenses(ctx context.Context, q store.LicenseQuery) ([]st
 	return all, s.seen(err)
 }
 
-func (s *trackedStore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (s *trackedStore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	found, next, err := s.Store.FindLicenses(ctx, q)
 	return found, next, s.seen(err)
 }

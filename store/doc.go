@@ -114,10 +114,11 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  29. Unknown outcome: an Update that cannot know whether it was committed
     returns ErrUnknownOutcome. After any other error of an Update, nothing
     that it wrote is there, then or later.
- 30. Search: FindLicenses finds, in the order of its query, a license that exists
-    and matches from the first to the last of the calls that continue each other
-    in exactly one of them, whatever is added, changed or removed between the
-    calls, and none that does not match. The last call returns no next.
+ 30. Search: FindLicenses finds, in the order of its query, a license that exists,
+    matches and keeps its place from the first to the last of the calls that
+    continue each other in exactly one of them, whatever is added, changed or
+    removed between the calls, and none that does not match. A call examines at
+    most as many licenses as its query allows, and the last returns no next.
  31. Counts: CountLicenses and LicenseNames count every license that matches, and
     no other, however many there are. A license at an edge counts after it.
  32. Closed: every call on a store whose Close has returned does nothing and fails

@@ -13,8 +13,10 @@ store/sqlite and store/postgres check that each is served by its index.
 	Licenses: CustomerID                            license: customer_id, id
 	Licenses: CustomerID, ProductID                 license: customer_id, product_id, id
 	Licenses: ProductID                             license: product_id, id
+	Licenses: ProductID, State                      license: product_id, state, id; those not active
 	Licenses: State                                 license: state, id
 	Licenses: ByExpiresAt                           license: expires_at, id; those that have it
+	Licenses: ByExpiresAt, State                    license: state, expires_at, id; those that have it, not active
 	Licenses: ByExpiresAt, ProductID                license: product_id, expires_at, id; those that have it
 	Licenses: ByStartsAt                            license: starts_at, id; those that have it
 	Licenses: ByStartsAt, ProductID                 license: product_id, starts_at, id; those that have it
@@ -22,13 +24,21 @@ store/sqlite and store/postgres check that each is served by its index.
 	FindLicenses: CustomerID                        license: customer_id, id
 	FindLicenses: CustomerID, ProductID             license: customer_id, product_id, id
 	FindLicenses: ProductID                         license: product_id, id
+	FindLicenses: ProductID, State                  license: product_id, state, id; those not active
 	FindLicenses: State                             license: state, id
+	FindLicenses: ByExpiresAt                       license: expires_at, id; those that have it
+	FindLicenses: ByExpiresAt, State                license: state, expires_at, id; those that have it, not active
+	FindLicenses: ByExpiresAt, ProductID            license: product_id, expires_at, id; those that have it
+	FindLicenses: ByStartsAt                        license: starts_at, id; those that have it
+	FindLicenses: ByStartsAt, ProductID             license: product_id, starts_at, id; those that have it
 	CountLicenses                                   license: id
 	CountLicenses: CustomerID                       license: customer_id, id, state
 	CountLicenses: CustomerID, ProductID            license: customer_id, product_id, id, state
 	CountLicenses: ProductID                        license: product_id, id, state
+	CountLicenses: ProductID, State                 license: product_id, state, id; those not active
 	CountLicenses: State                            license: state, id
 	CountLicenses: ByExpiresAt                      license: expires_at, id, state; those that have it
+	CountLicenses: ByExpiresAt, State               license: state, expires_at, id; those that have it, not active
 	CountLicenses: ByExpiresAt, ProductID           license: product_id, expires_at, id, state; those that have it
 	CountLicenses: ByStartsAt                       license: starts_at, id, state; those that have it
 	CountLicenses: ByStartsAt, ProductID            license: product_id, starts_at, id, state; those that have it
@@ -55,11 +65,14 @@ column, so that a count with any State, or with a range of its own time, reads
 nothing else. FindLicenses filters by Text and KeyPart what it examines, so they
 have no index.
 
-A list by ID with several of CustomerID, ProductID and State walks the index of
-the first of them. A list by time with other filters walks the index of its
-time, or of its product and time, and skips what does not match. A list of
-events with several of Subject, CustomerID and ProductID walks the index of the
-first of them.
+A list of licenses with more filters walks the index that serves those of
+LicenseQuery.Walked, and skips what does not match the others. FindLicenses skips a
+bounded number a call, so the rules call it for such lists. The two indexes for a State
+beside another filter or a time serve only a State that is not active: they have no
+active license, so that writing one costs no more.
+
+A list of events with several of Subject, CustomerID and ProductID walks the index of
+the first of them.
 
 No query selects events by type, so there is no index for it: the rules read a
 page of at most 1,000 events and skip those of other types, which takes 2 to 4 ms

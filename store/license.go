@@ -55,9 +55,12 @@ type LicenseQuery struct {
 	// KeyPart is for FindLicenses: only licenses whose Key contains it, byte
 	// for byte.
 	KeyPart string
+	// Examine is for FindLicenses: the most licenses that a call examines; see
+	// [Examined].
+	Examine int
 
-	Order      LicenseOrder // FindLicenses supports only ByID
-	Descending bool         // for lists: reverses the whole order, ties included
+	Order      LicenseOrder
+	Descending bool // for lists: reverses the whole order, ties included
 
 	// After is for lists: the position of the last license of the previous
 	// page or, for FindLicenses, what the previous call returned as next. The
@@ -73,8 +76,8 @@ func (q LicenseQuery) Check() error {
 	switch {
 	case q.Order < ByID || q.Order > ByStartsAt:
 		return queryError("licenses: their order")
-	case q.Text != nil || q.KeyPart != "":
-		return queryError("licenses: Text or KeyPart, which are for FindLicenses")
+	case q.Text != nil || q.KeyPart != "" || q.Examine != 0:
+		return queryError("licenses: Text, KeyPart or Examine, which are for FindLicenses")
 	case q.IDs != nil && q.Order != ByID:
 		return queryError("licenses: IDs with another order than ByID")
 	case len(q.IDs) > MaxLimit:
@@ -87,8 +90,8 @@ func (q LicenseQuery) Check() error {
 // at the beginning of FindLicenses.
 func (q LicenseQuery) CheckFind() error {
 	switch {
-	case q.Order != ByID:
-		return queryError("licenses: a search in another order than ByID")
+	case q.Order < ByID || q.Order > ByStartsAt:
+		return queryError("licenses: their order")
 	case q.IDs != nil:
 		return queryError("licenses: a search among IDs")
 	case len(q.Text) > maxTexts:
@@ -103,8 +106,8 @@ func (q LicenseQuery) CheckCount(edges []Position) error {
 	switch {
 	case q.Order < ByID || q.Order > ByStartsAt:
 		return queryError("licenses: their order")
-	case q.Text != nil || q.KeyPart != "" || q.IDs != nil || q.Descending || !q.After.IsZero() || q.Limit != 0:
-		return queryError("licenses: a count with Text, KeyPart, IDs, Descending, After or Limit")
+	case q.Text != nil || q.KeyPart != "" || q.Examine != 0 || q.IDs != nil || q.Descending || !q.After.IsZero() || q.Limit != 0:
+		return queryError("licenses: a count with Text, KeyPart, Examine, IDs, Descending, After or Limit")
 	case len(edges) > MaxLimit:
 		return queryError("licenses: a count with more than 1000 edges")
 	}
@@ -124,7 +127,47 @@ func (q LicenseQuery) CheckCount(edges []Position) error {
 const maxTexts = 100
 
 // MaxExamined is the most licenses that one call of FindLicenses examines.
-const MaxExamined = 20_000
+const MaxExamined = 10_000
+
+// Examined returns n if it is within 1 and [MaxExamined], and MaxExamined
+// otherwise. Backends call it on the Examine of a query.
+func Examined(n int) int {
+	if n < 1 || n > MaxExamined {
+		return MaxExamined
+	}
+	return n
+}
+
+// Walked returns q with only those filters that the index serves which a list of q
+// without IDs walks: every license in that part of the index matches. The package
+// documentation has a table of the indexes.
+func (q LicenseQuery) Walked() LicenseQuery {
+	w := LicenseQuery{ProductID: q.ProductID, Order: q.Order, Descending: q.Descending, After: q.After, Limit: q.Limit}
+	switch {
+	case q.Order == ByExpiresAt:
+		if w.Expires = q.Expires; q.ProductID == "" && q.State != StateActive {
+			w.State = q.State
+		}
+	case q.Order == ByStartsAt:
+		w.Starts = q.Starts
+	case q.CustomerID != "":
+		w.CustomerID = q.CustomerID
+	case q.ProductID == "" || q.State != StateActive:
+		w.State = q.State
+	}
+	return w
+}
+
+// Position returns the place of l in the order of q.
+func (q LicenseQuery) Position(l License) Position {
+	switch q.Order {
+	case ByExpiresAt:
+		return Position{l.ExpiresAt, l.ID}
+	case ByStartsAt:
+		return Position{l.StartsAt, l.ID}
+	}
+	return Position{ID: l.ID}
+}
 
 // A NamesQuery selects customers or products in order of their names, byte by byte.
 type NamesQuery struct {

@@ -77,17 +77,17 @@ type Reader interface {
 	LicenseByKey(ctx context.Context, key string) (License, error)
 	// Licenses lists the licenses that match every set field of q.
 	Licenses(ctx context.Context, q LicenseQuery) ([]License, error)
-	// FindLicenses searches the licenses that match every set field of q, in
-	// order of ID. It continues after q.After.ID, examines at most
-	// [MaxExamined] rows of the index it walks, and returns the matches,
-	// up to Limit. It ends there: next is the After.ID of the call that
-	// continues, and empty at the end. A call may find nothing and return a
-	// next, and next may lie far after the last license found.
+	// FindLicenses searches the licenses that match every set field of q. It
+	// continues after q.After, examines at most q.Examine licenses of the index
+	// it walks, and returns the matches, up to Limit. It ends there: next is the
+	// After of the call that continues, and zero at the end. A call may find
+	// nothing and return a next, and next may lie far after the last license
+	// found.
 	//
-	// Between two calls the store keeps nothing. A license that exists and
-	// matches from the first to the last call of such a chain is found by
-	// exactly one of them.
-	FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next string, err error)
+	// Between two calls the store keeps nothing. A license that exists, matches
+	// and keeps its place from the first to the last call of such a chain is
+	// found by exactly one of them.
+	FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next Position, err error)
 	// CountLicenses counts the licenses that match every set field of q and
 	// are in q.Order, exactly and on one state. Without edges it returns one
 	// number. With n edges, none of which is below the one before in q.Order,

@@ -39,7 +39,7 @@ func (v viewReader) Licenses(ctx context.Context, q LicenseQuery) ([]License, er
 	return inView(ctx, v, func(r Reader) ([]License, error) { return r.Licenses(ctx, q) })
 }
 
-func (v viewReader) FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next string, err error) {
+func (v viewReader) FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next Position, err error) {
 	found, err = inView(ctx, v, func(r Reader) (found []License, err error) {
 		found, next, err = r.FindLicenses(ctx, q)
 		return found, err

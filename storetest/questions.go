@@ -111,6 +111,8 @@ var questions = func() (all []question) {
 		{"", store.LicenseQuery{}}, {": IDs", store.LicenseQuery{IDs: ids}}, {": CustomerID", store.LicenseQuery{CustomerID: "customer"}},
 		{": CustomerID, ProductID", store.LicenseQuery{CustomerID: "customer", ProductID: "product"}},
 		{": ProductID", store.LicenseQuery{ProductID: "product"}}, {": State", store.LicenseQuery{State: "state"}},
+		{": ProductID, State", store.LicenseQuery{ProductID: "product", State: "state"}},
+		{": ByExpiresAt, State", store.LicenseQuery{Order: store.ByExpiresAt, State: "state"}},
 		{": ByExpiresAt", store.LicenseQuery{Order: store.ByExpiresAt}}, {": ByExpiresAt, ProductID", store.LicenseQuery{Order: store.ByExpiresAt, ProductID: "product"}},
 		{": ByStartsAt", store.LicenseQuery{Order: store.ByStartsAt}}, {": ByStartsAt, ProductID", store.LicenseQuery{Order: store.ByStartsAt, ProductID: "product"}},
 	} {
@@ -122,7 +124,7 @@ var questions = func() (all []question) {
 				q.Limit = limit
 				return r.Licenses(ctx, q)
 			}))
-			if q.Order == store.ByID && q.IDs == nil {
+			if q.IDs == nil {
 				all = append(all, lists("FindLicenses"+of.shape+direction[descending], 30, theLicense, func(ctx context.Context, r store.Reader, limit int) ([]store.License, error) {
 					q := q
 					q.Limit, q.KeyPart = limit, "key_"

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ func searchCases() []testCase {
 		{"Search", "Changes", 30, findChanged},
 		{"Search", "EditsBetweenCalls", 30, findBetweenEdits},
 		{"Search", "ManyExamined", 30, findAmongMany},
+		{"Search", "Examined", 30, findExamined},
 		{"Search", "Refused", 22, findRefused},
 		{"Search", "Fingerprints", 11, fingerprints},
 		{"Search", "FingerprintPages", 12, fingerprintPages},
@@ -36,17 +38,26 @@ func (b *bench) find(r store.Reader, q store.LicenseQuery, between ...func()) ([
 		if len(found) > store.Limit(q.Limit) {
 			return ids, fmt.Errorf("%d licenses with a Limit of %d", len(found), q.Limit)
 		}
-		if next == "" {
+		if next.IsZero() {
 			return ids, nil
 		}
-		if after := q.After.ID; after != "" && (next == after || next < after != q.Descending) {
-			return ids, fmt.Errorf("next is %q after %q", next, after)
+		if after := q.After; !after.IsZero() && !follows(q, next) {
+			return ids, fmt.Errorf("next is %v after %v", next, after)
 		}
-		q.After.ID = next
+		q.After = next
 		for _, fn := range between {
 			fn()
 		}
 	}
+}
+
+// follows reports whether a position comes after that of q.
+func follows(q store.LicenseQuery, p store.Position) bool {
+	if q.Order == store.ByID {
+		return p.ID != q.After.ID && p.ID < q.After.ID == q.Descending
+	}
+	c := cmp.Or(p.Time.Compare(q.After.Time), strings.Compare(p.ID, q.After.ID))
+	return c != 0 && c < 0 == q.Descending
 }
 
 // findFilters searches by every field alone and by pairs.
@@ -58,21 +69,61 @@ func findFilters(b *bench) {
 			by("Text", func(q *query, v []string) { q.Text = v }, []string{}, []string{""}, []string{"text_001"}, []string{"_00", "2"}, []string{"3", "4"}, []string{"1", "nothing"}),
 			by("KeyPart", func(q *query, v string) { q.KeyPart = v }, "ey_002", "5", "nothing"),
 			by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-			by("After", func(q *query, v string) { q.After.ID = v }, word("lic", 33), "m"),
+			by("After", func(q *query, v string) { q.After = store.Position{Time: day(2), ID: v} }, word("lic", 33), "m"),
 			by("Limit", func(q *query, v int) { q.Limit = v }, 1, 7),
+			by("Examine", func(q *query, v int) { q.Examine = v }, 1, 7),
+			by("Order", func(q *query, v store.LicenseOrder) { q.Order = v }, store.ByExpiresAt, store.ByStartsAt),
 		), rows, licenseID,
-		func(q query, l store.License) bool { return selects(q, l) && beyond(q.After.ID, q.Descending, l.ID) },
+		func(q query, l store.License) bool {
+			p, in := placed(q.Order, l)
+			return in && selects(q, l) && (q.After.IsZero() || follows(q, p))
+		},
 		func(r store.Reader, q query) ([]string, error) {
 			ids, err := b.find(r, q)
-			if down := slices.Clone(ids); q.Descending && err == nil {
-				slices.Reverse(down)
-				b.equal(slices.IsSorted(down), true, "order of what FindLicenses finds, Descending")
-			} else if err == nil {
-				b.equal(slices.IsSorted(ids), true, "order of what FindLicenses finds")
+			for i := 1; i < len(ids) && err == nil; i++ {
+				q.After, _ = placed(q.Order, rows[slices.Index(licenseIDs(rows), ids[i-1])])
+				p, _ := placed(q.Order, rows[slices.Index(licenseIDs(rows), ids[i])])
+				b.equal(follows(q, p), true, "order of what FindLicenses finds, for %+v", q)
 			}
 			return ids, err
 		},
 	}.pairs(b)
+}
+
+// findExamined searches, with calls that examine few licenses each, for what is not
+// there: between a call and its next are no more licenses of the index of its query.
+func findExamined(b *bench) {
+	rows := b.mixedLicenses()
+	for _, q := range []store.LicenseQuery{
+		{}, {CustomerID: "customer_0001"}, {CustomerID: "customer_0001", ProductID: "product_0002"}, {ProductID: "product_0002"}, {State: "state_0001"},
+		{State: store.StateActive}, {ProductID: "product_0002", State: "state_0001"}, {ProductID: "product_0002", State: store.StateActive},
+		{Expires: store.TimeRange{From: day(1)}}, {State: "state_0001", Starts: store.TimeRange{Before: day(2), OrNone: true}},
+	} {
+		for _, q.Order = range []store.LicenseOrder{store.ByID, store.ByExpiresAt, store.ByStartsAt} {
+			for _, q.Descending = range []bool{false, true} {
+				q := q
+				q.KeyPart, q.Examine = "nothing", 3
+				for more := true; more; {
+					found, next, err := b.FindLicenses(b.ctx, q)
+					b.equal(err, nil, "FindLicenses")
+					examined, after := 0, q
+					after.After = next
+					for _, l := range rows {
+						p, in := placed(q.Order, l)
+						if in && selects(q.Walked(), l) && (q.After.IsZero() || follows(q, p)) && (next.IsZero() || !follows(after, p)) {
+							examined++
+						}
+					}
+					if len(found) > 0 || examined > q.Examine {
+						b.fail([]int{len(found), examined}, []int{0, q.Examine}, "licenses found and examined by a call, for %+v", q)
+					}
+					if more = !next.IsZero() && (q.After.IsZero() || follows(q, next)); more {
+						q.After = next
+					}
+				}
+			}
+		}
+	}
 }
 
 // findChanged searches for licenses whose text alone has changed, and for one that
@@ -150,7 +201,9 @@ func findBetweenEdits(b *bench) {
 	for next := "start"; next != ""; q.After.ID = next {
 		var found []store.License
 		var err error
-		found, next, err = b.FindLicenses(b.ctx, q)
+		var at store.Position
+		found, at, err = b.FindLicenses(b.ctx, q)
+		next = at.ID
 		b.ok(err, "FindLicenses")
 		for _, l := range found {
 			last = append(last, l.ID)
@@ -197,13 +250,13 @@ func findAmongMany(b *bench) {
 	first := store.LicenseQuery{KeyPart: rows[total-1].Key}
 	found, next, err := b.FindLicenses(b.ctx, first)
 	b.equal(err, nil, "FindLicenses")
-	if len(found) > 0 || next == "" || next > rows[store.MaxExamined-1].ID {
-		b.fail(next, "one of the first 20,000", "next of the first call that searches for the last of %d licenses", total)
+	if len(found) > 0 || next.IsZero() || next.ID > rows[store.MaxExamined-1].ID {
+		b.fail(next.ID, "one of the first 10,000", "next of the first call that searches for the last of %d licenses", total)
 	}
-	first.After.ID = next
+	first.After = next
 	found, next, err = b.FindLicenses(b.ctx, first)
 	b.equal(err, nil, "FindLicenses")
-	b.equal([]any{len(found), next}, []any{1, ""}, "what the second call found that searches for the last of %d licenses, and its next", total)
+	b.equal([]any{len(found), next}, []any{1, store.Position{}}, "what the second call found that searches for the last of %d licenses, and its next", total)
 
 	b = b.under(31)
 	other := rows[total-1]
@@ -228,14 +281,14 @@ func findAmongMany(b *bench) {
 func findRefused(b *bench) {
 	b.add(license(1))
 	for _, q := range []store.LicenseQuery{
-		{Order: store.ByExpiresAt}, {Order: store.ByStartsAt}, {Order: 7}, {IDs: []string{license(1).ID}}, {IDs: []string{}}, {Text: make([]string, 101)},
+		{Order: 7}, {Order: -1}, {IDs: []string{license(1).ID}}, {IDs: []string{}}, {Text: make([]string, 101)},
 	} {
 		b.refuses("FindLicenses", fmt.Sprintf("%+v", q), func(r store.Reader) error {
 			_, _, err := r.FindLicenses(b.ctx, q)
 			return err
 		})
 	}
-	for _, q := range []store.LicenseQuery{{Text: []string{"x"}}, {Text: []string{}}, {KeyPart: "x"}, {Order: 7}, {Order: -1}} {
+	for _, q := range []store.LicenseQuery{{Text: []string{"x"}}, {Text: []string{}}, {KeyPart: "x"}, {Examine: 1}, {Order: 7}, {Order: -1}} {
 		b.refuses("Licenses", fmt.Sprintf("%+v", q), func(r store.Reader) error {
 			_, err := r.Licenses(b.ctx, q)
 			return err

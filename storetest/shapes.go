@@ -31,7 +31,7 @@ type shelf struct {
 func newShelf(group int, at func(n int) time.Time) (s shelf) {
 	for n := range 6 {
 		l, a, e := license(n), activation(license(0).ID, n), entry("kind", n)
-		l.CustomerID, l.ProductID, l.State = word("customer", n%2), word("product", n/group), store.State(word("state", n%2))
+		l.CustomerID, l.ProductID, l.State = word("customer", n%2), word("product", n/group), []store.State{store.StateActive, "state_0001"}[(n+group)%2]
 		e.Owner = word("owner", n/group)
 		l.StartsAt, l.ExpiresAt, a.LeaseEndsAt, e.ExpiresAt = at(n), at(5-n), at(n), at(n)
 		if a.EndedAt = (time.Time{}); at(n).IsZero() {
@@ -131,7 +131,7 @@ func (s shelf) check(b *bench, r store.Reader, when string) {
 	between := store.TimeRange{From: day(1), Before: day(18)}
 	for _, q := range []store.LicenseQuery{
 		{}, {CustomerID: word("customer", 1)}, {ProductID: word("product", 1)}, {CustomerID: word("customer", 1), ProductID: word("product", 0)},
-		{State: store.State(word("state", 1))}, {ProductID: word("product", 1), State: store.State(word("state", 1))},
+		{State: store.StateActive}, {State: "state_0001"}, {ProductID: word("product", 1), State: store.StateActive}, {ProductID: word("product", 1), State: "state_0001"},
 	} {
 		orders := []store.LicenseQuery{{Order: store.ByID}, {Order: store.ByExpiresAt}, {Order: store.ByStartsAt}, {Order: store.ByExpiresAt, Expires: between}, {Order: store.ByStartsAt, Starts: between}}
 		for _, in := range orders {

@@ -114,7 +114,7 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		licenses.Order, licenses.IDs = store.ByID, []string{c.id(), c.id(), c.id()}
 	}
 	found := licenses
-	found.Order, found.IDs, found.KeyPart = store.ByID, nil, pick(c, "", "", c.key(), "i")
+	found.IDs, found.KeyPart = nil, pick(c, "", "", c.key(), "i")
 	for range c.IntN(3) {
 		found.Text = append(found.Text, pick(c, "", c.key()))
 	}
@@ -162,7 +162,7 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 	case 10, 11:
 		return found, func(r store.Reader) (any, error) {
 			rows, next, err := r.FindLicenses(ctx, found)
-			return append(rows, store.License{ID: next}), err
+			return []any{rows, next}, err
 		}
 	default:
 		return licenses, func(r store.Reader) (any, error) { return r.Licenses(ctx, licenses) }

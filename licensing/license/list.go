@@ -17,8 +17,9 @@ import (
 // and skips expired ones.
 //
 // A search reads licenses in order of creation, one search at a time in this
-// process and for up to 250 ms. A page can then be short or even empty although
-// HasMore is true; see [api.ListPage].
+// process and for up to 250 ms. A list with several filters, or of active, expired or
+// scheduled licenses, examines at most 10,000 licenses a page. A page can then be short or
+// even empty although HasMore is true; see [api.ListPage].
 //
 // A cursor is valid only for the same filters, order and product limit, and
 // Status is evaluated at the time of the first page. Any other cursor is an

@@ -30,24 +30,24 @@ type narrowStore struct {
 	calls  int
 }
 
-func (s *narrowStore) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+func (s *narrowStore) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next store.Position, err error) {
 	s.calls++
 	time.Sleep(s.took)
 	texts, limit := q.Text, q.Limit
 	q.Text, q.Limit = nil, s.window
 	part := q.KeyPart
-	q.KeyPart = ""
+	q.KeyPart, q.Examine = "", 0
 	rows, err := s.Store.Licenses(ctx, q)
 	for _, row := range rows {
 		if strings.Contains(row.Key, part) && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(row.Text, text) }) {
 			found = append(found, row)
 		}
 		if len(found) == limit {
-			return found, row.ID, err
+			return found, q.Position(row), err
 		}
 	}
 	if len(rows) == s.window {
-		next = rows[len(rows)-1].ID
+		next = q.Position(rows[len(rows)-1])
 	}
 	return found, next, err
 }

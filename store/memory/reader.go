@@ -104,18 +104,18 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return list(rows, func(l *store.License) bool { return selects(q, l) }, copyLicense, q.Limit), nil
 }
 
-// FindLicenses walks the tree of IDs from After on, until it has found or examined
-// as many licenses as it may.
-func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+// FindLicenses walks the tree of the order asked for, from After on, until it has found
+// or examined as many licenses as it may.
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next store.Position, err error) {
 	s, err := r.state(ctx)
 	if err == nil {
 		err = q.CheckFind()
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("memory: %w", err)
+		return nil, next, fmt.Errorf("memory: %w", err)
 	}
 	if !valid(append([]string{q.KeyPart}, q.Text...)...) {
-		return nil, "", nil
+		return nil, next, nil
 	}
 	contains := func(l *store.License) bool {
 		for _, text := range q.Text {
@@ -131,11 +131,11 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 		if selects(q, l) && contains(l) {
 			found = append(found, *copyLicense(l))
 		}
-		if examined++; examined == store.MaxExamined || len(found) == store.Limit(q.Limit) {
-			return found, l.ID, nil
+		if examined++; examined == store.Examined(q.Examine) || len(found) == store.Limit(q.Limit) {
+			return found, q.Position(*l), nil
 		}
 	}
-	return found, "", nil
+	return found, next, nil
 }
 
 // valid reports whether all are valid UTF-8: the bytes of another string could be a

@@ -115,7 +115,7 @@ runs again. The same limit releases the lock of a machine that has disappeared.
 
 Every list query walks an index in the order of the list, starting after the
 given position, and no list scans a whole table. A search first asks where the
-20,000 entries of an index end that it may examine. Counts read an index and, after a
+10,000 entries of an index end that it may examine. Counts read an index and, after a
 VACUUM, nothing else. See selection.go for what makes the planner choose these
 plans.
 */

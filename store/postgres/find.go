@@ -12,22 +12,23 @@ import (
 // FindLicenses first asks where the part of the index ends that it may examine,
 // and then searches up to there. A license that is added or removed between the
 // two changes how many it examines, but not which part of the order.
-func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next store.Position, err error) {
 	if err := q.CheckFind(); err != nil {
-		return nil, "", about(err, "find licenses")
+		return nil, next, about(err, "find licenses")
 	}
-	walked := store.LicenseQuery{CustomerID: q.CustomerID, ProductID: q.ProductID, After: q.After, Descending: q.Descending}
-	if q.CustomerID == "" && q.ProductID == "" {
-		walked.State = q.State
-	}
+	order := orders[q.Order]
 	end := from(licenses)
-	end.columns = "l.id"
-	end.licenses(walked)
-	end.tail += end.numbered(" OFFSET ?", []any{store.MaxExamined - 1})
+	end.columns = strings.Join(order, ", ")
+	end.licenses(q.Walked())
+	end.tail += end.numbered(" OFFSET ?", []any{store.Examined(q.Examine) - 1})
 	end.limit(1)
-	ends, err := all(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end.text(), end.args...)
+	ends, err := all(ctx, r, func(rows *sql.Rows) (p store.Position, err error) {
+		columns := []any{instant{&p.Time}, &p.ID}
+		err = rows.Scan(columns[2-len(order):]...)
+		return p, err
+	}, end.text(), end.args...)
 	if err != nil {
-		return nil, "", about(err, "find licenses")
+		return nil, next, about(err, "find licenses")
 	}
 
 	s := from(licenses)
@@ -37,19 +38,42 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	if q.KeyPart != "" {
 		s.and("strpos(l.key, ?) > 0", q.KeyPart)
 	}
+	behind, upTo, rest := " > ", " <= ", q
+	if q.Descending {
+		behind, upTo = " < ", " >= "
+	}
 	if len(ends) > 0 {
 		next = ends[0]
-		s.and("l.id"+map[bool]string{false: " <= ?", true: " >= ?"}[q.Descending], next)
+		s.bound(q, upTo, next)
+		if q.After.ID != "" || q.Order != store.ByID && !q.After.IsZero() {
+			s.bound(q, behind, q.After)
+			rest.After = store.Position{}
+		}
 	}
-	s.licenses(q)
+	s.licenses(rest)
 	found, err = list[store.License](ctx, r, s, q.Limit)
 	if err != nil {
-		return nil, "", about(err, "find licenses")
+		return nil, store.Position{}, about(err, "find licenses")
 	}
 	if len(found) == store.Limit(q.Limit) {
-		next = found[len(found)-1].ID
+		next = q.Position(found[len(found)-1])
 	}
 	return found, next, nil
+}
+
+// bound adds that licenses are on a side of a position. It compares all columns of the
+// index that q walks, so that the planner does not walk another in the same order.
+func (s *selection) bound(q store.LicenseQuery, side string, p store.Position) {
+	var columns []string
+	var values []any
+	w := q.Walked()
+	for _, c := range [][2]string{{"l.customer_id", w.CustomerID}, {"l.product_id", w.ProductID}, {"l.state", string(w.State)}} {
+		if c[1] != "" {
+			columns, values = append(columns, c[0]), append(values, c[1])
+		}
+	}
+	columns, values = append(columns, orders[q.Order]...), append(values, position(q.Order, p)...)
+	s.and("("+strings.Join(columns, ", ")+")"+side+places(len(columns)), values...)
 }
 
 // CountLicenses counts in one statement: from edge to edge, each part by itself.
@@ -63,6 +87,7 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		s := from(licenses)
 		s.columns = fmt.Sprintf("%d, count(*)", len(texts))
 		s.args = args
+		s.ended(q)
 		s.filter(q)
 		for i, edge := range edges {
 			columns := orders[q.Order]

@@ -45,9 +45,7 @@ func position(order store.LicenseOrder, p store.Position) []any {
 }
 
 // licenses narrows a list of licenses to the matches of q, in its order and
-// after its position. A list by ID uses the index that begins with the first
-// filter set of customer, product and state; a list by time uses the one that
-// begins with the product.
+// after its position. It uses the index that serves the filters of q.Walked.
 func (s *selection) licenses(q store.LicenseQuery) {
 	s.part, s.touches = place{kind: licenseAt}, func(_ place, v any) bool {
 		l, ok := v.(*store.License)
@@ -57,13 +55,18 @@ func (s *selection) licenses(q store.LicenseQuery) {
 	switch {
 	case q.IDs != nil:
 		s.among("l.id", q.IDs)
-	case q.Order == store.ByID:
-		s.leading("l.customer_id", q.CustomerID)
-		s.leading("l.product_id", q.ProductID)
-		s.leading("l.state", string(q.State))
-		q.CustomerID, q.ProductID, q.State = "", "", ""
 	default:
-		s.leading("l.product_id", q.ProductID)
+		w := q.Walked()
+		s.leading("l.customer_id", w.CustomerID)
+		s.leading("l.product_id", w.ProductID)
+		s.leading("l.state", string(w.State))
+		s.ended(q)
+		if w.CustomerID != "" {
+			q.CustomerID = ""
+		}
+		if w.State != "" {
+			q.State = ""
+		}
 		q.ProductID = ""
 	}
 	s.filter(q)
@@ -72,6 +75,13 @@ func (s *selection) licenses(q store.LicenseQuery) {
 		after = position(q.Order, q.After)
 	}
 	s.order(q.Descending, after, orders[q.Order]...)
+}
+
+// ended adds the condition of the indexes without active licenses, if q walks one.
+func (s *selection) ended(q store.LicenseQuery) {
+	if w := q.Walked(); w.State != "" && (w.ProductID != "" || w.Order == store.ByExpiresAt) {
+		s.and("l.state <> 'active'")
+	}
 }
 
 // filter adds the conditions of q, and leaves only licenses in its order.

@@ -45,7 +45,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	}
 	s := activations(q)
 	if q.LeaseEnds.IsZero() {
-		s.beyond(`id`, q.After, false)
+		s.beyond(`id`, q.After, "", false)
 		s.order(false, q.Limit, `id`)
 	} else {
 		s.order(false, q.Limit, leaseEnd, `id`)
@@ -97,7 +97,7 @@ func activations(q store.ActivationQuery) *selection {
 	case !ends.OrNone && ends.From.IsZero():
 		s.and(leaseEnd+` > ?`, never)
 	}
-	s.span(leaseEnd, `id`, ends, store.Position{}, false)
+	s.span(leaseEnd, `id`, ends, store.Position{}, store.Position{}, false)
 	return s
 }
 

@@ -63,7 +63,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	case q.Kind == "":
 		s.order(false, q.Limit, `kind`, `key`)
 	case q.Order == store.ByExpiry:
-		s.span(`expires_at`, `key`, q.Expires, q.After, false)
+		s.span(`expires_at`, `key`, q.Expires, q.After, store.Position{}, false)
 		s.and(expires) // after the span: the planner begins at the first bound that it reads
 		s.order(false, q.Limit, `expires_at`, `key`)
 	case q.Keys != nil:

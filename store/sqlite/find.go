@@ -11,52 +11,41 @@ import (
 // FindLicenses first asks where the part of the index ends that it may examine,
 // and then searches up to there. A license that is added or removed between the
 // two changes how many it examines, but not which part of the order.
-func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next store.Position, err error) {
 	if err := q.CheckFind(); err != nil {
-		return nil, "", wrap(err, "find licenses")
-	}
-	walked := store.LicenseQuery{CustomerID: q.CustomerID, ProductID: q.ProductID, After: q.After, Descending: q.Descending}
-	if q.CustomerID == "" && q.ProductID == "" {
-		walked.State = q.State
+		return nil, next, wrap(err, "find licenses")
 	}
 	end := &selection{}
-	end.add(`SELECT ` + results(`l.`, `id`) + ` FROM licenses l`)
-	end.licenses(walked)
-	end.order(q.Descending, 1, `l.id`)
-	end.add(` OFFSET ?`, store.MaxExamined-1)
-	err = r.from.query(ctx, search, end.text.String(), end.args, func(r *row) { next = r.text() })
+	end.add(`SELECT ` + results(``, strings.Join(orders[q.Order], `, `)) + ` FROM licenses l`)
+	end.licenses(q.Walked(), store.Position{})
+	end.order(q.Descending, 1, orders[q.Order]...)
+	end.add(` OFFSET ?`, store.Examined(q.Examine)-1)
+	err = r.from.query(ctx, search, end.text.String(), end.args, func(r *row) {
+		if q.Order != store.ByID {
+			next.Time = r.time()
+		}
+		next.ID = r.text()
+	})
 	if err != nil {
-		return nil, "", wrap(err, "find licenses")
+		return nil, store.Position{}, wrap(err, "find licenses")
 	}
 
 	s := &selection{}
 	s.add(selectLicenses)
-	s.walk(q)
-	s.within(`l.starts_at`, q.Starts)
-	s.within(`l.expires_at`, q.Expires)
+	s.licenses(q, next)
 	for _, text := range q.Text {
 		s.contains(`l.text`, text)
 	}
 	if q.KeyPart != "" {
 		s.contains(`l.key`, q.KeyPart)
 	}
-	switch { // at most one bound a side, since the engine could choose the farther
-	case next == "":
-		s.beyond(`l.id`, q.After.ID, q.Descending)
-	case !q.Descending:
-		s.and(`l.id > ? AND l.id <= ?`, q.After.ID, next) // no id is empty
-	case q.After.ID != "":
-		s.and(`l.id < ? AND l.id >= ?`, q.After.ID, next)
-	default:
-		s.and(`l.id >= ?`, next)
-	}
-	s.order(q.Descending, q.Limit, `l.id`)
+	s.order(q.Descending, q.Limit, orders[q.Order]...)
 	err = r.from.query(ctx, search, s.text.String(), s.args, func(r *row) { found = append(found, scanLicense(r)) })
 	if err != nil {
-		return nil, "", wrap(err, "find licenses")
+		return nil, store.Position{}, wrap(err, "find licenses")
 	}
 	if len(found) == store.Limit(q.Limit) {
-		next = found[len(found)-1].ID
+		next = q.Position(found[len(found)-1])
 	}
 	return found, next, nil
 }
@@ -94,7 +83,7 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		s.add(`SELECT 0, count(*) FROM licenses`) // which the engine counts by pages
 	default:
 		s.add(`SELECT 0, count(*) FROM licenses l`)
-		s.licenses(q)
+		s.licenses(q, store.Position{})
 	}
 	err := r.from.query(ctx, search, s.text.String(), s.args, func(r *row) {
 		if i := r.integer(); i < int64(len(counts)) {

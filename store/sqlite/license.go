@@ -43,7 +43,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	}
 	s := &selection{}
 	s.add(selectLicenses)
-	s.licenses(q)
+	s.licenses(q, store.Position{})
 	s.order(q.Descending, q.Limit, orders[q.Order]...)
 	found, err := list(ctx, r, scanLicense, s)
 	return found, wrap(err, "licenses")
@@ -57,32 +57,35 @@ var orders = [...][]string{
 }
 
 // licenses narrows a SELECT from the table of licenses to the matches of q, in its
-// order and after its position.
-func (s *selection) licenses(q store.LicenseQuery) {
+// order, after its position and up to last, unless that is zero.
+func (s *selection) licenses(q store.LicenseQuery, last store.Position) {
 	s.walk(q)
 	switch q.Order {
 	case store.ByExpiresAt:
 		s.within(`l.starts_at`, q.Starts)
-		s.span(`l.expires_at`, `l.id`, q.Expires, q.After, q.Descending)
+		s.span(`l.expires_at`, `l.id`, q.Expires, q.After, last, q.Descending)
 	case store.ByStartsAt:
 		s.within(`l.expires_at`, q.Expires)
-		s.span(`l.starts_at`, `l.id`, q.Starts, q.After, q.Descending)
+		s.span(`l.starts_at`, `l.id`, q.Starts, q.After, last, q.Descending)
 	default:
 		s.within(`l.starts_at`, q.Starts)
 		s.within(`l.expires_at`, q.Expires)
-		s.beyond(`l.id`, q.After.ID, q.Descending)
+		s.beyond(`l.id`, q.After.ID, last.ID, q.Descending)
 	}
 }
 
 // walk selects the index of q and leaves only licenses in its order that have its
 // names and its state. The engine cannot know that a customer has few licenses and
-// a product many: a list by ID goes by the narrowest of customer, product and
-// state, a list by time by the time or by product and time.
+// a product many: a list goes by the index that serves the filters of q.Walked.
 func (s *selection) walk(q store.LicenseQuery) {
-	switch {
+	ended := false // whether the index is one without active licenses
+	switch w := q.Walked(); {
 	case q.IDs != nil:
 	case q.Order == store.ByExpiresAt && q.ProductID != "":
 		s.add(` INDEXED BY licenses_product_expiry`)
+	case q.Order == store.ByExpiresAt && w.State != "":
+		s.add(` INDEXED BY licenses_ended_expiry`)
+		ended = true
 	case q.Order == store.ByExpiresAt:
 		s.add(` INDEXED BY licenses_expiry`)
 	case q.Order == store.ByStartsAt && q.ProductID != "":
@@ -93,6 +96,9 @@ func (s *selection) walk(q store.LicenseQuery) {
 		s.add(` INDEXED BY licenses_customer_product`)
 	case q.CustomerID != "":
 		s.add(` INDEXED BY licenses_customer`)
+	case q.ProductID != "" && w.State != "":
+		s.add(` INDEXED BY licenses_ended_product`)
+		ended = true
 	case q.ProductID != "":
 		s.add(` INDEXED BY licenses_product`)
 	case q.State != "":
@@ -107,7 +113,7 @@ func (s *selection) walk(q store.LicenseQuery) {
 			filters++
 		}
 	}
-	s.exact = filters == 0 || filters == 1 && (q.Order == store.ByID || q.ProductID != "") // whose index serves one filter
+	s.exact = ended && q.CustomerID == "" || filters == 0 || filters == 1 && (q.Order == store.ByID || q.ProductID != "") // whose index serves one filter
 
 	column := "l."
 	if q.IDs != nil {
@@ -122,6 +128,9 @@ func (s *selection) walk(q store.LicenseQuery) {
 	}
 	if q.State != "" {
 		s.and(column+`state = ?`, q.State)
+	}
+	if ended {
+		s.and(`l.state <> 'active'`)
 	}
 	switch q.Order {
 	case store.ByExpiresAt:

@@ -63,15 +63,20 @@ func (s *selection) order(descending bool, limit int, columns ...string) {
 }
 
 // beyond narrows a list in the order of one text column to what lies behind
-// after, or to everything if that is empty.
-func (s *selection) beyond(column, after string, descending bool) {
-	switch {
-	case after == "":
+// after and up to last; an empty one is no bound.
+func (s *selection) beyond(column, after, last string, descending bool) {
+	behind, upTo := " > ?", " <= ?"
+	if descending {
+		behind, upTo = " < ?", " >= ?"
+	}
+	if after != "" {
+		s.and(column+behind, after)
+	}
+	if last != "" {
+		s.and(column+upTo, last)
+	}
+	if after == "" && (last == "" || !descending) {
 		s.and(column + " >= ''")
-	case descending:
-		s.and(column+" < ?", after)
-	default:
-		s.and(column+" > ?", after)
 	}
 }
 
@@ -110,10 +115,19 @@ func (s *selection) among(column string, values []string) {
 }
 
 // span narrows a list in the order of (at, id), two columns, to the times in
-// r and to what lies behind after. Of the two bounds on the side where the
-// list begins it sets only the closer one, since the engine walks an index
-// from one of them only, and could choose the farther.
-func (s *selection) span(at, id string, r store.TimeRange, after store.Position, descending bool) {
+// r and to what lies behind after and up to last, which is zero or in r. Of the
+// two bounds on a side it sets only the closer one, since the engine walks an
+// index from one of them only, and could choose the farther.
+func (s *selection) span(at, id string, r store.TimeRange, after, last store.Position, descending bool) {
+	switch {
+	case last.IsZero():
+	case descending:
+		s.and("("+at+", "+id+") >= (?, ?)", last.Time.UnixMilli(), last.ID)
+		r.From = time.Time{}
+	default:
+		s.and("("+at+", "+id+") <= (?, ?)", last.Time.UnixMilli(), last.ID)
+		r.Before = time.Time{}
+	}
 	switch {
 	case after.IsZero():
 	case !descending && (r.From.IsZero() || !after.Time.Before(r.From)):

@@ -68,6 +68,10 @@ func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
 	is.NoErr(conn.QueryRowContext(ctx, `SELECT string_agg(tablename, ', ') FROM pg_tables WHERE schemaname = $1`, schema).Scan(&tables))
 	_, err = conn.ExecContext(ctx, "VACUUM ANALYZE "+tables)
 	is.NoErr(err)
+	var ended, indexed int
+	is.NoErr(conn.QueryRowContext(ctx, `SELECT count(*) FROM licensing_licenses WHERE state <> 'active'`).Scan(&ended))
+	is.NoErr(conn.QueryRowContext(ctx, `SELECT reltuples FROM pg_class WHERE oid = 'licensing_licenses_ended_product'::regclass`).Scan(&indexed))
+	is.True(indexed > 0 && indexed < 2*ended) // an estimate: no active license is in it
 	r.take()
 	return st, r, conn
 }
@@ -118,6 +122,8 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		"active":                       {State: store.StateActive},
 		"in no state":                  {State: "none"},
 		"revoked":                      {State: store.StateRevoked},
+		"revoked of a product":         {ProductID: "product_0", State: store.StateRevoked},
+		"revoked, expiring later":      {State: store.StateRevoked, Order: store.ByExpiresAt, Expires: store.TimeRange{From: now}},
 		"of a customer and product":    {CustomerID: customer, ProductID: product},
 		"of the largest, one product":  {CustomerID: "customer_0", ProductID: "nothing"},
 		"active of a customer":         {CustomerID: customer, State: store.StateActive},

@@ -37,10 +37,12 @@ func TestSearchesAndCountsReadOneIndex(t *testing.T) {
 	for _, q := range []store.LicenseQuery{
 		{}, {CustomerID: "customer_77"}, {CustomerID: "customer_0"}, {ProductID: "product_9"}, {ProductID: "product_0"}, {State: store.StateActive},
 		{State: store.StateRevoked}, {CustomerID: "customer_0", ProductID: "product_0"}, {ProductID: "product_0", State: store.StateActive, Expires: store.TimeRange{Before: now}},
+		{ProductID: "product_0", State: store.StateRevoked}, {Order: store.ByExpiresAt, State: store.StateRevoked}, {Order: store.ByExpiresAt, State: store.StateActive},
+		{Order: store.ByStartsAt, State: store.StateActive}, {Order: store.ByExpiresAt, ProductID: "product_0", State: store.StateRevoked, Expires: store.TimeRange{From: now}},
 	} {
 		for _, q.Text = range [][]string{{"license"}, {"nothing"}, {"9", "words"}} {
 			for _, q.Descending = range []bool{false, true} {
-				for _, q.After.ID = range []string{"", lic} {
+				for _, q.After = range []store.Position{{}, {Time: now, ID: lic}} {
 					q.Limit = 50
 					plans(func() error { _, _, err := st.FindLicenses(ctx, q); return err }, func(s statement, nodes []node) {
 						for _, n := range nodes {
@@ -67,7 +69,7 @@ func TestSearchesAndCountsReadOneIndex(t *testing.T) {
 	}
 	for _, q := range []store.LicenseQuery{
 		{}, {CustomerID: "customer_77"}, {CustomerID: "customer_0", ProductID: "product_0"}, {ProductID: "product_9"}, {ProductID: "product_0"},
-		{State: store.StateActive}, {State: store.StateRevoked}, {ProductID: "product_0", State: store.StateSuspended}, {CustomerID: "customer_0", State: store.StateActive},
+		{State: store.StateActive}, {State: store.StateRevoked}, {ProductID: "product_0", State: store.StateSuspended}, {State: store.StateRevoked, Order: store.ByExpiresAt, Expires: store.TimeRange{From: now}}, {CustomerID: "customer_0", State: store.StateActive},
 		{State: store.StateActive, Order: store.ByExpiresAt, Expires: store.TimeRange{Before: now}},
 		{State: store.StateActive, Order: store.ByExpiresAt, Expires: store.TimeRange{Before: now}, ProductID: "product_9"},
 		{State: store.StateActive, Order: store.ByStartsAt, Starts: store.TimeRange{From: time.UnixMilli(1_600_000_000_000)}},

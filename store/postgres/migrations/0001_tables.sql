@@ -5,7 +5,7 @@
 --
 -- Each index serves a query shape of store/indexes.go. It ends with the columns that
 -- its lists are ordered by, so that no list is sorted. Those of licenses end with the
--- state, so that a count reads nothing else.
+-- state, so that a count reads nothing else. Those of "ended" have no active license.
 
 -- The functions at the end have the number of the version that made them in their
 -- names. A later version makes its own, and keeps those of the version before it.
@@ -39,6 +39,8 @@ CREATE INDEX licensing_licenses_product_expiry ON licensing_licenses (product_id
 CREATE INDEX licensing_licenses_product_start ON licensing_licenses (product_id, starts_at, id, state) WHERE starts_at IS NOT NULL;
 CREATE INDEX licensing_licenses_state ON licensing_licenses (state, id);
 CREATE INDEX licensing_licenses_expiry ON licensing_licenses (expires_at, id, state) WHERE expires_at IS NOT NULL;
+CREATE INDEX licensing_licenses_ended_product ON licensing_licenses (product_id, state, id) WHERE state <> 'active';
+CREATE INDEX licensing_licenses_ended_expiry ON licensing_licenses (state, expires_at, id) WHERE state <> 'active' AND expires_at IS NOT NULL;
 CREATE INDEX licensing_licenses_start ON licensing_licenses (starts_at, id, state) WHERE starts_at IS NOT NULL;
 
 -- Activations. They are not deleted with their license, but after it, in steps.

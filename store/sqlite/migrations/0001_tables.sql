@@ -8,7 +8,7 @@
 --
 -- Each index serves a query shape of store/indexes.go. It ends with the columns that
 -- its lists are ordered by, so that no list is sorted. Those of licenses end with the
--- state, so that a count reads nothing else.
+-- state, so that a count reads nothing else. Those of "ended" have no active license.
 
 -- One row.
 CREATE TABLE schema (
@@ -41,6 +41,8 @@ CREATE INDEX licenses_product_expiry ON licenses (product_id, expires_at, id, st
 CREATE INDEX licenses_product_start ON licenses (product_id, starts_at, id, state) WHERE starts_at IS NOT NULL;
 CREATE INDEX licenses_state ON licenses (state, id);
 CREATE INDEX licenses_expiry ON licenses (expires_at, id, state) WHERE expires_at IS NOT NULL;
+CREATE INDEX licenses_ended_product ON licenses (product_id, state, id) WHERE state <> 'active';
+CREATE INDEX licenses_ended_expiry ON licenses (state, expires_at, id) WHERE state <> 'active' AND expires_at IS NOT NULL;
 CREATE INDEX licenses_start ON licenses (starts_at, id, state) WHERE starts_at IS NOT NULL;
 
 -- Activations. They are not deleted with their license, but after it, in steps.

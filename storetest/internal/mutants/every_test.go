@@ -308,13 +308,13 @@ func (w smallDocuments) PutActivations(ctx context.Context, activations ...store
 
 type examinesAll struct{ store.Reader }
 
-func (r examinesAll) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r examinesAll) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	for {
 		found, next, err := r.Reader.FindLicenses(ctx, q)
-		if err != nil || next == "" || len(found) > 0 {
+		if err != nil || next.IsZero() || len(found) > 0 {
 			return found, next, err
 		}
-		q.After.ID = next
+		q.After = next
 	}
 }
 
@@ -323,7 +323,7 @@ type smallNames struct{ store.Reader }
 func (r smallNames) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
 	names, err := r.Reader.LicenseNames(ctx, q)
 	for i := range names {
-		names[i].Count = min(names[i].Count, 20_000)
+		names[i].Count = min(names[i].Count, store.MaxExamined)
 	}
 	return names, err
 }

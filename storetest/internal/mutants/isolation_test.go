@@ -119,7 +119,7 @@ func (r selective) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 	return r.Reader.Licenses(ctx, q)
 }
 
-func (r selective) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r selective) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	r.check("FindLicenses")
 	return r.Reader.FindLicenses(ctx, q)
 }

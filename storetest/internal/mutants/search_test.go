@@ -14,6 +14,8 @@ var searchMutants = []mutant{
 	{30, "searches the text before the last update", func() store.Store { return keepsText{memory.New()} }},
 	{30, "ends a search at the first call that finds less than a page", reading(func(r store.Reader) store.Reader { return endsSearch{r} })},
 	{30, "skips the license at the end of what a call examines", reading(func(r store.Reader) store.Reader { return skipsNext{r} })},
+	{30, "examines more licenses than a query allows", reading(func(r store.Reader) store.Reader { return examinesMore{r} })},
+	{30, "continues a search in the order of ends by the time alone", reading(func(r store.Reader) store.Reader { return skipsEqualEnds{r} })},
 	{30, "finds licenses that contain one of several texts", reading(func(r store.Reader) store.Reader { return anyText{r} })},
 	{30, "ignores the part of a key", reading(func(r store.Reader) store.Reader { return anyKey{r} })},
 	{31, "counts at most a thousand", reading(func(r store.Reader) store.Reader { return countsPage{r} })},
@@ -39,7 +41,7 @@ type searchesBefore struct {
 	before store.Reader
 }
 
-func (r searchesBefore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r searchesBefore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	if found, next, err := r.Reader.FindLicenses(ctx, q); err != nil {
 		return found, next, err
 	}
@@ -82,7 +84,7 @@ func (s *countsParts) CountLicenses(ctx context.Context, q store.LicenseQuery, e
 
 type foldsText struct{ store.Reader }
 
-func (r foldsText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r foldsText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	if len(q.Text) == 1 {
 		if part, ok := strings.CutSuffix(q.Text[0], "Abc"); ok {
 			q.Text = []string{part}
@@ -93,7 +95,7 @@ func (r foldsText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]st
 
 type halfCharacter struct{ store.Reader }
 
-func (r halfCharacter) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r halfCharacter) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	if len(q.Text) == 1 && q.Text[0] == "\xc2" {
 		q.Text = []string{"½"}
 	}
@@ -119,29 +121,47 @@ func (t oldText) UpdateLicense(ctx context.Context, l store.License) error {
 
 type endsSearch struct{ store.Reader }
 
-func (r endsSearch) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r endsSearch) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	found, next, err := r.Reader.FindLicenses(ctx, q)
 	if len(found) < store.Limit(q.Limit) {
-		next = ""
+		next = store.Position{}
 	}
 	return found, next, err
 }
 
 type skipsNext struct{ store.Reader }
 
-func (r skipsNext) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r skipsNext) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	found, next, err := r.Reader.FindLicenses(ctx, q)
-	if next != "" && len(found) < store.Limit(q.Limit) {
-		if more, err := r.Reader.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: next}, Descending: q.Descending, Limit: 1}); err == nil && len(more) > 0 {
-			next = more[0].ID
+	if !next.IsZero() && len(found) < store.Limit(q.Limit) {
+		if more, err := r.Reader.Licenses(ctx, store.LicenseQuery{Order: q.Order, After: next, Descending: q.Descending, Limit: 1}); err == nil && len(more) > 0 {
+			next = q.Position(more[0])
 		}
 	}
 	return found, next, err
 }
 
+type examinesMore struct{ store.Reader }
+
+func (r examinesMore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
+	if q.Order == store.ByExpiresAt && q.State != "" {
+		q.Examine *= 20 // above which it is as if it were not set
+	}
+	return r.Reader.FindLicenses(ctx, q)
+}
+
+type skipsEqualEnds struct{ store.Reader }
+
+func (r skipsEqualEnds) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
+	if q.Order == store.ByExpiresAt && !q.After.IsZero() && !q.Descending && q.Examine != 0 {
+		q.After.ID = "\U0010FFFF"
+	}
+	return r.Reader.FindLicenses(ctx, q)
+}
+
 type anyText struct{ store.Reader }
 
-func (r anyText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r anyText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	if len(q.Text) == 2 && len(q.Text[1]) == 1 { // text of rule 24, and not too many of rule 22
 		q.Text = q.Text[:1]
 	}
@@ -150,7 +170,7 @@ func (r anyText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]stor
 
 type anyKey struct{ store.Reader }
 
-func (r anyKey) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r anyKey) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	if !strings.Contains(q.KeyPart, "ä") && q.Text != nil {
 		q.KeyPart = ""
 	}

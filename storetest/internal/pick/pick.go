@@ -22,7 +22,7 @@ func (r Reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return r.From().Licenses(ctx, q)
 }
 
-func (r Reader) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (r Reader) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	return r.From().FindLicenses(ctx, q)
 }
 

@@ -105,7 +105,7 @@ func TestSearchShowsSomeOfMany(t *testing.T) {
 // a search may take.
 type slowSearch struct{ store.Store }
 
-func (s slowSearch) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+func (s slowSearch) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, store.Position, error) {
 	time.Sleep(251 * time.Millisecond)
 	words := q.Text
 	q.Text, q.Limit = nil, 30

@@ -49,7 +49,7 @@ func (s Service) countRead(ctx context.Context, p api.ListLicensesParams) (api.C
 	if p.IDs != nil {
 		q.Limit = store.MaxLimit
 		err := s.Read(ctx, func(r store.Reader) error {
-			rows, err := s.readRows(ctx, r, q)
+			rows, _, err := s.readRows(ctx, r, q)
 			for _, row := range rows {
 				add(row)
 			}
@@ -68,7 +68,7 @@ func (s Service) countRead(ctx context.Context, p api.ListLicensesParams) (api.C
 	for _, part := range call.KeyParts(p.KeyPart) {
 		p.KeyPart = part
 		end, err := s.search(ctx, q, p, maxCounted, countTime, add)
-		c.AtLeast = end != ""
+		c.AtLeast = !end.IsZero()
 		if err != nil || c.Total > 0 || c.AtLeast {
 			return c, err
 		}

@@ -17,7 +17,7 @@ import (
 
 // List returns a page of licenses, oldest first; see package license.
 func (s Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
-	found, err := s.listRows(ctx, p)
+	found, err := s.listRows(ctx, p, store.MaxExamined)
 	if err != nil {
 		return api.ListPage{}, err
 	}
@@ -35,7 +35,7 @@ func (s Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPa
 
 // ListEncoded is List with functions that append each license as JSON.
 func (s Service) ListEncoded(ctx context.Context, p api.ListLicensesParams) (api.Page[func([]byte) ([]byte, error)], error) {
-	found, err := s.listRows(ctx, p)
+	found, err := s.listRows(ctx, p, store.MaxExamined)
 	page := api.Page[func([]byte) ([]byte, error)]{HasMore: found.page.HasMore, NextCursor: found.page.NextCursor}
 	page.Data = make([]func([]byte) ([]byte, error), 0, len(found.rows))
 	for _, row := range found.rows {
@@ -61,8 +61,9 @@ type rowPage struct {
 	start call.Cursor // that of the page before, without its position
 }
 
-// listRows is List without the conversion of the licenses.
-func (s Service) listRows(ctx context.Context, p api.ListLicensesParams) (found rowPage, err error) {
+// listRows is List without the conversion of the licenses. It examines at most a number
+// of licenses, unless it searches.
+func (s Service) listRows(ctx context.Context, p api.ListLicensesParams, examine int) (found rowPage, err error) {
 	if err := call.Check(p); err != nil {
 		return rowPage{}, err
 	}
@@ -72,7 +73,7 @@ func (s Service) listRows(ctx context.Context, p api.ListLicensesParams) (found 
 		p.Search, p.KeyPart = "", ""
 	}
 	for _, p.KeyPart = range call.KeyParts(p.KeyPart) {
-		found, err = s.list(ctx, p)
+		found, err = s.list(ctx, p, examine)
 		if none := err == nil && p.Cursor == "" && len(found.rows) == 0 && !found.page.HasMore; !none && err != call.ErrCursor {
 			break
 		}
@@ -81,7 +82,7 @@ func (s Service) listRows(ctx context.Context, p api.ListLicensesParams) (found 
 }
 
 // list is listRows after the checks, with KeyPart as stores compare it.
-func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, error) {
+func (s Service) list(ctx context.Context, p api.ListLicensesParams, examine int) (rowPage, error) {
 	start := call.Cursor{Scope: s.scope(p), Pinned: s.Now()}
 	if p.Cursor != "" {
 		var ok bool
@@ -90,7 +91,7 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 		}
 	}
 	q := queryOf(p, start.Pinned)
-	q.After = start.After
+	q.After, q.Examine = start.After, examine
 	if start.Back {
 		q.Descending = !q.Descending
 	}
@@ -102,7 +103,7 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 		}
 	}
 	recs, end, err := s.readPage(ctx, p, q)
-	if err == nil && start.Back && len(recs) == 0 && end == "" { // the licenses before the position are gone
+	if err == nil && start.Back && len(recs) == 0 && end.IsZero() { // the licenses before the position are gone
 		start = call.Cursor{Scope: start.Scope, Pinned: start.Pinned}
 		q.After, q.Descending = start.After, p.NewestFirst
 		recs, end, err = s.readPage(ctx, p, q)
@@ -116,13 +117,13 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 	var near, far store.Position
 	switch {
 	case len(recs) > p.Limit:
-		recs, end = recs[:p.Limit], ""
-		far = position(q.Order, recs[p.Limit-1])
-	case end != "":
-		far.ID = end
+		recs, end = recs[:p.Limit], store.Position{}
+		far = q.Position(recs[p.Limit-1])
+	default:
+		far = end
 	}
 	if near = far; len(recs) > 0 { // otherwise no license up to far matches, or those after the position are gone
-		near = position(q.Order, recs[0])
+		near = q.Position(recs[0])
 	}
 	more, prev := !far.IsZero(), !start.After.IsZero()
 	if start.Back {
@@ -137,22 +138,22 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams) (rowPage, e
 	if prev {
 		found.page.PrevCursor = call.Cursor{Scope: start.Scope, Pinned: start.Pinned, After: near, Back: true}.String()
 	}
-	if end != "" {
-		found.page.SearchedTo = licenses.IdTime(end)
+	if found.page.SearchedTo = end.Time; end.ID != "" && q.Order == store.ByID {
+		found.page.SearchedTo = licenses.IdTime(end.ID)
 	}
 	return found, nil
 }
 
 // readPage reads one license more than the page of q has. If it stops before it has
-// found these and before the end, it continues after the ID end.
-func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
+// found these and before the last, it continues after end.
+func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end store.Position, err error) {
 	if p.Search != "" || p.KeyPart != "" {
 		for {
 			end, err = s.search(ctx, q, p, q.Limit-len(recs), searchTime, func(rec store.License) { recs = append(recs, rec) })
-			if err != nil || end == "" || len(recs) == q.Limit || s.Owner == nil { // a list for an address has no short pages
+			if err != nil || end.IsZero() || len(recs) == q.Limit || s.Owner == nil { // a list for an address has no short pages
 				return recs, end, err
 			}
-			q.After.ID = end
+			q.After = end
 		}
 	}
 	read := s.Read
@@ -160,10 +161,10 @@ func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store
 		read = s.ReadOnce
 	}
 	err = read(ctx, func(r store.Reader) (err error) {
-		recs, err = s.readRows(ctx, r, q)
+		recs, end, err = s.readRows(ctx, r, q)
 		return err
 	})
-	return recs, "", err
+	return recs, end, err
 }
 
 // page returns the licenses of one page of p, without its cursors.
@@ -226,45 +227,60 @@ func ceilMillis(t time.Time) time.Time {
 	return call.ToMillis(t)
 }
 
-// readRows returns the licenses of q that exist for the caller. A store filters
-// by one product at a time, so it reads one list per product of a limited
-// caller and merges them.
-func (s Service) readRows(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
+// readRows returns the licenses of q that exist for the caller, as readPage does. A store
+// filters by one product at a time, so it reads one list per product of a limited
+// caller and merges them, up to where the first of them ends.
+func (s Service) readRows(ctx context.Context, r store.Reader, q store.LicenseQuery) (all []store.License, end store.Position, err error) {
 	if s.Caller.Products == nil || q.ProductID != "" {
 		if q.ProductID != "" && !s.Sees(q.ProductID) {
-			return nil, nil
+			return nil, end, nil
 		}
-		return r.Licenses(ctx, q)
+		return readPart(ctx, r, q)
 	}
-	var all []store.License
-	for _, product := range s.OnlyProducts() {
+	compare := func(x, y store.Position) int {
+		if q.Descending {
+			x, y = y, x
+		}
+		return cmp.Or(x.Time.Compare(y.Time), strings.Compare(x.ID, y.ID))
+	}
+	products := s.OnlyProducts()
+	q.Examine = max(1, q.Examine/max(1, len(products)))
+	for _, product := range products {
 		q.ProductID = product
-		recs, err := r.Licenses(ctx, q)
+		recs, to, err := readPart(ctx, r, q)
 		if err != nil {
-			return nil, err
+			return nil, end, err
 		}
 		all = append(all, recs...)
+		if end.IsZero() || !to.IsZero() && compare(to, end) < 0 {
+			end = to
+		}
 	}
-	slices.SortFunc(all, func(a, b store.License) int {
-		if q.Descending {
-			a, b = b, a
-		}
-		x, y := position(q.Order, a), position(q.Order, b)
-		if c := x.Time.Compare(y.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(x.ID, y.ID)
-	})
-	return all[:min(len(all), q.Limit)], nil
+	all = slices.DeleteFunc(all, func(l store.License) bool { return !end.IsZero() && compare(q.Position(l), end) > 0 })
+	slices.SortFunc(all, func(a, b store.License) int { return compare(q.Position(a), q.Position(b)) })
+	return all[:min(len(all), q.Limit)], end, nil
 }
 
-// position returns the position of rec in a list of that order.
-func position(order store.LicenseOrder, rec store.License) store.Position {
-	switch order {
-	case store.ByExpiresAt:
-		return store.Position{Time: rec.ExpiresAt, ID: rec.ID}
-	case store.ByStartsAt:
-		return store.Position{Time: rec.StartsAt, ID: rec.ID}
+// firstExamined is how many licenses a list examines at first, which is mostly enough.
+const firstExamined = 500
+
+// readPart returns licenses of q, up to its Limit. If an index serves only some of the
+// filters, it examines at most q.Examine of the licenses in it, and if there are more, it
+// continues after end.
+func readPart(ctx context.Context, r store.Reader, q store.LicenseQuery) (all []store.License, end store.Position, err error) {
+	if w := q.Walked(); q.IDs != nil || w.CustomerID == q.CustomerID && w.State == q.State && w.Starts == q.Starts && w.Expires == q.Expires {
+		q.Examine = 0
+		all, err = r.Licenses(ctx, q)
+		return all, end, err
 	}
-	return store.Position{ID: rec.ID}
+	left := q.Examine
+	for q.Examine = min(left, firstExamined); left > 0 && q.Limit > 0; q.Examine = left {
+		recs, to, err := r.FindLicenses(ctx, q)
+		all, end = append(all, recs...), to
+		if err != nil || to.IsZero() {
+			return all, end, err
+		}
+		q.After, q.Limit, left = to, q.Limit-len(recs), left-q.Examine
+	}
+	return all, end, nil
 }

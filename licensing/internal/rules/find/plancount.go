@@ -57,9 +57,9 @@ func (s Service) countPlans(ctx context.Context) (planCounts, error) {
 				}
 			}
 		}
-		if c.AtLeast = next != "" && time.Since(began) >= planCountTime; next == "" || c.AtLeast {
+		if c.AtLeast = !next.IsZero() && time.Since(began) >= planCountTime; next.IsZero() || c.AtLeast {
 			return c, nil
 		}
-		q.After.ID = next
+		q.After = next
 	}
 }

@@ -62,23 +62,23 @@ const maxTexts = 100
 // and the product limit of the caller select, in order of their IDs. If it stops
 // before the end, because it has found n or has taken too long, it continues after
 // the ID end.
-func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLicensesParams, n int, long time.Duration, add func(store.License)) (end string, err error) {
+func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLicensesParams, n int, long time.Duration, add func(store.License)) (end store.Position, err error) {
 	words := call.SearchWords(p.Search)
 	switch products := s.OnlyProducts(); {
 	case len(words) == 0 && p.KeyPart == "", p.KeyPart != "" && s.Caller.MaskKeys,
 		q.ProductID != "" && !s.Sees(q.ProductID), s.Caller.Products != nil && len(products) == 0:
-		return "", nil
+		return end, nil
 	case len(products) == 1:
 		q.ProductID = products[0]
 	}
 	release, err := s.take(ctx, s.Kept.searching)
 	if err != nil {
-		return "", err
+		return end, err
 	}
 	defer release()
 	over := s.stopwatch(long)
 	r := s.Reader()
-	q.KeyPart, q.Text = p.KeyPart, words[:min(len(words), maxTexts)]
+	q.Examine, q.KeyPart, q.Text = 0, p.KeyPart, words[:min(len(words), maxTexts)]
 	for {
 		q.Limit = n
 		if s.Caller.Products != nil || s.Owner != nil { // some of those found do not match
@@ -86,7 +86,7 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
 		if err != nil {
-			return "", err
+			return end, err
 		}
 		for _, row := range rows {
 			if !call.ContainsAll(row.Text, words) || !s.Sees(row.ProductID) {
@@ -95,20 +95,20 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 			if s.Owner != nil {
 				rec, err := licenses.Read(row, s.Now())
 				if owned, wrong := s.Owned(rec); err != nil || wrong != nil {
-					return "", cmp.Or(err, wrong)
+					return end, cmp.Or(err, wrong)
 				} else if !owned {
 					continue
 				}
 			}
 			if add(row); n == 1 {
-				return row.ID, nil
+				return q.Position(row), nil
 			}
 			n--
 		}
-		if next == "" || over() {
+		if next.IsZero() || over() {
 			return next, nil
 		}
-		q.After.ID = next
+		q.After = next
 	}
 }
 

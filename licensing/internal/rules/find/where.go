@@ -50,7 +50,7 @@ func whereOf(planID, name string, now time.Time) (where, error) {
 // A page of ListWhere examines up to maxExamined licenses, in batches, and starts no new
 // batch after whereTime.
 const (
-	maxExamined = 20_000
+	maxExamined = store.MaxExamined
 	whereBatch  = 200
 	whereTime   = time.Second
 )
@@ -72,11 +72,12 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 	limit := cmp.Or(p.Limit, valid.DefaultLimit)
 	p.Limit = whereBatch
 	for began := time.Now(); ; {
-		part, err := s.listRows(ctx, p)
+		part, err := s.listRows(ctx, p, whereBatch)
 		if err != nil {
 			return api.ListPage{}, 0, err
 		}
-		matches, err := w.matches(ctx, s.Reader(), part)
+		q := queryOf(p, part.start.Pinned)
+		matches, err := w.matches(ctx, s.Reader(), part, q)
 		if err != nil {
 			return api.ListPage{}, 0, fmt.Errorf("list licenses: %w", err)
 		}
@@ -91,10 +92,13 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 			}
 			page.Data = append(page.Data, s.Shown(l))
 			if rest := i < len(part.rows)-1; rest && len(page.Data) == limit {
-				part.start.After = position(queryOf(p, part.start.Pinned).Order, row)
+				part.start.After = q.Position(row)
 				page.HasMore, page.NextCursor = true, part.start.String()
 				return page, examined, nil
 			}
+		}
+		if !part.page.SearchedTo.IsZero() { // it has examined more than it has found
+			examined += whereBatch - len(part.rows)
 		}
 		if !page.HasMore || len(page.Data) == limit || examined >= maxExamined || time.Since(began) >= whereTime {
 			return page, examined, nil
@@ -103,9 +107,9 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 	}
 }
 
-// matches reports for each row of a page whether the conditions hold. It reads seats,
+// matches reports for each row of a page whether the conditions and q hold. It reads seats,
 // meters and activations of those only for which the others hold.
-func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]bool, error) {
+func (w where) matches(ctx context.Context, r store.Reader, part rowPage, q store.LicenseQuery) ([]bool, error) {
 	all := make([]bool, len(part.rows))
 	var recs []record.License
 	var ids []string
@@ -114,7 +118,7 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage) ([]boo
 		if err != nil {
 			return nil, err
 		}
-		all[i] = (w.planID == "" || l.PlanID == w.planID) &&
+		all[i] = selects(q, row) && (w.planID == "" || l.PlanID == w.planID) &&
 			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
 			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
 		if all[i] && w.due {

@@ -42,24 +42,25 @@ func filter(q store.LicenseQuery) func(store.License) bool {
 	}
 }
 
-func (t *tx) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+func (t *tx) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next store.Position, err error) {
 	found, err = do(ctx, t, "find licenses", func() (found []store.License, err error) {
 		if err := refused(q.CheckFind()); err != nil {
 			return nil, err
 		}
-		prefix, s := indexOf(q)
-		match, examined, at := filter(q), 0, ""
+		_, s := indexOf(q)
+		match, examined, at := filter(q), 0, store.Position{}
 		for rows := range t.rows(q.Descending, 1000, s) {
-			for i, b := range t.records(rows) {
-				if examined == store.MaxExamined || len(found) == store.Limit(q.Limit) {
+			for _, b := range t.records(rows) {
+				if examined == store.Examined(q.Examine) || len(found) == store.Limit(q.Limit) {
 					next = at
 					return found, nil
 				}
 				examined++
-				at = strings.TrimSuffix(rows[i].Key[len(prefix):], "\x00")
-				if l, err := decode[store.License](b); err != nil {
+				l, err := decode[store.License](b)
+				if err != nil {
 					return nil, err
-				} else if match(l) {
+				}
+				if at = q.Position(l); match(l) {
 					found = append(found, l)
 				}
 			}
@@ -133,6 +134,7 @@ func place(prefix string, by store.LicenseOrder, p store.Position) string {
 // indexOf returns the index that q reads, as the beginning of its keys, and which of
 // them.
 func indexOf(q store.LicenseQuery) (prefix string, s span) {
+	w := q.Walked()
 	if q.Order != store.ByID {
 		name, r := "expires", q.Expires
 		if q.Order == store.ByStartsAt {
@@ -141,6 +143,8 @@ func indexOf(q store.LicenseQuery) (prefix string, s span) {
 		prefix := key(name)
 		if q.ProductID != "" {
 			prefix = key("product-"+name, q.ProductID)
+		} else if w.State != "" {
+			prefix = key("ended-"+name, string(w.State))
 		}
 		s := under(prefix).in(r)
 		if !q.After.IsZero() {
@@ -155,6 +159,8 @@ func indexOf(q store.LicenseQuery) (prefix string, s span) {
 		prefix = key("customer-product", q.CustomerID, q.ProductID)
 	case q.CustomerID != "":
 		prefix = key("customer", q.CustomerID)
+	case q.ProductID != "" && w.State != "":
+		prefix = key("ended-product", q.ProductID, string(w.State))
 	case q.ProductID != "":
 		prefix = key("product", q.ProductID)
 	case q.State != "":

@@ -51,6 +51,12 @@ func licenses(l store.License) (own string, index []string) {
 	if !l.ExpiresAt.IsZero() {
 		at := instant(l.ExpiresAt)
 		index = append(index, key("expires", at, l.ID), key("product-expires", l.ProductID, at, l.ID))
+		if l.State != store.StateActive {
+			index = append(index, key("ended-expires", string(l.State), at, l.ID))
+		}
+	}
+	if l.State != store.StateActive {
+		index = append(index, key("ended-product", l.ProductID, string(l.State), l.ID))
 	}
 	return key("L", l.ID), index
 }
