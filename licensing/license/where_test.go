@@ -55,7 +55,15 @@ func TestListWhere(t *testing.T) {
 		}
 		return strings.Join(names, ", ")
 	}
+	is.Equal(list(api.ListLicensesParams{}, "near_limit"), "") // nothing is counted
+	for more := true; more; {
+		var err error
+		_, more, err = inner.Of(f.Service).Sales().Count(t.Context())
+		is.NoErr(err)
+	}
 	is.Equal(list(api.ListLicensesParams{}, "near_limit"), "4 of 5")
+	is.Equal(list(api.ListLicensesParams{Status: api.LicenseSuspended}, "near_limit"), "")
+	is.Equal(list(api.ListLicensesParams{Search: "4 of 5"}, "near_limit"), "4 of 5")
 	is.Equal(list(api.ListLicensesParams{}, "unseen"), "4 of 5, 0 of 5, unlimited")
 	is.Equal(list(api.ListLicensesParams{NewestFirst: true}, "updates_ended"), "3 of 5, 4 of 5")
 	is.Equal(list(api.ListLicensesParams{}, "updates_end_soon"), "0 of 5")

@@ -33,6 +33,11 @@ func TestNearLimit(t *testing.T) {
 			f.count(t, made, at(use("exports", "a", l.used), f.now))
 		}
 	}
+	for more := true; more; {
+		var err error
+		_, more, err = inner.Of(f.rules).Sales().Count(t.Context())
+		is.NoErr(err)
+	}
 	near := func() map[string]bool {
 		page, _, err := inner.Of(f.rules).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "", "near_limit")
 		is.NoErr(err)

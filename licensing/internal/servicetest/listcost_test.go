@@ -204,9 +204,13 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 	for _, condition := range []string{"due", "near_limit", "updates_ended", "updates_end_soon", "unseen"} {
 		for _, status := range []api.LicenseStatus{"", api.LicenseActive, api.LicenseExpired, api.LicenseSuspended} {
 			examined = 0
-			_, said, err := find.ListWhere(ctx, api.ListLicensesParams{Status: status, ProductID: "globe"}, "", condition)
+			page, said, err := find.ListWhere(ctx, api.ListLicensesParams{Status: status, ProductID: "globe"}, "", condition)
 			is.NoErr(err)
 			require.AtMost(t, max(examined, said), store.MaxExamined+200)
+			if condition == "near_limit" {
+				is.Equal(examined, 0) // no license was counted as one
+				is.True(!page.HasMore)
+			}
 		}
 	}
 }

@@ -19,11 +19,13 @@ type filter struct {
 // license service.
 var conditions = []struct{ value, label, text string }{
 	{"due", "Due in 30 days", "an end, also of updates or of a purchase, in the next 30 days"},
-	{"near_limit", "Near the limit", "at least 80 % of the seats or of a meter used"},
+	{nearLimit, "Near the limit", "at least 80 % of the seats or of a meter used"},
 	{"updates_ended", "Updates have ended", "updates that have ended"},
 	{"updates_end_soon", "Updates end in 30 days", "updates that end in the next 30 days"},
 	{"unseen", "Not seen for 30 days", "no activation seen for 30 days"},
 }
+
+const nearLimit = "near_limit"
 
 // conditionText returns a condition in words, or "".
 func conditionText(value string) string {
@@ -121,7 +123,7 @@ var sortLabels = map[string]string{
 // default first.
 func (f filter) sorts() []string {
 	switch {
-	case f.Search != "" || f.Key != "" || f.Customer != "":
+	case f.Search != "" || f.Key != "" || f.Customer != "" || f.Only == nearLimit:
 		return []string{sortNewest, sortOldest}
 	case f.Status == string(api.LicenseExpired) || f.Expires == "past30d":
 		return []string{sortLatest, sortSoonest}

@@ -27,6 +27,7 @@ type licenseList struct {
 	AtLeast    bool   // Count or a number on a tab is a minimum
 	Every      string // the query of a change of all matches, if there are more than on this page
 	Partial    bool   // licenses without an expiry are left out
+	Counted    string // until when the licenses near a limit are counted
 	pager
 	Previous string // the query of the previous page
 	CSV      string // empty: there is no download with the filter
@@ -98,6 +99,11 @@ func showLicenses(v *visit) (err error) {
 	} else if err := v.countMatches(&list, p, result); err != nil {
 		return err
 	}
+	if f.Only == nearLimit {
+		if list.Counted, err = v.nearCounted(); err != nil {
+			return err
+		}
+	}
 	more := f.query()
 	if f.Expires != "" {
 		more.Set("window", windowOf(p))
@@ -126,6 +132,20 @@ func (v *visit) listed(f filter, p api.ListLicensesParams) (page api.ListPage, e
 	}
 	page, err = v.licenses.List(v.r.Context(), p)
 	return page, 0, err
+}
+
+// nearCounted says until when the licenses near a limit are counted.
+func (v *visit) nearCounted() (string, error) {
+	to, whole, err := inner.Of(v.licenses).Sales().NearTo(v.r.Context())
+	now := v.h.opts.Now()
+	text := "Counted until " + v.moment(*cmp.Or(to, &now)).Full + "."
+	if to != nil {
+		text += " Later events are being counted."
+	}
+	if !whole {
+		text += " Licenses from before the first event are being counted."
+	}
+	return text, err
 }
 
 func licenseID(l api.License) string { return l.ID }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -19,6 +21,44 @@ type Near struct {
 
 // Share returns the part of the limit that is used.
 func (n Near) Share() float64 { return float64(n.Used) / float64(n.Limit) }
+
+// NearKind is the kind of the entries of licenses that were near a limit when package
+// sales last counted one of their events. Key is the license ID.
+const NearKind = "near"
+
+// nearRows is listRows for the licenses of a batch of these entries, in order of ID. Some
+// may not match p.
+func (s Service) nearRows(ctx context.Context, p api.ListLicensesParams) (rowPage, error) {
+	if err := call.Check(p); err != nil {
+		return rowPage{}, err
+	}
+	start := call.Cursor{Scope: s.scope(p), Pinned: s.Now()}
+	if p.Cursor != "" {
+		var ok bool
+		if start, ok = call.ParseCursor(p.Cursor, start.Scope, "lic"); !ok {
+			return rowPage{}, call.ErrCursor
+		}
+	}
+	near, err := s.Reader().Entries(ctx, store.EntryQuery{Kind: NearKind, After: store.Position{ID: start.After.ID}, Descending: p.NewestFirst, Limit: p.Limit})
+	if err != nil {
+		return rowPage{}, fmt.Errorf("licenses near a limit: %w", err)
+	}
+	ids := make([]string, len(near))
+	for i, e := range near {
+		ids[i] = e.Key
+	}
+	rows, err := s.Reader().Licenses(ctx, store.LicenseQuery{IDs: ids, Descending: p.NewestFirst})
+	if err != nil {
+		return rowPage{}, fmt.Errorf("licenses near a limit: %w", err)
+	}
+	found := s.page(p, rows, start.Pinned)
+	found.start = start
+	if len(near) == p.Limit {
+		start.After = store.Position{ID: ids[len(ids)-1]}
+		found.page.HasMore, found.page.NextCursor = true, start.String()
+	}
+	return found, nil
+}
 
 // NearLimits returns, by ID, those of some licenses that are near a limit at an instant: at
 // least 80 % of the seats, or of the limit of a meter in its period, are used, and the

@@ -56,7 +56,8 @@ const (
 )
 
 // ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
-// for which a condition holds ("": none): "near_limit", see [NearLimits];
+// for which a condition holds ("": none): "near_limit", see [NearLimits], among those of
+// [NearKind] and in order of ID, unless it searches;
 // "updates_ended"; "updates_end_soon", in the next 30 days; "due", see [EndsOf]; "unseen", created at least 30
 // days ago and no active activation seen since. The page can be short although HasMore is
 // true; examined is the number of licenses that it looked at. Seats are those of
@@ -72,7 +73,12 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 	limit := cmp.Or(p.Limit, valid.DefaultLimit)
 	p.Limit = whereBatch
 	for began := time.Now(); ; {
-		part, err := s.listRows(ctx, p, whereBatch)
+		var part rowPage
+		if w.nearLimit && p.Search == "" && p.KeyPart == "" && p.IDs == nil {
+			part, err = s.nearRows(ctx, p)
+		} else {
+			part, err = s.listRows(ctx, p, whereBatch)
+		}
 		if err != nil {
 			return api.ListPage{}, 0, err
 		}

@@ -15,14 +15,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// nearKind is the kind of the entries of licenses that were near a limit when they
-// last changed. Key is the license ID.
-const nearKind = "near"
-
 // putNear writes which of some licenses are near their limits.
 func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
 	ids := slices.Sorted(maps.Keys(touched))
-	was, err := entries.Of(ctx, tx, nearKind, ids, func(store.Entry) (bool, error) { return true, nil })
+	was, err := entries.Of(ctx, tx, find.NearKind, ids, func(store.Entry) (bool, error) { return true, nil })
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -33,7 +29,7 @@ func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time
 	var put []store.Entry
 	for _, n := range near {
 		if !was[n.License.ID] {
-			put = append(put, store.Entry{Kind: nearKind, Key: n.License.ID, CreatedAt: now})
+			put = append(put, store.Entry{Kind: find.NearKind, Key: n.License.ID, CreatedAt: now})
 		}
 		delete(was, n.License.ID)
 	}
@@ -41,7 +37,7 @@ func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time
 		err = tx.PutEntries(ctx, put...)
 	}
 	if err == nil && len(was) > 0 {
-		err = tx.DeleteEntries(ctx, nearKind, slices.Sorted(maps.Keys(was))...)
+		err = tx.DeleteEntries(ctx, find.NearKind, slices.Sorted(maps.Keys(was))...)
 	}
 	return err
 }
@@ -80,6 +76,24 @@ func nearOf(ctx context.Context, r store.Reader, ids []string, now time.Time) (l
 	return list, err
 }
 
+// NearTo returns the time of the first event that the entries of [find.NearKind] do not
+// know, nil if they know all, and whether they know of the licenses that were there before
+// the first event.
+func (s Service) NearTo(ctx context.Context) (to *time.Time, whole bool, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		c, err := readCount(ctx, r, s.Now())
+		if err != nil {
+			return err
+		}
+		next, err := r.Events(ctx, store.EventQuery{After: c.at.Seq(), Limit: 1})
+		if to, whole = nil, c.Whole; len(next) > 0 {
+			to = &next[0].Time
+		}
+		return err
+	})
+	return to, whole, err
+}
+
 // listed is how many licenses a list of the report has, and nearRead how many entries it
 // reads for them.
 const (
@@ -90,7 +104,7 @@ const (
 // near returns up to 20 licenses that are near their limits now, the fullest first, and
 // how many there are; more: at least.
 func (s Service) near(ctx context.Context, r store.Reader) (list []Near, n int, more bool, err error) {
-	found, err := r.Entries(ctx, store.EntryQuery{Kind: nearKind, Limit: nearRead})
+	found, err := r.Entries(ctx, store.EntryQuery{Kind: find.NearKind, Limit: nearRead})
 	ids := make([]string, len(found))
 	for i, e := range found {
 		ids[i] = e.Key
