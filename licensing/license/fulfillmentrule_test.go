@@ -126,6 +126,7 @@ func TestALicenseOfAnotherCustomer(t *testing.T) {
 				}
 				f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
 				is.NoErr(err)
+				is.True(f.License != nil)
 				is.Equal(f.License.CustomerID, "cus_bob")
 				if test.want != "" {
 					is.Equal(f.License.ID, test.want)

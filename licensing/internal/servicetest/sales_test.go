@@ -37,8 +37,6 @@ type hurtStore struct {
 	rand *rand.Rand
 }
 
-var errHurt = errors.New("hurt")
-
 func (st *hurtStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	dice := 9
 	if st.hurt.Load() {
@@ -47,11 +45,11 @@ func (st *hurtStore) Update(ctx context.Context, fn func(store.Tx) error) error 
 		st.mu.Unlock()
 	}
 	if dice == 0 {
-		return errHurt
+		return store.ErrUnavailable
 	}
 	err := st.Store.Update(ctx, fn)
 	if dice == 1 && err == nil {
-		return errHurt
+		return store.ErrUnknownOutcome
 	}
 	return err
 }

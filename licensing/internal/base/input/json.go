@@ -17,7 +17,7 @@ import (
 const (
 	maxDepth   = 32   // objects and arrays within each other
 	maxMembers = 1000 // of an object, together with those of the objects around it
-	maxName    = 1024 // characters
+	maxName    = 8192 // characters; a map has a lower limit of its own
 )
 
 // An Object is the text of a JSON object that [JSON] has checked, without white space
