@@ -53,6 +53,28 @@ func Remove(ctx context.Context, tx store.Tx, q store.EntryQuery) error {
 	return nil
 }
 
+// Follow makes the entries that follow from a record those of is, where they were those of
+// was, and writes more beside them.
+func Follow(ctx context.Context, tx store.Tx, was, is []store.Entry, more ...store.Entry) error {
+	if err := Drop(ctx, tx, was, is); err != nil || len(is)+len(more) == 0 {
+		return err
+	}
+	return tx.PutEntries(ctx, append(more, is...)...)
+}
+
+// Drop deletes those entries of was that are not in is.
+func Drop(ctx context.Context, tx store.Tx, was, is []store.Entry) error {
+	for _, e := range was {
+		if slices.ContainsFunc(is, func(o store.Entry) bool { return o.Kind == e.Kind && o.Key == e.Key }) {
+			continue
+		}
+		if err := tx.DeleteEntries(ctx, e.Kind, e.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Of returns what read makes of the entries of a kind that have some keys, by key. It
 // takes as many keys as a query does.
 func Of[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {

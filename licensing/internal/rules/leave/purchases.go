@@ -8,7 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -31,40 +30,17 @@ func renamePurchases(ctx context.Context, tx *call.Tx, d departure) error {
 
 // movePurchases gives the purchases of a license the ID of its customer.
 func movePurchases(ctx context.Context, tx *call.Tx, d departure, change func(*purchases.Purchase)) error {
-	prefix := d.from.ID + "/"
-	links := store.EntryQuery{Kind: purchases.PurchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)}
-	var all []store.Entry
-	for e, err := range entries.All(ctx, tx, links) {
-		if err != nil {
-			return err
-		}
-		all = append(all, e)
-	}
-	for some := range slices.Chunk(all, eraseBatch) {
-		linked, err := purchases.LinkedPurchases(ctx, tx, some)
-		if err != nil {
-			return err
-		}
-		for _, before := range linked {
-			p := before
-			if p.IsOwn() {
-				change(&p)
-				if _, err := purchases.PutPurchase(ctx, tx, before, p); err != nil {
-					return err
-				}
-				continue
-			}
+	all, err := purchases.OfLicense(ctx, tx, d.from.ID)
+	for _, before := range all {
+		p := before
+		if !p.IsOwn() {
 			p = withCustomer(before, d.to.CustomerID)
-			change(&p)
-			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfCustomerKind, customerLink(before)); err != nil {
-				return err
-			}
-			if _, err := purchases.PutPurchase(ctx, tx, before, p); err != nil {
-				return err
-			}
+		}
+		if change(&p); err == nil {
+			_, err = purchases.PutPurchase(ctx, tx, before, p)
 		}
 	}
-	return nil
+	return err
 }
 
 // withCustomer returns a purchase with another ID of its customer.
@@ -77,11 +53,6 @@ func withCustomer(p purchases.Purchase, id string) purchases.Purchase {
 	delete(former, call.Digest(id))
 	p.CustomerID, p.Former = id, former
 	return p
-}
-
-// customerLink returns the key of the entry of purchaseOfCustomerKind.
-func customerLink(p purchases.Purchase) string {
-	return call.Digest(p.CustomerID) + "/" + call.Digest(p.Reference)
 }
 
 // bindTrial binds the corrected ID of a customer to the trial to which the ID before is
@@ -141,30 +112,10 @@ func (e *erasure) blankPurchases(ctx context.Context, tx *call.Tx) error {
 			continue
 		}
 		e.step.Purchases++
-		blank := purchases.Purchase{Granted: true, Erased: true, Product: p.ProductID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.Now}
-		if err := tx.PutEntries(ctx, store.Entry{Kind: purchases.PurchaseKind, Key: call.Digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
-			return err
-		}
-		if p.Granted && p.Waits != "" {
-			if err := tx.DeleteEntries(ctx, purchases.WaitingWithLicenseKind, string(p.Waits)+"/"+call.Digest(p.Reference)); err != nil {
-				return err
-			}
-		}
-		if id := p.Terms.Value.ID; id != "" {
-			if err := tx.DeleteEntries(ctx, plans.PurchaseOfPlanKind, id+"/"+call.Digest(p.Reference)); err != nil {
-				return err
-			}
-		}
-		if p.Granted {
-			if err := tx.DeleteEntries(ctx, purchases.PurchaseOfLicenseKind, p.LicenseID+"/"+call.Digest(p.Reference)); err != nil {
-				return err
-			}
-		}
-	}
-	for _, link := range links {
-		if err := tx.DeleteEntries(ctx, link.Kind, link.Key); err != nil {
+		blank := purchases.Purchase{Reference: p.Reference, Granted: true, Erased: true, Product: p.ProductID(), Subjects: p.Subjects}
+		if _, err := purchases.PutPurchase(ctx, tx, p, blank); err != nil {
 			return err
 		}
 	}
-	return nil
+	return entries.Drop(ctx, tx, links, nil)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
@@ -130,27 +130,16 @@ func (r *renaming) movePurchases(ctx context.Context, tx *call.Tx) error {
 		return err
 	}
 	r.more = true
-	keys := make([]string, len(links))
-	references := make([]string, len(links))
-	for i, link := range links {
-		keys[i], references[i] = link.Key, strings.TrimPrefix(link.Key, prefix)
-	}
-	found, err := tx.Entries(ctx, store.EntryQuery{Kind: purchases.PurchaseKind, Keys: references})
+	found, err := purchases.LinkedPurchases(ctx, tx, links)
 	if err != nil {
 		return err
 	}
-	for _, e := range found {
-		var p purchases.Purchase
-		if err := call.Decode(e.Data, &p); err != nil {
-			return err
-		}
-		if p.CustomerID != r.CustomerID {
+	for _, before := range found {
+		if before.CustomerID != r.CustomerID {
 			continue // another customer uses the reference of one that had expired
 		}
-		p = withCustomer(p, r.To)
-		e.Data = record.Encode(p)
-		link := store.Entry{Kind: purchases.PurchaseOfCustomerKind, Key: customerLink(p), ExpiresAt: e.ExpiresAt, CreatedAt: e.CreatedAt}
-		if err := tx.PutEntries(ctx, e, link); err != nil {
+		p, err := purchases.PutPurchase(ctx, tx, before, withCustomer(before, r.To))
+		if err != nil {
 			return err
 		}
 		if id, ok := strings.CutPrefix(p.Reference, purchases.TrialPrefix); ok {
@@ -162,7 +151,7 @@ func (r *renaming) movePurchases(ctx context.Context, tx *call.Tx) error {
 		}
 		r.step.Purchases++
 	}
-	return tx.DeleteEntries(ctx, purchases.PurchaseOfCustomerKind, keys...)
+	return entries.Drop(ctx, tx, links, nil)
 }
 
 // removeHold removes what says that the customer of the ID before is suspended.

@@ -42,7 +42,7 @@ func (s Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 		}
 		var all []Purchase
 		if rec.Bought {
-			if all, err = purchasesOf(ctx, tx, rec.ID); err != nil {
+			if all, err = OfLicense(ctx, tx, rec.ID); err != nil {
 				return err
 			}
 		}

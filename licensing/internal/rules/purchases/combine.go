@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -99,14 +100,14 @@ func newOwn(ctx context.Context, r store.Reader, rec record.License) (Purchase, 
 
 // TermsOf returns what package terms knows of the purchases of a license.
 func (s Service) TermsOf(ctx context.Context, r store.Reader, licenseID string) ([]terms.Purchase, error) {
-	all, err := purchasesOf(ctx, r, licenseID)
+	all, err := OfLicense(ctx, r, licenseID)
 	return termsOf(all...), err
 }
 
 // Continued reports whether another purchase of the license that is a base of its line
 // counted when the one with a reference had ended.
 func Continued(ctx context.Context, r store.Reader, l api.License, reference string, at time.Time) (bool, error) {
-	all, err := purchasesOf(ctx, r, l.ID)
+	all, err := OfLicense(ctx, r, l.ID)
 	return terms.GrantOf(termsOf(all...), l.ProductID).Continued(reference, at), err
 }
 
@@ -123,19 +124,15 @@ func (s Service) PutOwn(ctx context.Context, tx *call.Tx, own terms.Purchase) er
 // except what says that their references were used: the one that stands for a license,
 // and what they wait for.
 func LicenseDeleted(ctx context.Context, tx *call.Tx, licenseID string) error {
-	all, err := purchasesOf(ctx, tx, licenseID)
+	all, err := OfLicense(ctx, tx, licenseID)
 	for _, p := range all {
-		digest := call.Digest(p.Reference)
-		gone := [][2]string{{WaitingWithLicenseKind, string(p.Waits) + "/" + digest}}
-		if p.IsOwn() {
-			gone = [][2]string{{PurchaseKind, digest}, {PurchaseOfLicenseKind, licenseID + "/" + digest}}
-		} else if p.Waits == "" {
-			continue
+		to := store.Entry{Kind: PurchaseKind, Key: call.Digest(p.Reference)}
+		was, left := p.links(to), p
+		if left.Waits = ""; p.IsOwn() {
+			was, left = append(was, to), Purchase{}
 		}
-		for _, e := range gone {
-			if err := tx.DeleteEntries(ctx, e[0], e[1]); err != nil {
-				return err
-			}
+		if err := entries.Drop(ctx, tx, was, left.links(to)); err != nil {
+			return err
 		}
 	}
 	return err
@@ -148,7 +145,7 @@ func (s Service) combine(ctx context.Context, r store.Reader, d *decision) error
 		d.is, d.grant, d.grantFor = d.whole.is, d.whole.grant, d.whole.rec.ProductID
 		return nil
 	}
-	all, err := purchasesOf(ctx, r, d.license.ID)
+	all, err := OfLicense(ctx, r, d.license.ID)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 // ExportRow sets what the row of a license has of its purchases. rec is the license as it
 // is now. A caller that is limited to products gets only purchases of these.
 func (s Service) ExportRow(ctx context.Context, r store.Reader, rec record.License, row *api.LicenseRow, now time.Time) error {
-	all, err := purchasesOf(ctx, r, rec.ID)
+	all, err := OfLicense(ctx, r, rec.ID)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -122,10 +123,10 @@ func isOver(e store.Entry, now time.Time) bool {
 	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
 }
 
-// purchasesOf returns the purchases of a license that have been granted, also if they are
+// OfLicense returns the purchases of a license that have been granted, also if they are
 // more than count. An Update reads and decodes them once: the caller must not
 // change them, and [PutPurchase] does.
-func purchasesOf(ctx context.Context, r store.Reader, licenseID string) (all []Purchase, err error) {
+func OfLicense(ctx context.Context, r store.Reader, licenseID string) (all []Purchase, err error) {
 	tx, _ := r.(*call.Tx)
 	if tx == nil {
 		return readPurchases(ctx, r, licenseID)
@@ -185,11 +186,11 @@ func readPurchases(ctx context.Context, r store.Reader, licenseID string) (all [
 // for anything. Purchases that have a license are the last ones, and are never left out
 // for others.
 func waitingPurchases(ctx context.Context, r store.Reader, waits api.Waiting, now time.Time) ([]Purchase, error) {
-	entries, err := WaitingEntries(ctx, r, waits, now, store.Position{})
+	waiting, err := WaitingEntries(ctx, r, waits, now, store.Position{})
 	if err != nil {
 		return nil, err
 	}
-	all, err := DecodePurchases(entries)
+	all, err := DecodePurchases(waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -215,16 +216,16 @@ func LinkedPurchases(ctx context.Context, r store.Reader, links []store.Entry) (
 	for i, e := range links {
 		keys[i] = e.Key[strings.LastIndexByte(e.Key, '/')+1:]
 	}
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseKind, Keys: keys})
+	found, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseKind, Keys: keys})
 	if err != nil {
 		return nil, err
 	}
-	return DecodePurchases(entries)
+	return DecodePurchases(found)
 }
 
-func DecodePurchases(entries []store.Entry) ([]Purchase, error) {
-	all := make([]Purchase, len(entries))
-	for i, e := range entries {
+func DecodePurchases(list []store.Entry) ([]Purchase, error) {
+	all := make([]Purchase, len(list))
+	for i, e := range list {
 		if err := call.Decode(e.Data, &all[i]); err != nil {
 			return nil, err
 		}
@@ -251,36 +252,25 @@ func PutPurchase(ctx context.Context, tx *call.Tx, before, p Purchase) (Purchase
 	if !p.Granted {
 		entry.Owner, entry.ExpiresAt = string(p.Waits), tx.Now.Add(waitingFor)
 	}
-	entries := []store.Entry{entry}
-	link := func(kind, owner string) {
-		entries = append(entries, store.Entry{Kind: kind, Key: owner + "/" + entry.Key, ExpiresAt: entry.ExpiresAt, CreatedAt: entry.CreatedAt})
-	}
-	if p.CustomerID != "" {
-		link(PurchaseOfCustomerKind, call.Digest(p.CustomerID))
-	}
-	if p.Granted && !p.Erased {
-		link(PurchaseOfLicenseKind, p.LicenseID)
-	}
-	if before.Granted && before.Waits != "" && before.Waits != p.Waits {
-		if err := tx.DeleteEntries(ctx, WaitingWithLicenseKind, string(before.Waits)+"/"+entry.Key); err != nil {
-			return p, err
-		}
-	}
-	if p.Granted && p.Waits != "" {
-		link(WaitingWithLicenseKind, string(p.Waits))
-	}
-	plan := p.Terms.Value.ID
-	if was := before.Terms.Value.ID; was != "" && was != plan {
-		if err := tx.DeleteEntries(ctx, plans.PurchaseOfPlanKind, was+"/"+entry.Key); err != nil {
-			return p, err
-		}
-	}
-	if plan != "" && !p.IsOwn() {
-		link(plans.PurchaseOfPlanKind, plan)
-	}
 	lists := tx.Kept(PurchaseKind)
-	if err := tx.PutEntries(ctx, entries...); err != nil || lists == nil {
+	if err := entries.Follow(ctx, tx, before.links(entry), p.links(entry), entry); err != nil || lists == nil {
 		return p, err
 	}
 	return p, keepPurchase(tx, lists, p, entry.Data)
+}
+
+// links returns the entries that lead to a purchase, which follow from it.
+func (p Purchase) links(to store.Entry) (links []store.Entry) {
+	link := func(is bool, kind, owner string) {
+		if is && owner != "" {
+			links = append(links, store.Entry{Kind: kind, Key: owner + "/" + to.Key, ExpiresAt: to.ExpiresAt, CreatedAt: to.CreatedAt})
+		}
+	}
+	if p.CustomerID != "" {
+		link(true, PurchaseOfCustomerKind, call.Digest(p.CustomerID))
+	}
+	link(p.Granted && !p.Erased, PurchaseOfLicenseKind, p.LicenseID)
+	link(p.Granted, WaitingWithLicenseKind, string(p.Waits))
+	link(!p.IsOwn(), plans.PurchaseOfPlanKind, p.Terms.Value.ID)
+	return links
 }

@@ -106,7 +106,7 @@ func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, pla
 	if err != nil {
 		return 0, false, err
 	}
-	all, err := purchasesOf(ctx, tx, rec.ID)
+	all, err := OfLicense(ctx, tx, rec.ID)
 	if err != nil {
 		return 0, false, err
 	}

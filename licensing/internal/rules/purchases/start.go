@@ -55,7 +55,7 @@ func (s Service) PlanOfRow(ctx context.Context, r store.Reader, row api.LicenseR
 // Started records in the purchases of a license, whose record is rec, that it is first
 // activated now, and changes the license accordingly. It appends a license.updated event.
 func (s Service) Started(ctx context.Context, tx *call.Tx, rec record.License) error {
-	all, err := purchasesOf(ctx, tx, rec.ID)
+	all, err := OfLicense(ctx, tx, rec.ID)
 	if err != nil {
 		return err
 	}

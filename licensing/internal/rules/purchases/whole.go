@@ -99,7 +99,7 @@ func (t *together) whole(ctx context.Context, s Service, licenseID string) (*who
 	if w := t.wholes[licenseID]; w != nil {
 		return w, nil
 	}
-	all, err := purchasesOf(ctx, t.Reader, licenseID)
+	all, err := OfLicense(ctx, t.Reader, licenseID)
 	if err != nil {
 		return nil, err
 	}
