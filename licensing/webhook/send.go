@@ -127,7 +127,8 @@ func (b *batch) selectFrom(w window) error {
 // stored deliveries that are due, unless some were stored while a clock was ahead: then
 // work brings these forward instead.
 func (b *batch) work(ctx context.Context) error {
-	defer b.lease.Keep(b.Work)()
+	_, stop := b.lease.Keep(b.Work)
+	defer stop()
 	if b.stored = len(b.items) == 0 && b.purged == 0; b.stored {
 		now := b.now()
 		late, err := outbox.Due(b.Work, b.store(), b.hook.ID, store.TimeRange{From: tooLate(now)}, 1)

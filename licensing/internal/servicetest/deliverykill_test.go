@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -203,16 +202,8 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				happen(t, h, 10)
 				if restart {
 					is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-						e, err := tx.Entry(t.Context(), "subscriber_cursor", "subscriber:ledger")
-						if err != nil {
-							return err
-						}
-						var rec map[string]any
-						is.NoErr(json.Unmarshal(e.Data, &rec))
-						rec["holder"], rec["until"] = "killed", time.Now().Add(24*time.Hour+30*time.Second)
-						e.Data, err = json.Marshal(rec)
-						is.NoErr(err)
-						return tx.PutEntries(t.Context(), e)
+						ahead := time.Now().Add(24 * time.Hour)
+						return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("killed"), ExpiresAt: ahead.Add(30 * time.Second), CreatedAt: ahead})
 					}))
 					stop = begin(t, h)
 				}

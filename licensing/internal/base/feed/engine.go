@@ -133,8 +133,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	for _, s := range e.Subscribers {
-		sub := &subscription{Run: r, Subscriber: s, holder: newHolder()}
-		r.ends = append(r.ends, sub.release)
+		sub := &subscription{Run: r, Subscriber: s, lease: r.NewLease(subscriberCursor + s.Name)}
 		tasks = append(tasks, Task{Name: sub.key(), Bell: r.NewBell(), Feed: true, Step: sub.step})
 	}
 	var jobs []*job

@@ -129,22 +129,32 @@ func (l *Lease) Recheck() {
 	l.until = time.Time{}
 }
 
-// Keep extends the lease, unless it is lost, until stop is called.
-func (l *Lease) Keep(ctx context.Context) (stop func()) {
+// Keep extends the lease until stop is called. The context ends when the lease is lost, or
+// has expired because the store does not answer.
+func (l *Lease) Keep(ctx context.Context) (under context.Context, stop func()) {
 	under, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		until := time.Now().Add(leaseTTL * 2 / 3)
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
-			err := l.engine.contain(ctx, "lease:"+l.key, func() error {
-				_, _, _, err := l.hold(ctx, false)
+			var held bool
+			err := l.engine.contain(ctx, "lease:"+l.key, func() (err error) {
+				held, _, _, err = l.hold(ctx, false)
 				return err
 			})
+			switch {
+			case held:
+				until = time.Now().Add(leaseTTL)
+				continue
+			case err == nil || !time.Now().Before(until):
+				cancel()
+			}
 			if err != nil && ctx.Err() == nil {
 				l.engine.Logger.WarnContext(ctx, "licensing: extending a lease failed; retrying", "lease", l.key, "error", err)
 				l.engine.observeStoreError(ctx, "lease:"+l.key, err)
 			}
 		}
 	}()
-	return func() { cancel(); <-done }
+	return under, func() { cancel(); <-done }
 }

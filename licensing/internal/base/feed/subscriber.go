@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -35,8 +36,7 @@ const (
 type subscription struct {
 	*Run
 	Subscriber
-	holder   string
-	acquired bool // the lease, at any time
+	lease *Lease
 }
 
 func (s *subscription) key() string { return subscriberCursor + s.Name }
@@ -44,6 +44,12 @@ func (s *subscription) key() string { return subscriberCursor + s.Name }
 // idleWait is how long a subscriber waits for its bell. It bounds how long
 // events wait for a subscriber whose process was killed.
 const idleWait = leaseTTL
+
+// Errors of settle.
+var (
+	errLeaseLost  = errors.New("another process runs the subscriber")
+	errEventsLost = errors.New("the event feed has lost events that the subscriber has received")
+)
 
 // step passes new events to the subscriber unless another process does. The lease
 // outlasts the step: a step that follows soon continues without an Update, and a
@@ -57,26 +63,25 @@ func (s *subscription) step(ctx context.Context) (Next, error) {
 	if err != nil {
 		return Next{}, err
 	}
-	now := s.engine.now()
 	if found {
 		events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: rec.Seq, Limit: 1})
 		if err != nil || len(events) == 0 && len(letters) == 0 {
 			return In(idleWait), err
 		}
-		if rec.Holder != s.holder && rec.leased(now) {
-			return In(s.PollInterval), nil
+	}
+	held, fresh, _, err := s.lease.Hold(s.Work)
+	if err != nil || !held {
+		return In(s.PollInterval), err
+	}
+	if fresh || !found { // another process may have moved the position
+		if rec, err = s.begin(); err != nil {
+			return Next{}, err
 		}
 	}
-	if left := rec.Until.Sub(now); rec.Holder != s.holder || left < leaseTTL*2/3 || left > leaseTTL {
-		var held bool
-		if rec, held, err = s.acquire(); err != nil || !held {
-			return In(s.PollInterval), err
-		}
-	}
-	if wait := rec.pause(now); wait > 0 { // also after a restart
+	if wait := rec.pause(s.engine.now()); wait > 0 { // also after a restart
 		return Next{wait, true}, nil
 	}
-	under, stop := s.keepLease(rec)
+	under, stop := s.lease.Keep(s.Work)
 	more, err := s.handleBatch(ctx, under, &rec)
 	if err == nil && len(letters) > 0 {
 		err = s.retryLetters(ctx, under)
@@ -208,4 +213,66 @@ func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) e
 // call calls the subscriber.
 func (s *subscription) call(ctx context.Context, e store.Event) error {
 	return s.engine.contain(ctx, s.key(), func() error { return s.Handle(ctx, e) })
+}
+
+// begin returns the record. A new subscriber starts at the end of the feed or, with
+// FromStart, at its beginning.
+func (s *subscription) begin() (rec subscriberRecord, err error) {
+	err = s.engine.Store.Update(s.Work, func(tx store.Tx) error {
+		var found bool
+		if rec, found, err = readSubscriber(s.Work, tx, s.Name); err != nil || found {
+			return err
+		}
+		if rec.Seq, err = s.start(tx); err != nil {
+			return err
+		}
+		return rec.put(s.Work, tx, s.engine.now())
+	})
+	return rec, err
+}
+
+// start returns the first position of a new subscriber.
+func (s *subscription) start(tx store.Tx) (seq int64, err error) {
+	if s.FromStart {
+		return PurgedThrough(s.Work, tx)
+	}
+	newest, err := Newest(s.Work, tx)
+	return newest.seq, err
+}
+
+// settle stores the progress since rec, and dead letters with it. The progress comes
+// from the events up to last. It returns errLeaseLost if this process does not hold the
+// lease any more or the position is not that of rec, and errEventsLost if the feed does
+// not have last any more.
+func (s *subscription) settle(rec *subscriberRecord, next progress, last store.Event, letters ...store.Entry) error {
+	var stored subscriberRecord
+	err := s.engine.Store.Update(s.Work, func(tx store.Tx) (err error) {
+		if stored, _, err = readSubscriber(s.Work, tx, s.Name); err != nil {
+			return err
+		}
+		if held, err := s.lease.Check(s.Work, tx); err != nil || !held || stored.Seq != rec.Seq {
+			return cmp.Or(err, errLeaseLost)
+		}
+		exists, err := PlaceOf(last).Exists(s.Work, tx)
+		if err == nil && !exists {
+			err = errEventsLost
+		}
+		if err != nil {
+			return err
+		}
+		if len(letters) > 0 {
+			if err := tx.PutEntries(s.Work, letters...); err != nil {
+				return err
+			}
+		}
+		stored.progress = next
+		return stored.put(s.Work, tx, s.engine.now())
+	})
+	switch {
+	case err == nil:
+		*rec = stored
+	case errors.Is(err, errLeaseLost):
+		s.lease.Recheck()
+	}
+	return err
 }

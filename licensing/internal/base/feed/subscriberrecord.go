@@ -18,14 +18,10 @@ const (
 	subscriberCursor = "subscriber:"
 )
 
-// A subscriberRecord is everything that is stored about a subscriber: its progress,
-// and the lease of the process that runs it. Every write sets WrittenAt, so that
-// retention knows that a process runs the subscriber.
+// A subscriberRecord is what is stored about a subscriber. Every write sets WrittenAt, so
+// that retention knows that a process runs the subscriber.
 type subscriberRecord struct {
 	progress
-	Holder string    `json:"holder,omitempty"` // of the lease; empty: no process
-	Until  time.Time `json:"until,omitzero"`   // when the lease expires
-
 	Name      string    `json:"-"`
 	WrittenAt time.Time `json:"-"`
 }
@@ -68,13 +64,6 @@ func (p progress) pause(now time.Time) time.Duration {
 		return wait
 	}
 	return 0
-}
-
-// leased reports whether a holder has the lease. A lease that was acquired in the
-// future was acquired while a clock was ahead and does not count.
-func (rec subscriberRecord) leased(now time.Time) bool {
-	left := rec.Until.Sub(now)
-	return rec.Holder != "" && left > 0 && left <= 2*leaseTTL
 }
 
 // put stores the record.
