@@ -3,7 +3,6 @@ package dashboard
 import (
 	"errors"
 	"net/url"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -21,22 +20,13 @@ type elsewhere struct {
 	AllKeys  string       // the list of all of them, as a reference from dashboard/
 	MoreKeys bool         // it has more, or the search in keys did not reach its end
 
-	Activations []licenseSeat  // with a fingerprint that begins with the text
-	Next        string         // more of them, as a reference from dashboard/; empty: there are none
-	Refused     []foundRefusal // refused calls with such a fingerprint
-	MoreRefused bool
+	Activations []licenseSeat // with a fingerprint that begins with the text
+	Next        string        // more of them, as a reference from dashboard/; empty: there are none
 }
 
 // None reports whether nothing was found.
 func (e elsewhere) None() bool {
-	return len(e.Keys) == 0 && !e.MoreKeys && len(e.Activations) == 0 && e.Next == "" && len(e.Refused) == 0 && !e.MoreRefused
-}
-
-// A foundRefusal is the last refusal of a fingerprint by a license.
-type foundRefusal struct {
-	Fingerprint, Reason, Action string
-	At                          time.Time
-	License                     api.License
+	return len(e.Keys) == 0 && !e.MoreKeys && len(e.Activations) == 0 && e.Next == ""
 }
 
 // addKeys adds licenses by a part of their key, for a filter whose search result is
@@ -64,15 +54,14 @@ func (e *elsewhere) addKeys(v *visit, f filter, result api.ListPage) error {
 	return err
 }
 
-// addFingerprints adds the activations and refused calls whose fingerprint begins
-// with a text: the first ones, or the page of activations at a cursor.
+// addFingerprints adds the activations whose fingerprint begins with a text: the first
+// ones, or the page at a cursor.
 func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
-	ctx := v.r.Context()
 	limit := fingerprintsFound
 	if cursor != "" {
 		limit = fingerprintsPerPage
 	}
-	found, err := inner.Of(v.licenses).Find().FindActivations(ctx, text, cursor, limit)
+	found, err := inner.Of(v.licenses).Find().FindActivations(v.r.Context(), text, cursor, limit)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		return nil // no fingerprint begins with the text
 	} else if err != nil {
@@ -83,17 +72,6 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	}
 	if found.HasMore {
 		e.Next = "search?" + url.Values{"q": {text}, "activations": {found.NextCursor}}.Encode()
-	}
-	if cursor != "" {
-		return nil
-	}
-	refused, more, err := inner.Of(v.licenses).Refused().FindRefused(ctx, text, limit)
-	if err != nil {
-		return err
-	}
-	e.MoreRefused = more
-	for _, x := range refused {
-		e.Refused = append(e.Refused, foundRefusal{x.Fingerprint, refusalReason(x.Code), sentenceCase(x.Action), x.At, x.License})
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// FingerprintParams select activations or refusals of all licenses.
-type FingerprintParams struct {
+// fingerprintParams select activations of all licenses.
+type fingerprintParams struct {
 	Prefix string `json:"prefix" validate:"text"`         // fingerprints begin with it, compared byte by byte
 	Limit  int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
 	Cursor string `json:"cursor"`                         // NextCursor of the previous page
@@ -40,7 +40,7 @@ const maxFingerprints = 1000
 // true. The cursor is the NextCursor of the previous page, and the limit its size, from
 // 1 to 200; zero: 50.
 func (s Service) FindActivations(ctx context.Context, prefix, cursor string, limit int) (page api.Page[foundActivation], err error) {
-	p := FingerprintParams{prefix, limit, cursor}
+	p := fingerprintParams{prefix, limit, cursor}
 	if err := call.Check(p); err != nil {
 		return page, err
 	}
@@ -48,8 +48,8 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 	q := store.ActivationQuery{FingerprintPrefix: p.Prefix, Limit: maxFingerprints}
 	if p.Cursor != "" {
 		after, err := base64.RawURLEncoding.DecodeString(p.Cursor)
-		var ok bool
-		if q.AfterFingerprint, q.AfterLicenseID, ok = SplitFingerprint(string(after)); !ok || err != nil || !strings.HasPrefix(q.AfterFingerprint, p.Prefix) {
+		q.AfterFingerprint, q.AfterLicenseID, _ = strings.Cut(string(after), "\n")
+		if err != nil || !record.IsID("lic", q.AfterLicenseID) || !strings.HasPrefix(q.AfterFingerprint, p.Prefix) {
 			return page, call.ErrCursor
 		}
 	}
@@ -102,15 +102,7 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 	return page, nil
 }
 
-// FingerprintKey joins a fingerprint, which has no line break, and a license ID, so
-// that keys of different licenses are different and those of one prefix are together.
-func FingerprintKey(fingerprint, licenseID string) string { return fingerprint + "\n" + licenseID }
-
-func SplitFingerprint(key string) (fingerprint, licenseID string, ok bool) {
-	fingerprint, licenseID, ok = strings.Cut(key, "\n")
-	return fingerprint, licenseID, ok && record.IsID("lic", licenseID)
-}
-
+// fingerprintCursor joins a fingerprint, which has no line break, and a license ID.
 func fingerprintCursor(fingerprint, licenseID string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(FingerprintKey(fingerprint, licenseID)))
+	return base64.RawURLEncoding.EncodeToString([]byte(fingerprint + "\n" + licenseID))
 }

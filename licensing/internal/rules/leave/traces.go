@@ -53,7 +53,7 @@ func traces() []trace {
 		{name: "activations", deleted: deleteSeats, transferred: deleteSeats, disclosed: (*disclosure).putActivations},
 		{name: "seat counts", kinds: []string{seats.SeatsKind}, deleted: removeSeatCount, transferred: removeSeatCount},
 		// Refusals in memory belong to a customer too: see pendingUsage.
-		{name: "refusals", kinds: []string{refusals.RefusalKind, refusals.RefusedKind}, deleted: removeRefusals, transferred: removeRefusals},
+		{name: "refusals", kinds: []string{refusals.RefusalKind}, deleted: removeRefusals, transferred: removeRefusals},
 		// What is left of those of a deleted license expires, and so do the IDs of reports, of
 		// which only digests are stored.
 		{name: "usage", kinds: []string{meters.MeterKind, meters.CountedKind}, deleted: leaveUsage, transferred: leaveUsage},

@@ -162,16 +162,15 @@ func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
 	return tx.PutEntries(ctx, append(refusals, usage...)...)
 }
 
-// refusalEntries returns the entries of the licenses in the batch and of the
-// fingerprints that they refused, except for licenses that have been deleted and
-// refusals of former customers.
-func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (put []store.Entry, err error) {
-	present, err := presentRefusals(ctx, tx, b.licenses)
+// refusalEntries returns the entries of the licenses in the batch, except for licenses that
+// have been deleted and refusals of former customers.
+func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time.Time) (put []store.Entry, err error) {
+	present, err := presentRefusals(ctx, r, b.licenses)
 	if err != nil {
 		return nil, err
 	}
 	ids := slices.Sorted(maps.Keys(present))
-	records, err := entries.Of(ctx, tx, RefusalKind, ids, call.ReadJSON[refusalRecord])
+	records, err := entries.Of(ctx, r, RefusalKind, ids, call.ReadJSON[refusalRecord])
 	if err != nil {
 		return nil, err
 	}
@@ -182,11 +181,6 @@ func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Ti
 			continue
 		}
 		put = append(put, store.Entry{Kind: RefusalKind, Key: id, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
-		refused, err := putRefused(ctx, tx, id, present[id].Recent, now)
-		if err != nil {
-			return nil, err
-		}
-		put = append(put, refused...)
 	}
 	return put, nil
 }

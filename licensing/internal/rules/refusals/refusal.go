@@ -138,6 +138,11 @@ func (r *refusalRecord) refusals() []api.Refusal {
 	return list
 }
 
+// DeleteRefusals deletes the refusals of a license.
+func DeleteRefusals(ctx context.Context, tx *call.Tx, licenseID string) error {
+	return tx.DeleteEntries(ctx, RefusalKind, licenseID)
+}
+
 // Refusals returns why Validate and Activate refused a license in the last 90 days; see
 // package license.
 func (s Service) Refusals(ctx context.Context, p api.ListRefusalsParams) (api.Page[api.Refusal], error) {
