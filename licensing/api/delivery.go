@@ -21,8 +21,8 @@ type Delivery struct {
 // A DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
-// The statuses of a delivery. One has failed when it has been tried ten times
-// over three days.
+// The statuses of a delivery, which begins with its first attempt, or as a test. One has
+// failed when it has been tried ten times over three days.
 const (
 	DeliveryPending   DeliveryStatus = "pending"
 	DeliverySucceeded DeliveryStatus = "succeeded"

@@ -30,16 +30,16 @@ func (s internals) Backlog(ctx context.Context, id string) (b backlog, err error
 		if err != nil {
 			return err
 		}
-		waiting, through, err := s.waiting(ctx, r, rec, "", examinedMost)
-		if err != nil {
-			return err
-		}
-		b.Events, b.More = len(mergeNewest(stored, waiting, len(stored)+len(waiting))), through != ""
 		cursor, err := readCursor(ctx, r, id)
 		if err != nil {
 			return err
 		}
-		if b.Next = cursor.Due; b.Next.IsZero() && len(waiting) > 0 && rec.Status == api.WebhookActive {
+		waiting, more, err := s.waiting(ctx, r, rec, cursor.Position, stored)
+		if err != nil {
+			return err
+		}
+		b.Events, b.More = len(stored)+waiting, more
+		if b.Next = cursor.Due; b.Next.IsZero() && waiting > 0 && rec.Status == api.WebhookActive {
 			b.Next = s.now().Add(cursor.closesIn(s.now()))
 		}
 		b.Failure, err = lastFailure(ctx, r, id, stored)

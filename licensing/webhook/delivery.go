@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -65,10 +64,10 @@ func fromDelivery(rec outbox.Delivery) (api.Delivery, error) {
 	}, nil
 }
 
-// Deliveries returns a page of past and pending deliveries to a webhook,
-// newest first. Deliveries that wait for their first attempt are pending.
+// Deliveries returns a page of the deliveries to a webhook that have been attempted, and
+// of tests, newest first. An event that waits for its first attempt has no delivery yet.
 // Finished deliveries are kept for Options.DeliveryRetention. A page examines
-// about 10,000 deliveries and events at most, so it may have fewer deliveries than
+// about 10,000 deliveries at most, so it may have fewer deliveries than
 // Limit, or none, although it has a NextCursor. It returns [api.ErrNotFound] or
 // an [*api.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p api.ListDeliveriesParams) (api.Page[api.Delivery], error) {
@@ -83,7 +82,7 @@ func (s *Service) Deliveries(ctx context.Context, p api.ListDeliveriesParams) (a
 	var recs []outbox.Delivery
 	var through string
 	err = s.store().View(ctx, func(r store.Reader) error {
-		rec, err := s.findWebhook(ctx, r, p.WebhookID)
+		_, err := s.findWebhook(ctx, r, p.WebhookID)
 		if err != nil {
 			return err
 		}
@@ -92,17 +91,11 @@ func (s *Service) Deliveries(ctx context.Context, p api.ListDeliveriesParams) (a
 		} else {
 			recs, through, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1)
 		}
-		if err != nil || p.Status != "" && p.Status != api.DeliveryPending {
-			return err
-		}
-		waiting, waitingThrough, err := s.waiting(ctx, r, rec, after, p.Limit+1)
-		recs, through = mergeNewest(recs, waiting, p.Limit+1), max(through, waitingThrough)
 		return err
 	})
 	if err != nil {
 		return api.Page[api.Delivery]{}, fmt.Errorf("deliveries: %w", err)
 	}
-	recs = slices.DeleteFunc(recs, func(d outbox.Delivery) bool { return d.ID < through })
 	page := api.Page[api.Delivery]{HasMore: through != ""}
 	if page.HasMore {
 		page.NextCursor = scopeOf(p).cursorAfter(through)
@@ -121,8 +114,7 @@ func (s *Service) Deliveries(ctx context.Context, p api.ListDeliveriesParams) (a
 }
 
 // examinedMost is how many stored deliveries a page of deliveries with a status
-// examines at most, and how many events a page examines for deliveries that wait
-// for their first attempt.
+// examines at most, and how many events Backlog does.
 const examinedMost = 10 * store.MaxLimit
 
 // newest lists the stored deliveries to a webhook in a state, newest first, after
@@ -164,7 +156,7 @@ func queued(ctx context.Context, r store.Reader, webhookID, after string) (found
 // Resend sends an event to a webhook again, whatever the status of its delivery and
 // whatever types the webhook selects now. An active webhook receives it immediately;
 // if that fails, the retry schedule starts from the beginning. The receiver sees the
-// same webhook-id. A delivery that waits for its first attempt is returned unchanged.
+// same webhook-id.
 // Resend returns [api.ErrNotFound] if the webhook or the delivery does not exist.
 func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d api.Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
@@ -172,14 +164,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d a
 		if err != nil {
 			return err
 		}
-		rec, err := outbox.Get(ctx, tx, webhookID, deliveryID)
-		if errors.Is(err, store.ErrNotFound) {
-			rec, err = s.findWaiting(ctx, tx, hook, deliveryID)
-			if err == nil {
-				d, err = fromDelivery(rec)
-			}
-			return err
-		}
+		rec, err := findDelivery(ctx, tx, webhookID, deliveryID)
 		if err != nil {
 			return err
 		}

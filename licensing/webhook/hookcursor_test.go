@@ -28,7 +28,7 @@ func TestAWebhookWithoutACursorIsAnError(t *testing.T) {
 		is.NoErr(err)
 		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), cursorKind, w.ID) }))
 
-		_, err = b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID})
+		_, err = internals{b.Service}.Backlog(t.Context(), w.ID)
 		require.ErrorIs(t, err, store.ErrNotFound)
 		_, err = b.needs(t.Context(), b.store, 100)
 		require.ErrorIs(t, err, store.ErrNotFound)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -24,13 +23,4 @@ func deliveryID(webhookID string, e store.Event) string {
 	sum := sha256.Sum256([]byte(webhookID + " " + e.ID))
 	copy(id[15:], sum[:])
 	return "dlv_" + idText.EncodeToString(id[:])[6:]
-}
-
-// seqOf returns the Seq in the ID of a delivery, or zero if the ID is malformed.
-func seqOf(id string) int64 {
-	bits, err := idText.DecodeString("000000" + strings.TrimPrefix(id, "dlv_"))
-	if err != nil || len(bits) != 20 {
-		return 0
-	}
-	return int64(binary.BigEndian.Uint64(bits[7:]) & (1<<40 - 1))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -18,17 +17,10 @@ import (
 // [api.ErrNotFound] if the webhook or the delivery does not exist.
 func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d api.Delivery, payload json.RawMessage, err error) {
 	err = s.store().View(ctx, func(r store.Reader) error {
-		hook, err := s.findWebhook(ctx, r, webhookID)
-		if err != nil {
+		if _, err := s.findWebhook(ctx, r, webhookID); err != nil {
 			return err
 		}
-		if !record.IsID("dlv", deliveryID) {
-			return api.ErrNotFound
-		}
-		rec, err := outbox.Get(ctx, r, webhookID, deliveryID)
-		if errors.Is(err, store.ErrNotFound) {
-			rec, err = s.findWaiting(ctx, r, hook, deliveryID)
-		}
+		rec, err := findDelivery(ctx, r, webhookID, deliveryID)
 		if err != nil {
 			return err
 		}
@@ -47,6 +39,15 @@ func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d
 		return api.Delivery{}, nil, fmt.Errorf("delivery: %w", err)
 	}
 	return d, payload, nil
+}
+
+// findDelivery returns the stored delivery with an ID, or [api.ErrNotFound].
+func findDelivery(ctx context.Context, r store.Reader, webhookID, id string) (outbox.Delivery, error) {
+	d, err := outbox.Get(ctx, r, webhookID, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("delivery %s: %w", id, api.ErrNotFound)
+	}
+	return d, err
 }
 
 // storedEvent returns the event of a delivery, or nil if it is no longer stored.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -30,9 +31,13 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		return tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", f.now), Type: "license.created", Time: f.now, Data: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)})
 	}))
-	page, err := f.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Limit: 1})
+	newest, err := f.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 	is.NoErr(err)
-	_, payload, err = f.Delivery(t.Context(), w.ID, page.Data[0].ID) // it waits for its first attempt
+	large := newest[0]
+	_, _, err = f.Delivery(t.Context(), w.ID, deliveryID(w.ID, large)) // it waits for its first attempt
+	require.ErrorIs(t, err, api.ErrNotFound)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, newDelivery(w.ID, large, f.now)) }))
+	_, payload, err = f.Delivery(t.Context(), w.ID, deliveryID(w.ID, large))
 	is.NoErr(err)
 	require.Less(t, len(payload), maxPayload)
 	require.Contains(t, string(payload), string(truncated))

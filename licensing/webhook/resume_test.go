@@ -40,9 +40,11 @@ func TestResumeFrom(t *testing.T) {
 				is.Equal(len(b.at("x.example")), 0)
 				pending, err := b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: w.ID, Status: api.DeliveryPending})
 				is.NoErr(err)
-				is.Equal(len(pending.Data), 6) // the test waits as well
+				is.Equal(len(pending.Data), 1)
 				is.Equal(pending.Data[0].EventType, api.EventWebhookTest)
-				is.Equal(pending.Data[1].NextAttemptAt, nil) // while it is paused
+				backlog, err := internals{b.Service}.Backlog(t.Context(), w.ID)
+				is.NoErr(err)
+				is.Equal(backlog.Events, 6) // the test waits as well
 
 				newest, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 				is.NoErr(err)
@@ -128,7 +130,6 @@ func TestDeliveryIDsRepeat(t *testing.T) {
 	is.Equal(id, deliveryID("whk_a", e))
 	is.True(id != deliveryID("whk_b", e))
 	is.True(record.IsID("dlv", id))
-	is.Equal(seqOf(id), e.Seq)
 	is.Equal(id[:12], store.NewID("dlv", f.now)[:12]) // the time of the event
 }
 

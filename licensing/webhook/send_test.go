@@ -267,7 +267,10 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 		require.Less(t, len(queued), 20) // attempted; the others wait in the feed
 		pending, err := b.Deliveries(t.Context(), api.ListDeliveriesParams{WebhookID: dead.ID, Status: api.DeliveryPending, Limit: 200})
 		is.NoErr(err)
-		is.Equal(len(pending.Data), 100)
+		is.Equal(len(pending.Data), len(queued))
+		backlog, err := internals{b.Service}.Backlog(t.Context(), dead.ID)
+		is.NoErr(err)
+		is.Equal(backlog.Events, 100)
 
 		b.mu.Lock()
 		down = false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -21,7 +22,7 @@ func (r *eventReader) Events(ctx context.Context, q store.EventQuery) ([]store.E
 	return events, err
 }
 
-// A list of deliveries reads only the events that the webhook has not received.
+// What waits is counted from the position of the webhook, without what is in its queue.
 func TestWaitingReadsOnlyEventsAfterThePosition(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -32,29 +33,18 @@ func TestWaitingReadsOnlyEventsAfterThePosition(t *testing.T) {
 	newest, _ := f.lastEvent(t)
 	rec, err := f.findWebhook(t.Context(), f.store, w.ID)
 	is.NoErr(err)
-	waiting := func(after string) (ids []string, read int) {
+	waiting := func(position int64, queue ...outbox.Delivery) (n, read int) {
 		r := &eventReader{Reader: f.store}
-		found, _, err := f.waiting(t.Context(), r, rec, after, 100)
+		n, more, err := f.waiting(t.Context(), r, rec, position, queue)
 		is.NoErr(err)
-		for _, d := range found {
-			ids = append(ids, d.ID)
-		}
-		return ids, r.n
+		is.True(!more)
+		return n, r.n
 	}
-	all, read := waiting("")
-	is.Equal(len(all), 30)
-	is.Equal(all[0], deliveryID(w.ID, newest))
-	is.Equal(read, 31) // and the newest event, which is read first
-	rest, read := waiting(all[9])
-	is.Equal(rest, all[10:])
-	is.Equal(read, 20)
-
-	f.position(t, newest.Seq-4)
-	some, read := waiting("")
-	is.Equal(some, all[:4])
-	is.Equal(read, 5)
-	f.position(t, newest.Seq)
-	none, read := waiting("")
-	is.Equal(len(none), 0)
-	is.Equal(read, 1)
+	for after, want := range map[int64]int{newest.Seq - 30: 30, newest.Seq - 4: 4, newest.Seq: 0, newest.Seq + 9: 0} {
+		n, read := waiting(after)
+		is.Equal(n, want)
+		is.Equal(read, want)
+	}
+	n, _ := waiting(newest.Seq-4, newDelivery(w.ID, newest, f.now))
+	is.Equal(n, 3)
 }

@@ -328,7 +328,7 @@ func TestAWrongMasterKeyHoldsDeliveriesBack(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		is.Equal(len(p.at("x.example")), 0)
-		is.Equal(len(deliveries(t, right, w.ID)[0].Attempts), 0)
+		is.Equal(len(deliveries(t, right, w.ID)), 0) // none was attempted
 		lines := strings.Count(log.String(), "another Options.MasterKey")
 		require.Greater(t, lines, 0)
 		require.Less(t, lines, 30) // said, and not shouted
