@@ -22,7 +22,6 @@ var conditions = []struct{ value, label, text string }{
 	{nearLimit, "Near the limit", "at least 80 % of the seats or of a meter used"},
 	{"updates_ended", "Updates have ended", "updates that have ended"},
 	{"updates_end_soon", "Updates end in 30 days", "updates that end in the next 30 days"},
-	{"unseen", "Not seen for 30 days", "no activation seen for 30 days"},
 }
 
 const nearLimit = "near_limit"

@@ -20,11 +20,10 @@ type where struct {
 	nearLimit bool            // see NearLimits
 	updates   store.TimeRange // when the updates end
 	due       bool            // see EndsOf
-	unseen    time.Time       // created before, and no active activation was seen since
 }
 
-// recent is how long ago a license in use was seen, and how soon updates end that do.
-const recent = 30 * 24 * time.Hour
+// soon is how soon updates end that end soon.
+const soon = 30 * 24 * time.Hour
 
 // whereOf returns the condition with a name, "" for none, and that on the plan.
 func whereOf(planID, name string, now time.Time) (where, error) {
@@ -36,11 +35,9 @@ func whereOf(planID, name string, now time.Time) (where, error) {
 	case "updates_ended":
 		w.updates.Before = now
 	case "updates_end_soon":
-		w.updates = store.TimeRange{From: now, Before: now.Add(recent)}
+		w.updates = store.TimeRange{From: now, Before: now.Add(soon)}
 	case "due":
 		w.due = true
-	case "unseen":
-		w.unseen = now.Add(-recent)
 	default:
 		return w, api.Invalid("condition", api.FieldUnknown, "is not a condition")
 	}
@@ -58,9 +55,8 @@ const (
 // ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
 // for which a condition holds ("": none): "near_limit", see [NearLimits], among those of
 // [NearKind] and in order of ID, unless it searches;
-// "updates_ended"; "updates_end_soon", in the next 30 days; "due", see [EndsOf]; "unseen", created at least 30
-// days ago and no active activation seen since. The page can be short although HasMore is
-// true; examined is the number of licenses that it looked at. Seats are those of
+// "updates_ended"; "updates_end_soon", in the next 30 days; "due", see [EndsOf]. The page can be short although
+// HasMore is true; examined is the number of licenses that it looked at. Seats are those of
 // [Service.SeatCounts]. A caller limited to some products gets [api.ErrProductForbidden].
 func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID, condition string) (page api.ListPage, examined int, err error) {
 	w, err := whereOf(planID, condition, s.Now())
@@ -113,20 +109,18 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 	}
 }
 
-// matches reports for each row of a page whether the conditions and q hold. It reads seats,
-// meters and activations of those only for which the others hold.
+// matches reports for each row of a page whether the conditions and q hold. It reads seats and
+// meters of those only for which the others hold.
 func (w where) matches(ctx context.Context, r store.Reader, part rowPage, q store.LicenseQuery) ([]bool, error) {
 	all := make([]bool, len(part.rows))
 	var recs []record.License
-	var ids []string
 	for i, row := range part.rows {
 		l, err := licenses.Read(row, part.at)
 		if err != nil {
 			return nil, err
 		}
 		all[i] = selects(q, row) && (w.planID == "" || l.PlanID == w.planID) &&
-			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil)) &&
-			(w.unseen.IsZero() || l.CreatedAt.Before(w.unseen))
+			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil))
 		if all[i] && w.due {
 			shown, err := licenses.FromRecord(l, part.at)
 			if err != nil {
@@ -135,50 +129,16 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage, q stor
 			all[i] = isDue(shown, part.at)
 		}
 		if all[i] {
-			recs, ids = append(recs, l), append(ids, l.ID)
+			recs = append(recs, l)
 		}
 	}
-	if w.nearLimit {
-		near, err := NearLimits(ctx, r, recs, part.at)
-		for i, row := range part.rows {
-			_, is := near[row.ID]
-			all[i] = all[i] && is
-		}
-		return all, err
-	}
-	if len(ids) == 0 || w.unseen.IsZero() {
+	if !w.nearLimit {
 		return all, nil
 	}
-	counts, err := SeatCounts(ctx, r, ids)
+	near, err := NearLimits(ctx, r, recs, part.at)
 	for i, row := range part.rows {
-		if err != nil {
-			return nil, err
-		}
-		if all[i] && counts[row.ID].N > 0 {
-			all[i], err = unseen(ctx, r, row.ID, part.at, w.unseen)
-		}
+		_, is := near[row.ID]
+		all[i] = all[i] && is
 	}
 	return all, err
-}
-
-// unseen reports whether no activation of a license that is active at an instant was seen
-// since another one.
-func unseen(ctx context.Context, r store.Reader, id string, at, since time.Time) (bool, error) {
-	q := store.ActivationQuery{LicenseID: id, LiveAt: at, Limit: store.MaxLimit}
-	for {
-		rows, err := r.Activations(ctx, q)
-		if err != nil {
-			return false, err
-		}
-		for _, row := range rows {
-			a, err := record.ReadActivation(row)
-			if err != nil || !a.LastSeenAt.Before(since) {
-				return false, err
-			}
-			q.After = row.ID
-		}
-		if len(rows) < q.Limit {
-			return true, nil
-		}
-	}
 }
