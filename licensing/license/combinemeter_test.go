@@ -142,7 +142,7 @@ func TestApplyPlanKeepsMetersOfAddOns(t *testing.T) {
 }
 
 // TestMetersOfALicenseThatNoPurchaseMade come back when the purchase that took the
-// license over is refunded, with what was set by hand before.
+// license over is refunded, without what was set by hand after its first purchase.
 func TestMetersOfALicenseThatNoPurchaseMade(t *testing.T) {
 	is := is.New(t)
 	s := newMeterShop(t, memory.New())
@@ -161,7 +161,7 @@ func TestMetersOfALicenseThatNoPurchaseMade(t *testing.T) {
 	is.NoErr(err)
 	tell(sold("b", "basic", 0), `{"calls":{},"credits":{"limit":1000},"exports":{"limit":100,"per":"month"}}`)
 	s.now = onDay(1)
-	tell(said("b", 0.1, api.PurchaseRefunded), `{"credits":{"limit":1000},"own":{"limit":4}}`)
+	tell(said("b", 0.1, api.PurchaseRefunded), `{"credits":{"limit":1000},"own":{"limit":3}}`)
 }
 
 // TestMoreUnitsThanAMeterHas: a purchase says that its quantity buys more units than its

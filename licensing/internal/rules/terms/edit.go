@@ -7,9 +7,9 @@ import (
 )
 
 // Edit returns the state after the fields of the license were set by hand to those of
-// want. The state is that of [State.Pass] at now. If the purchase of [Own] counts, own is
-// what it becomes: what was set comes back when a base purchase that takes the license
-// over is refunded. Otherwise, own is nil.
+// want. The state is that of [State.Pass] at now. If the purchase of [Own] counts and awaits
+// the first activation, an end that was set is its end from now on: own is what it becomes.
+// Otherwise, own is nil.
 func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State, own *Purchase) {
 	was := GrantOf(purchases, s.ProductID)
 	given, ok := was.At(now)
@@ -17,11 +17,11 @@ func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State
 		s.Terms = want
 		return s, nil
 	}
-	if i := slices.IndexFunc(purchases, func(p Purchase) bool { return p.isOwn() }); i >= 0 && was.has(purchases[i].Reference, now) {
-		folded := purchases[i]
-		folded.edit(s.Terms, want, &given)
+	sets := !s.ExpiresAt.Equal(want.ExpiresAt) || !s.UpdatesUntil.Equal(want.UpdatesUntil)
+	if i := slices.IndexFunc(purchases, func(p Purchase) bool { return p.isOwn() }); sets && i >= 0 && purchases[i].awaits() && was.has(purchases[i].Reference, now) {
 		purchases = slices.Clone(purchases)
-		purchases[i], own = folded, &folded
+		own = &purchases[i]
+		own.UntilSaid, own.Plan.UntilEnds, own.Until, own.UpdatesUntil = true, "", want.ExpiresAt, want.UpdatesUntil
 	}
 	is := GrantOf(purchases, want.ProductID)
 	then, _ := is.At(now)
@@ -36,63 +36,6 @@ func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State
 func (g *Grant) has(reference string, now time.Time) bool {
 	_, spans := g.view(now)
 	return slices.ContainsFunc(spans, func(s span) bool { return s.Reference == reference && s.role == base })
-}
-
-// edit sets the fields of the license's own purchase that differ between two terms. Given
-// is what the purchases give, with what add-ons add.
-func (p *Purchase) edit(was, want Terms, given *Terms) {
-	is := Terms{
-		ProductID: p.Plan.ProductID, Name: p.Name, Metadata: maps.Clone(p.Metadata), PlanID: p.Plan.ID,
-		ExpiresAt: p.Until, UpdatesUntil: p.UpdatesUntil, GraceSeconds: p.Plan.GraceSeconds,
-		MaxActivations: count(p.Plan.MaxActivations), LeaseSeconds: count(p.Plan.LeaseSeconds), OfflineSeconds: count(p.Plan.OfflineSeconds),
-		Entitlements: maps.Clone(p.Plan.Entitlements), Meters: maps.Clone(p.Plan.Meters),
-	}
-	if !p.UntilSaid && !(was.ExpiresAt.Equal(want.ExpiresAt) && was.UpdatesUntil.Equal(want.UpdatesUntil)) {
-		// The ends are those set by hand from now on, whenever the license is activated.
-		p.UntilSaid, p.Plan.UntilEnds = true, ""
-		is.ExpiresAt, is.UpdatesUntil = was.ExpiresAt, was.UpdatesUntil
-	}
-	put(&is.ProductID, was.ProductID, want.ProductID)
-	put(&is.Name, was.Name, want.Name)
-	put(&is.PlanID, was.PlanID, want.PlanID)
-	put(&is.GraceSeconds, was.GraceSeconds, want.GraceSeconds)
-	put(&is.LeaseSeconds, was.LeaseSeconds, want.LeaseSeconds)
-	put(&is.OfflineSeconds, was.OfflineSeconds, want.OfflineSeconds)
-	if !was.ExpiresAt.Equal(want.ExpiresAt) {
-		is.ExpiresAt = want.ExpiresAt
-	}
-	if !was.UpdatesUntil.Equal(want.UpdatesUntil) {
-		is.UpdatesUntil = want.UpdatesUntil
-	}
-	if was.MaxActivations != want.MaxActivations {
-		if is.MaxActivations = want.MaxActivations; want.MaxActivations >= 0 {
-			is.MaxActivations = max(0, want.MaxActivations-given.addOns)
-		}
-	}
-	for name, v := range differences(was.Entitlements, want.Entitlements, func(a, b any) bool { return a == b }) {
-		is.Entitlements = placed(is.Entitlements, name, v, v == nil)
-	}
-	for name, m := range changedMeters(was.Meters, want.Meters) {
-		if m == nil {
-			delete(is.Meters, name)
-			continue
-		}
-		part := given.part(name, *m)
-		if part.Limit != nil {
-			part.Limit = new(max(0, *part.Limit))
-		}
-		is.Meters = placed(is.Meters, name, part, false)
-	}
-	for name, v := range differences(was.Metadata, want.Metadata, sameText) {
-		is.Metadata = placed(is.Metadata, name, v, v == nil)
-	}
-	p.take(is)
-}
-
-func put[T comparable](field *T, was, want T) {
-	if was != want {
-		*field = want
-	}
 }
 
 // differences returns the entries that differ, as they are in want; zero: removed.
