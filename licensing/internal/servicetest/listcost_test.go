@@ -201,7 +201,7 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 	is.Equal(lists, 72)
 
 	find := inner.Of(h.Service()).Find()
-	for _, condition := range []string{"due", "near_limit", "updates_ended", "updates_end_soon", "unseen"} {
+	for _, condition := range []string{"due", "near_limit", "updates_ended", "updates_end_soon"} {
 		for _, status := range []api.LicenseStatus{"", api.LicenseActive, api.LicenseExpired, api.LicenseSuspended} {
 			examined = 0
 			page, said, err := find.ListWhere(ctx, api.ListLicensesParams{Status: status, ProductID: "globe"}, "", condition)

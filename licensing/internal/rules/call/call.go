@@ -67,9 +67,9 @@ type hooks struct {
 	// OwnChanged stores what an edit by hand made of the purchase that stands for a license.
 	OwnChanged func(ctx context.Context, tx *Tx, own terms.Purchase) error
 
-	// Started runs in the Update of the first activation of a license, before the activation
-	// is stored, if a purchase begins with it. It changes the license.
-	Started func(ctx context.Context, tx *Tx, rec record.License) error
+	// Started returns what a license becomes by its first activation at an instant, if a
+	// purchase begins with it, and the function that stores that.
+	Started func(ctx context.Context, r store.Reader, rec record.License, now time.Time) (next record.License, put func(context.Context, *Tx) error, err error)
 
 	// Erasing removes what receivers of webhooks answered to events that an erasure
 	// blanks next, outside its Updates; nil: nothing keeps answers.

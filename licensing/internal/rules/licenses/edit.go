@@ -108,33 +108,40 @@ func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, ne
 	return s.OwnChanged(ctx, tx, *own)
 }
 
+// Revised returns the record that Replace stores for a change that callers see: with
+// another revision and, if the files of the license say too much now, generation.
+func Revised(rec, next record.License, now time.Time) (record.License, error) {
+	outdated, err := outdates(rec, next)
+	if outdated {
+		next.Generation = revocations.Generation(rec) + 1
+	}
+	next.Revision, next.UpdatedAt = rec.Revision+1, now
+	return next, err
+}
+
 // Replace writes the record that a license, whose record is rec, has after a
 // change, and appends the event, with all changes unless data has some. If the change changes nothing, it writes nothing.
 func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, before api.License, next record.License, event string, data api.EventData) (after api.License, changed bool, err error) {
 	if err := followCustomer(ctx, tx, rec, &next); err != nil {
 		return api.License{}, false, err
 	}
-	if after, err = FromRecord(next, tx.Now); err != nil {
-		return api.License{}, false, err
-	}
-	outdated, err := outdates(rec, next)
+	revised, err := Revised(rec, next, tx.Now)
 	if err != nil {
 		return api.License{}, false, err
 	}
-	if outdated {
-		next.Generation = revocations.Generation(rec) + 1
-		after.Generation = next.Generation
+	if after, err = FromRecord(revised, tx.Now); err != nil {
+		return api.License{}, false, err
 	}
 	if changes := diff(before, after); len(changes) == 0 && after.Key == before.Key && bytes.Equal(rec.Suspension, next.Suspension) {
 		if err := s.appendPassed(ctx, tx, rec, before); err != nil {
 			return api.License{}, false, err
 		}
+		next.Generation = revised.Generation
 		return before, false, s.putUnseen(ctx, tx, rec, next)
 	} else if data.Changes == nil {
 		data.Changes = changes
 	}
-	next.Revision, next.UpdatedAt = rec.Revision+1, tx.Now
-	after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
+	next = revised
 	if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
 		return api.License{}, false, api.ErrKeyTaken
 	} else if err != nil {

@@ -3,6 +3,7 @@ package purchases
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -52,34 +53,41 @@ func (s Service) PlanOfRow(ctx context.Context, r store.Reader, row api.LicenseR
 	return plan, err
 }
 
-// Started records in the purchases of a license, whose record is rec, that it is first
-// activated now, and changes the license accordingly. It appends a license.updated event.
-func (s Service) Started(ctx context.Context, tx *call.Tx, rec record.License) error {
-	all, err := OfLicense(ctx, tx, rec.ID)
+// Started returns what a license, whose record is rec, becomes by its first activation at
+// an instant. Put records the activation in the purchases, stores the license and appends a
+// license.updated event.
+func (s Service) Started(ctx context.Context, r store.Reader, rec record.License, now time.Time) (next record.License, put func(context.Context, *call.Tx) error, err error) {
+	was, err := OfLicense(ctx, r, rec.ID)
 	if err != nil {
-		return err
+		return next, nil, err
 	}
-	d := decision{was: termsOf(all...)}
-	all = slices.Clone(all)
-	for i, before := range all {
-		if !before.starts() {
-			continue
-		}
-		p := before
-		p.Activated = tx.Now
-		if all[i], err = PutPurchase(ctx, tx, before, p); err != nil {
-			return err
+	was = slices.Clone(was) // an Update changes its own, see OfLicense
+	is := slices.Clone(was)
+	for i := range is {
+		if is[i].starts() {
+			is[i].Activated = now
 		}
 	}
-	d.is = termsOf(all...)
-	before, err := licenses.FromRecord(rec, tx.Now)
+	before, err := licenses.FromRecord(rec, now)
 	if err != nil {
+		return next, nil, err
+	}
+	d, changed := decision{was: termsOf(was...), is: termsOf(is...)}, rec
+	if err := d.change(&changed, now); err != nil {
+		return next, nil, err
+	}
+	put = func(ctx context.Context, tx *call.Tx) error {
+		for i, p := range is {
+			if !was[i].starts() {
+				continue
+			}
+			if _, err := PutPurchase(ctx, tx, was[i], p); err != nil {
+				return err
+			}
+		}
+		_, _, err := licenses.Of(s.Call).Replace(ctx, tx, rec, before, changed, api.EventLicenseUpdated, api.EventData{})
 		return err
 	}
-	next := rec
-	if err := d.change(&next, tx.Now); err != nil {
-		return err
-	}
-	_, _, err = licenses.Of(s.Call).Replace(ctx, tx, rec, before, next, api.EventLicenseUpdated, api.EventData{})
-	return err
+	next, err = licenses.Revised(rec, changed, now)
+	return next, put, err
 }

@@ -85,54 +85,25 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 // activate decides and stores an activation in one Update, and again while it only
 // ended a batch of leases. Between two of these Updates, those leases have ended, the
 // count is without them, and the fingerprint has no activation yet.
-func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk, o Occasion) (v VerdictWithFile, err error) {
-	refused := errMoreLeases
-	for refused == errMoreLeases && err == nil {
-		err = s.Write(ctx, func(tx *call.Tx) error {
-			d, err := s.admitFound(ctx, tx, find, *p, ask)
-			if err != nil {
+func (s Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *api.ActivateKeyParams, ask *fileAsk, o Occasion) (VerdictWithFile, error) {
+	for {
+		var d decision
+		err := s.Write(ctx, func(tx *call.Tx) (err error) {
+			if d, err = s.decide(ctx, tx, find, tx.Now, p, ask); err != nil {
 				return err
 			}
-			if err := s.write(ctx, tx, &d); err != nil {
+			if err = s.write(ctx, tx, &d); err != nil || d.refused != nil {
 				return err
 			}
-			if refused = d.refused; refused != nil {
-				return nil
-			}
-			v = d.verdict
-			if v.Meters, err = meters.Uses(ctx, tx, d.license, tx.Now); err == nil && o.Put != nil {
+			if d.verdict.Meters, err = meters.Uses(ctx, tx, d.license, tx.Now); err == nil && o.Put != nil {
 				err = o.Put(tx, d.seat.ID)
 			}
 			return err
 		})
+		if err != nil || d.refused != errMoreLeases {
+			return d.verdict, cmp.Or(err, d.refused)
+		}
 	}
-	return v, cmp.Or(err, refused)
-}
-
-// admitFound admits a fingerprint to the license that find returns. It writes nothing,
-// but for the time of a license that begins with its first activation.
-func (s Service) admitFound(ctx context.Context, tx *call.Tx, find func(store.Reader, time.Time) (facts, error), p api.ActivateKeyParams, ask *fileAsk) (d decision, err error) {
-	if d.facts, err = find(tx, tx.Now); err == nil {
-		err = s.admit(ctx, tx, &d, p, ask)
-	}
-	if err != nil || !d.takes || d.refused != nil || !d.license.Awaits {
-		return d, err
-	}
-	// Decide again on the license whose time begins now. Nothing else is written yet.
-	if err := s.Started(ctx, tx, d.license); err != nil {
-		return d, err
-	}
-	d = decision{}
-	if d.facts, err = find(tx, tx.Now); err == nil {
-		err = s.admit(ctx, tx, &d, p, ask)
-	}
-	if err == nil && d.refused != errMoreLeases {
-		err = d.refused
-	}
-	if err != nil { // the license has changed
-		tx.Fail(err)
-	}
-	return d, err
 }
 
 func CheckActivate(p api.ActivateKeyParams) []api.FieldError {
@@ -161,6 +132,7 @@ func (s Service) findValid(ctx context.Context, r store.Reader, p api.ActivateKe
 
 // ifValid returns f if the license is valid, otherwise a [*api.DeniedError].
 func (f facts) ifValid(q question) (facts, error) {
+	f.asked = q
 	v, err := evaluate(q, f)
 	if err != nil {
 		return facts{}, err

@@ -12,39 +12,54 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// admit decides whether the fingerprint, if there is one, keeps its activation or gets a
-// new one on the valid license of d, and which file it gets for ask. It writes nothing. A
-// refusal is an error if nothing is to be stored for it.
-func (s Service) admit(ctx context.Context, r store.Reader, d *decision, p api.ActivateKeyParams, ask *fileAsk) (err error) {
+// decide decides whether the fingerprint, if there is one, keeps its activation or gets a
+// new one on the valid license that find returns, and which file it gets for ask. It writes
+// nothing. A refusal is an error if nothing is to be stored for it.
+func (s Service) decide(ctx context.Context, r store.Reader, find func(store.Reader, time.Time) (facts, error), now time.Time, p *api.ActivateKeyParams, ask *fileAsk) (d decision, err error) {
+	if d.facts, err = find(r, now); err != nil {
+		return d, err
+	}
 	if p.Fingerprint != "" {
 		if err := d.findActivation(ctx, r, p.Fingerprint); err != nil {
-			return err
+			return d, err
 		}
 		switch {
 		case !d.holdsSeat():
-			err := s.takeSeat(ctx, r, p, d)
+			err := s.takeSeat(ctx, r, *p, &d)
 			if d.recount && (err == errMoreLeases || errors.Is(err, api.ErrDenied) || errors.Is(err, api.ErrSeatHeld)) {
 				d.refused = err
-				return nil
+				return d, nil
 			}
 			if err != nil {
-				return err
+				return d, err
 			}
 		case ask == nil || !ask.issue || ask.holder && s.Owner == nil: // otherwise the program has not been seen
-			d.keepSeat(p)
+			d.keepSeat(*p)
 		}
 	}
 	if d.verdict.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, d.facts); err != nil || ask == nil {
-		return err
+		return d, err
 	}
 	if d.offer, err = s.offerFile(ctx, r, d.facts, d.verdict.Verdict, *ask); err != nil {
-		return err
+		return d, err
 	}
 	if d.offer.refused != nil && ask.issue {
-		return &api.NoFileError{Reason: *d.offer.refused} // no seat without the file
+		return d, &api.NoFileError{Reason: *d.offer.refused} // no seat without the file
 	}
 	d.verdict.take(d.offer)
-	return nil
+	return d, nil
+}
+
+// begin makes the license of d, if its time begins with its first activation, what it
+// becomes by that.
+func (s Service) begin(ctx context.Context, r store.Reader, d *decision) (err error) {
+	if !d.license.Awaits {
+		return nil
+	}
+	if d.license, d.start, err = s.Started(ctx, r, d.license, d.at); err == nil {
+		d.facts, err = d.ifValid(d.asked)
+	}
+	return err
 }
 
 // keepSeat renews the active activation of the fingerprint.
@@ -64,6 +79,9 @@ func (d *decision) keepSeat(p api.ActivateKeyParams) {
 // takeSeat gives the fingerprint a new activation, and frees a seat for it first if it
 // must. Before an error, it may have ended leases.
 func (s Service) takeSeat(ctx context.Context, r store.Reader, p api.ActivateKeyParams, d *decision) (err error) {
+	if err := s.begin(ctx, r, d); err != nil {
+		return err
+	}
 	var counted bool
 	if d.count, counted, err = seatCount(ctx, r, d.license.ID); err != nil {
 		return err

@@ -19,12 +19,13 @@ type decision struct {
 	offer   offer
 	renews  bool // the activation is stored with its new lease
 
-	takes    bool               // the activation is new
-	evicted  *record.Activation // whose seat it takes; nil: a free one
-	replaced string             // ID of the fingerprint's earlier activation
-	unspent  bool               // the spent seat of the fingerprint is removed
-	swept    []string           // IDs of activations that ended long ago
-	units    *meters.Ledger     // counts the activation; nil: no meter does
+	takes    bool                                  // the activation is new
+	start    func(context.Context, *call.Tx) error // stores that the license begins with it; nil: it does not
+	evicted  *record.Activation                    // whose seat it takes; nil: a free one
+	replaced string                                // ID of the fingerprint's earlier activation
+	unspent  bool                                  // the spent seat of the fingerprint is removed
+	swept    []string                              // IDs of activations that ended long ago
+	units    *meters.Ledger                        // counts the activation; nil: no meter does
 
 	// leases are activations whose leases have ended or were shortened. They are
 	// stored even if the activation is refused.
@@ -36,7 +37,7 @@ type decision struct {
 // errMoreLeases refuses an activation until more leases have ended: decide again.
 var errMoreLeases = errors.New("more leases have ended")
 
-// write stores a decision. It reads nothing.
+// write stores a decision.
 func (s Service) write(ctx context.Context, tx *call.Tx, d *decision) error {
 	if len(d.leases) > 0 {
 		if err := tx.PutActivations(ctx, d.leases...); err != nil {
@@ -45,6 +46,11 @@ func (s Service) write(ctx context.Context, tx *call.Tx, d *decision) error {
 	}
 	if d.refused != nil {
 		return putSeats(ctx, tx, d.license.ID, d.count)
+	}
+	if d.start != nil {
+		if err := d.start(ctx, tx); err != nil {
+			return err
+		}
 	}
 	if d.takes {
 		if err := s.vacate(ctx, tx, d); err != nil {

@@ -214,7 +214,7 @@ func (s Service) missingSeats(ctx context.Context, tx *call.Tx, find func(store.
 // officeSeat decides about one seat of an office.
 func (s Service) officeSeat(ctx context.Context, tx *call.Tx, find func(store.Reader, time.Time) (facts, error), a api.ActivateKeyParams, ask *fileAsk) (d decision, err error) {
 	for d.refused = errMoreLeases; d.refused == errMoreLeases; {
-		if d, err = s.admitFound(ctx, tx, find, a, ask); err != nil {
+		if d, err = s.decide(ctx, tx, find, tx.Now, &a, ask); err != nil {
 			return d, err
 		}
 		if d.refused == errMoreLeases { // end these, and look again

@@ -26,7 +26,8 @@ type facts struct {
 	at          time.Time
 	license     record.License
 	found       bool
-	fingerprint string // for which seat was read; empty: for none
+	asked       question // for which the license is valid
+	fingerprint string   // for which seat was read; empty: for none
 	// seat is the activation of the fingerprint.
 	seat   record.Activation
 	seated bool
