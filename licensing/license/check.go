@@ -5,9 +5,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/leave"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 )
 
@@ -34,9 +34,9 @@ func (s internals) Faults(params any) []api.FieldError {
 	case *api.DeactivateKeyParams:
 		return seats.CheckDeactivate(*p)
 	case *api.CountUsageParams:
-		return reports.CheckCount(p, s.c.Now())
+		return meters.CheckCount(p, s.c.Now())
 	case *api.RecordUsageParams:
-		return reports.CheckRecord(p, s.c.Now())
+		return meters.CheckRecord(p, s.c.Now())
 	case *api.IssueFileParams:
 		return seats.CheckIssueFile(*p)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/reports"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
@@ -66,7 +65,6 @@ func (s internals) Plans() plans.Service             { return s.plans() }
 func (s internals) Purchases() purchases.Service     { return s.purchases() }
 func (s internals) Meters() meters.Service           { return s.meters() }
 func (s internals) Links() link.Service              { return s.links() }
-func (s internals) Reports() reports.Service         { return reports.Of(&s.c) }
 func (s internals) Find() find.Service               { return s.find() }
 func (s internals) Refused() refusals.Service        { return s.refusals() }
 func (s internals) Sales() sales.Service             { return sales.Of(&s.c) }

@@ -52,6 +52,7 @@ func New(st store.Store, opts Options) *Service {
 	s := &Service{c: call.Call{Store: st, Opts: opts.rules()}, opts: &opts, kept: find.NewKept(), pending: refusals.NewPending()}
 	s.c.Changed, s.c.Observed, s.c.CustomerChanged = s.kept.Drop, s.refusals().CountVerdict, s.leave().LeaveCustomer
 	s.c.Purchases, s.c.OwnChanged, s.c.Started = s.purchases().TermsOf, s.purchases().PutOwn, s.purchases().Started
+	s.c.MayUse = s.seats().MayUse
 	return s
 }
 

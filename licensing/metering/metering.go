@@ -25,14 +25,14 @@ func (s *Service) In(in *license.Service) *Service { return New(in) }
 // counting starts again. Reports of a meter that the license does not have are always
 // refused. Errors are that and an [*api.InvalidError].
 func (s *Service) CountUsage(ctx context.Context, p api.CountUsageParams) (api.Usage, error) {
-	return inner.Of(s.rules).Reports().CountUsage(ctx, p)
+	return inner.Of(s.rules).Meters().CountUsage(ctx, p)
 }
 
 // RecordUsage is CountUsage for many licenses in one Update. Each license is decided by
 // itself: a Usage that was not counted says why in Refused. It returns an
 // [*api.InvalidError].
 func (s *Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.UsageBatch, error) {
-	return inner.Of(s.rules).Reports().RecordUsage(ctx, p)
+	return inner.Of(s.rules).Meters().RecordUsage(ctx, p)
 }
 
 // ListUsage returns a page of what was used of the meters of a license, a period at a time,

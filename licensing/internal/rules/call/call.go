@@ -71,9 +71,23 @@ type hooks struct {
 	// purchase begins with it, and the function that stores that.
 	Started func(ctx context.Context, r store.Reader, rec record.License, now time.Time) (next record.License, put func(context.Context, *Tx) error, err error)
 
+	// MayUse returns the verdict on a program that uses units of the meters of a license, for
+	// a product unless that is empty. Nil: there is no license. A verdict that is valid has no
+	// more than its code.
+	MayUse func(l *record.License, productID string, at time.Time) (api.Verdict, error)
+
 	// Erasing removes what receivers of webhooks answered to events that an erasure
 	// blanks next, outside its Updates; nil: nothing keeps answers.
 	Erasing func(ctx context.Context, st store.Store, events []store.Event) error
+}
+
+// Observe hands a call and the verdict on it to the hook, unless it has joined an
+// Update: that may be repeated, or undone.
+func (s *Call) Observe(ctx context.Context, v api.Verdict, c api.RefusedCall) {
+	if s.Tx == nil {
+		c.At, c.Address = s.Now(), s.Caller.Address
+		s.Observed(ctx, v, c)
+	}
 }
 
 // ClockActor is the actor of events caused by the passage of time.

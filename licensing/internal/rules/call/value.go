@@ -60,3 +60,6 @@ func CountOrNegative(n *int64) int64 {
 	}
 	return *n
 }
+
+// Seconds rounds up, so that a program that waits that long is not early.
+func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

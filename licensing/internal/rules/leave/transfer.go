@@ -139,7 +139,7 @@ func (s Service) reserve(ctx context.Context, tx *call.Tx, rec record.License) (
 	units, refused, err := meters.Reserve(ctx, tx, rec, tx.Now, api.MeterTransfers)
 	if err == nil && refused != nil {
 		var denied *api.DeniedError
-		if denied, err = seats.Of(s.Call).DeniedUsage(rec, *refused, tx.Now); err == nil {
+		if denied, err = meters.Of(s.Call).Denied(rec, *refused, tx.Now); err == nil {
 			err = denied
 		}
 	}

@@ -61,7 +61,7 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 			if denied.Verdict.Code == api.VerdictUsageLimit {
 				call.Asked = api.MeterActivations
 			}
-			s.observe(ctx, denied.Verdict, call)
+			s.Observe(ctx, denied.Verdict, call)
 		}
 	}()
 	// Refuse what the license itself forbids before waiting for the write lock.

@@ -181,6 +181,6 @@ func (f facts) deniedFull() (*api.DeniedError, error) {
 	}
 	l.Key, l.Reference = "", ""
 	v := deny(f.fullReason())
-	v.License, v.RecheckAfter = &l, seconds(f.recheck)
+	v.License, v.RecheckAfter = &l, call.Seconds(f.recheck)
 	return &api.DeniedError{Verdict: v}, nil
 }

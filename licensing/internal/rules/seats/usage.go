@@ -6,13 +6,9 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// ActionUse is the action of a RefusedCall about usage.
-const ActionUse = "use"
 
 // MayUse returns the verdict on a program that uses units of the meters of a license, for a
 // product unless that is empty. Nil: there is no license. A verdict that is valid has no
@@ -28,36 +24,15 @@ func (s Service) MayUse(l *record.License, productID string, at time.Time) (api.
 	return evaluate(q, f)
 }
 
-// DeniedUsage returns the error for a license that is valid, of which a meter allows no
-// more.
-func (s Service) DeniedUsage(l record.License, refused meters.Refusal, at time.Time) (*api.DeniedError, error) {
-	shown, err := licenses.FromRecord(l, at)
-	if err != nil {
-		return nil, err
-	}
-	shown.Key, shown.Reference = "", ""
-	v := deny(refused.Reason)
-	v.License, v.Meters, v.RecheckAfter = &shown, refused.Uses, seconds(s.Opts.RecheckAfter)
-	for _, u := range refused.Uses {
-		v.NextChangeAt = u.ResetsAt
-	}
-	return &api.DeniedError{Verdict: v}, nil
-}
-
 // reserve counts a new activation of a license that has a meter for that, or returns a
 // [*api.DeniedError]. It writes nothing: see [meters.Service.Put].
 func (s Service) reserve(ctx context.Context, r store.Reader, f facts) (*meters.Ledger, error) {
 	units, refused, err := meters.Reserve(ctx, r, f.license, f.at, api.MeterActivations)
 	if err == nil && refused != nil {
 		var denied *api.DeniedError
-		if denied, err = s.DeniedUsage(f.license, *refused, f.at); err == nil {
+		if denied, err = meters.Of(s.Call).Denied(f.license, *refused, f.at); err == nil {
 			err = denied
 		}
 	}
 	return units, err
-}
-
-// ObserveUse records that usage of a meter was refused.
-func (s Service) ObserveUse(ctx context.Context, v api.Verdict, meter string) {
-	s.observe(ctx, v, api.RefusedCall{Action: ActionUse, Asked: meter})
 }

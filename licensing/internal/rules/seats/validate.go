@@ -44,7 +44,7 @@ func (s Service) Validate(ctx context.Context, p api.ValidateKeyParams) (Verdict
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observe(ctx, a.verdict.Verdict, api.RefusedCall{Action: ActionValidate, Fingerprint: p.Fingerprint, Asked: asked(p, a.verdict.Verdict)})
+	s.Observe(ctx, a.verdict.Verdict, api.RefusedCall{Action: ActionValidate, Fingerprint: p.Fingerprint, Asked: asked(p, a.verdict.Verdict)})
 	return a.verdict, nil
 }
 
@@ -53,15 +53,6 @@ const (
 	ActionValidate = "validate"
 	actionActivate = "activate"
 )
-
-// observe hands a call and the verdict on it to the hook, unless it has joined an
-// Update: that may be repeated, or undone.
-func (s Service) observe(ctx context.Context, v api.Verdict, c api.RefusedCall) {
-	if s.Tx == nil {
-		c.At, c.Address = s.Now(), s.Caller.Address
-		s.Observed(ctx, v, c)
-	}
-}
 
 // asked returns what a refused call asked for and the license is not for, unless that
 // is a customer: erasing that customer would not find it.

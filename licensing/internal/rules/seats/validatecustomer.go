@@ -23,7 +23,7 @@ func (s Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPar
 		return api.Verdict{}, err
 	}
 	none := deny(api.Reason{Code: api.VerdictNotFound, Detail: "The customer has no matching license."})
-	none.RecheckAfter = seconds(s.Opts.RecheckAfter)
+	none.RecheckAfter = call.Seconds(s.Opts.RecheckAfter)
 	q := question{entitlements: p.Entitlements}
 	var v api.Verdict
 	err := s.Read(ctx, func(r store.Reader) error {

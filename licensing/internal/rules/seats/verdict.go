@@ -52,7 +52,7 @@ func evaluate(q question, f facts) (api.Verdict, error) {
 	at := f.at
 	if !f.found {
 		v := deny(api.Reason{Code: api.VerdictNotFound, Detail: "No license has this key; check it for typos."})
-		v.RecheckAfter = seconds(f.recheck)
+		v.RecheckAfter = call.Seconds(f.recheck)
 		return v, nil
 	}
 	v := verdictAt(q, f, at)
@@ -232,8 +232,5 @@ func recheckAfter(q question, v api.Verdict, f facts, at time.Time, changes []te
 	if v.NextChangeAt != nil {
 		wait = min(wait, v.NextChangeAt.Sub(at))
 	}
-	return max(1, seconds(wait))
+	return max(1, call.Seconds(wait))
 }
-
-// seconds rounds up, so that a program that waits that long is not early.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -1,4 +1,4 @@
-package reports
+package meters
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 )
 
 // maxReports is how many reports one call takes.
@@ -50,7 +49,7 @@ func checkReports(field string, reports []api.UsageReport, now time.Time) (broke
 		}
 		r := &reports[i]
 		var wrong []api.FieldError
-		if r.At = call.Cut(r.At); r.At != nil && (r.At.Before(now.Add(-meters.ReportWindow)) || r.At.After(now.Add(meters.ReportAhead))) {
+		if r.At = call.Cut(r.At); r.At != nil && (r.At.Before(now.Add(-ReportWindow)) || r.At.After(now.Add(ReportAhead))) {
 			wrong = append(wrong, api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "must be from 35 days ago to 5 minutes ahead"})
 		}
 		if call.IsReserved(r.Meter) {

@@ -1,4 +1,4 @@
-package reports
+package meters
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,7 +27,7 @@ func (s Service) CountUsage(ctx context.Context, p api.CountUsageParams) (u api.
 		if err != nil {
 			return err
 		}
-		answers, err := s.count(ctx, tx, p.ProductID, meters.Reports{License: found(rec, ok), Usage: p.Usage})
+		answers, err := s.count(ctx, tx, p.ProductID, Reports{License: found(rec, ok), Usage: p.Usage})
 		if err != nil {
 			return err
 		}
@@ -39,7 +37,7 @@ func (s Service) CountUsage(ctx context.Context, p api.CountUsageParams) (u api.
 		return nil
 	})
 	if a.denied != nil && errors.Is(err, api.ErrDenied) {
-		seats.Of(s.Call).ObserveUse(ctx, a.denied.Verdict, a.meter)
+		s.observe(ctx, a)
 	}
 	if err != nil {
 		return api.Usage{}, fmt.Errorf("count usage: %w", err)
@@ -64,7 +62,7 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 		if err != nil {
 			return err
 		}
-		all := make([]meters.Reports, len(ids))
+		all := make([]Reports, len(ids))
 		for i, id := range ids {
 			all[i].Usage = p.Licenses[i].Usage
 			at := slices.IndexFunc(rows, func(row store.License) bool { return row.ID == id && s.Sees(row.ProductID) })
@@ -92,7 +90,7 @@ func (s Service) RecordUsage(ctx context.Context, p api.RecordUsageParams) (api.
 		case a.denied.Verdict.License == nil: // a verdict speaks of the key
 			batch.Data[i].Refused.Detail = "No license has this id, or the caller may not see it."
 		default:
-			seats.Of(s.Call).ObserveUse(ctx, a.denied.Verdict, a.meter)
+			s.observe(ctx, a)
 		}
 	}
 	return batch, nil
@@ -114,14 +112,14 @@ type answer struct {
 
 // count counts the reports that are not refused, for a product unless that is empty. It
 // reads and decides before it writes.
-func (s Service) count(ctx context.Context, tx *call.Tx, productID string, all ...meters.Reports) ([]answer, error) {
-	ledger, err := meters.Load(ctx, tx, tx.Now, all...)
+func (s Service) count(ctx context.Context, tx *call.Tx, productID string, all ...Reports) ([]answer, error) {
+	ledger, err := Load(ctx, tx, tx.Now, all...)
 	if err != nil {
 		return nil, err
 	}
 	answers := make([]answer, len(all))
 	for i, one := range all {
-		v, err := seats.Of(s.Call).MayUse(one.License, productID, tx.Now)
+		v, err := s.MayUse(one.License, productID, tx.Now)
 		if err == nil {
 			answers[i], err = s.countOne(ledger, i, one, v, tx.Now)
 		}
@@ -129,12 +127,12 @@ func (s Service) count(ctx context.Context, tx *call.Tx, productID string, all .
 			return nil, err
 		}
 	}
-	return answers, meters.Of(s.Call).Put(ctx, tx, ledger)
+	return answers, s.Put(ctx, tx, ledger)
 }
 
 // countOne counts the reports about one license, at an index of a ledger, if a verdict allows
 // it or all has happened.
-func (s Service) countOne(ledger *meters.Ledger, index int, one meters.Reports, v api.Verdict, now time.Time) (a answer, err error) {
+func (s Service) countOne(ledger *Ledger, index int, one Reports, v api.Verdict, now time.Time) (a answer, err error) {
 	a.Usage = api.Usage{Object: "usage", Counted: make([]int64, len(one.Usage)), Meters: []api.MeterUse{}}
 	if !v.Valid && !happened(one, v) {
 		a.denied = &api.DeniedError{Verdict: v}
@@ -147,16 +145,35 @@ func (s Service) countOne(ledger *meters.Ledger, index int, one meters.Reports, 
 		if a.Refused, a.meter = &refused.Reason, refused.Meter; refused.Uses != nil {
 			a.Meters = refused.Uses
 		}
-		a.denied, err = seats.Of(s.Call).DeniedUsage(*one.License, *refused, now)
+		a.denied, err = s.Denied(*one.License, *refused, now)
 		return a, err
 	}
 	a.Counted, a.Meters = counted, uses
 	return a, nil
 }
 
+// observe hands a refused report to the hook.
+func (s Service) observe(ctx context.Context, a answer) {
+	s.Observe(ctx, a.denied.Verdict, api.RefusedCall{Action: "use", Asked: a.meter})
+}
+
+// Denied returns the error for a license that is valid, of which a meter allows no more.
+func (s Service) Denied(l record.License, refused Refusal, at time.Time) (*api.DeniedError, error) {
+	shown, err := licenses.FromRecord(l, at)
+	if err != nil {
+		return nil, err
+	}
+	shown.Key, shown.Reference = "", ""
+	v := api.Verdict{Code: refused.Reason.Code, Reasons: []api.Reason{refused.Reason}, License: &shown, Meters: refused.Uses, RecheckAfter: call.Seconds(s.Opts.RecheckAfter)}
+	for _, u := range refused.Uses {
+		v.NextChangeAt = u.ResetsAt
+	}
+	return &api.DeniedError{Verdict: v}, nil
+}
+
 // happened reports whether all that is reported has been used already, so that the state of
 // the license does not matter.
-func happened(one meters.Reports, v api.Verdict) bool {
+func happened(one Reports, v api.Verdict) bool {
 	other := func(r api.Reason) bool { return r.Code == api.VerdictProductMismatch }
 	asks := func(r api.UsageReport) bool { return r.At == nil }
 	return one.License != nil && !slices.ContainsFunc(v.Reasons, other) && !slices.ContainsFunc(one.Usage, asks)
