@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -136,6 +137,33 @@ func (s *Call) Read(ctx context.Context, fn func(store.Reader) error) error {
 		return fn(s.Tx)
 	}
 	return s.Store.View(ctx, fn)
+}
+
+// View returns what fn reads on one snapshot. An error says what was read, and no value is
+// returned with it.
+func View[T any](ctx context.Context, s *Call, what string, fn func(store.Reader) (T, error)) (v T, err error) {
+	err = s.Read(ctx, func(r store.Reader) (err error) {
+		v, err = fn(r)
+		return err
+	})
+	return result(v, what, err)
+}
+
+// Do returns what fn does in the current Update, or in a new one: its result in the attempt
+// that was committed. An error says what was done, and no value is returned with it.
+func Do[T any](ctx context.Context, s *Call, what string, fn func(*Tx) (T, error)) (v T, err error) {
+	err = s.Write(ctx, func(tx *Tx) (err error) {
+		v, err = fn(tx)
+		return err
+	})
+	return result(v, what, err)
+}
+
+func result[T any](v T, what string, err error) (T, error) {
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
 }
 
 // ReadOnce runs fn, which reads only once and so needs no snapshot.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -53,12 +52,12 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 			return page, call.ErrCursor
 		}
 	}
-	err = s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "find activations", func(r store.Reader) (page api.Page[foundActivation], err error) {
 		now := s.Now()
 		page = api.Page[foundActivation]{Data: []foundActivation{}}
 		rows, err := r.Activations(ctx, q)
 		if err != nil {
-			return err
+			return page, err
 		}
 		for part := range slices.Chunk(rows, p.Limit+1) { // the first is enough if the caller sees its licenses
 			ids := make([]string, len(part))
@@ -67,7 +66,7 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 			}
 			licenses, err := licenses.Of(s.Call).Existing(ctx, r, ids, now)
 			if err != nil {
-				return err
+				return page, err
 			}
 			for _, row := range part {
 				l, ok := licenses[row.LicenseID]
@@ -77,15 +76,15 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 				if len(page.Data) == p.Limit {
 					last := page.Data[p.Limit-1].Activation
 					page.HasMore, page.NextCursor = true, fingerprintCursor(last.Fingerprint, last.LicenseID)
-					return nil
+					return page, nil
 				}
 				rec, err := record.ReadActivation(row)
 				if err != nil {
-					return err
+					return page, err
 				}
 				a, err := seats.ActivationAt(rec, now)
 				if err != nil {
-					return err
+					return page, err
 				}
 				page.Data = append(page.Data, foundActivation{a, l})
 			}
@@ -94,12 +93,8 @@ func (s Service) FindActivations(ctx context.Context, prefix, cursor string, lim
 			last := rows[len(rows)-1]
 			page.HasMore, page.NextCursor = true, fingerprintCursor(last.Fingerprint, last.LicenseID)
 		}
-		return nil
+		return page, nil
 	})
-	if err != nil {
-		return api.Page[foundActivation]{}, fmt.Errorf("find activations: %w", err)
-	}
-	return page, nil
 }
 
 // fingerprintCursor joins a fingerprint, which has no line break, and a license ID.

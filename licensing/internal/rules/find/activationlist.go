@@ -3,7 +3,6 @@ package find
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -21,17 +20,16 @@ func (s Service) ListActivations(ctx context.Context, p api.ListActivationsParam
 		return api.Page[api.Activation]{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	var page api.Page[api.Activation]
-	err := s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "list activations", func(r store.Reader) (page api.Page[api.Activation], err error) {
 		rec, err := seats.Of(s.Call).LicenseOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
-			return err
+			return page, err
 		}
 		at := call.Cursor{Scope: call.ScopeOf("activations %q %t", rec.ID, p.Ended), Pinned: s.Now()}
 		if p.Cursor != "" {
 			var ok bool
 			if at, ok = call.ParseCursor(p.Cursor, at.Scope, "act"); !ok {
-				return call.ErrCursor
+				return page, call.ErrCursor
 			}
 		}
 		q := store.ActivationQuery{LicenseID: rec.ID, After: at.After.ID, Limit: p.Limit + 1}
@@ -40,7 +38,7 @@ func (s Service) ListActivations(ctx context.Context, p api.ListActivationsParam
 		}
 		rows, err := r.Activations(ctx, q)
 		if err != nil {
-			return err
+			return page, err
 		}
 		page = api.Page[api.Activation]{Data: make([]api.Activation, 0, len(rows))}
 		if len(rows) > p.Limit {
@@ -51,18 +49,14 @@ func (s Service) ListActivations(ctx context.Context, p api.ListActivationsParam
 		for _, row := range rows {
 			rec, err := record.ReadActivation(row)
 			if err != nil {
-				return err
+				return page, err
 			}
 			a, err := seats.ActivationAt(rec, at.Pinned)
 			if err != nil {
-				return err
+				return page, err
 			}
 			page.Data = append(page.Data, a)
 		}
-		return nil
+		return page, nil
 	})
-	if err != nil {
-		return api.Page[api.Activation]{}, fmt.Errorf("list activations: %w", err)
-	}
-	return page, nil
 }

@@ -34,17 +34,12 @@ func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[a
 		return api.Page[api.Event]{}, &api.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	var page api.Page[api.Event]
-	err := s.Read(ctx, func(r store.Reader) (err error) {
+	return call.View(ctx, s.Call, "events", func(r store.Reader) (page api.Page[api.Event], err error) {
 		if page, err = s.readEvents(ctx, r, p, after); err == nil {
 			err = s.hideReferences(ctx, r, page.Data)
 		}
-		return err
+		return page, err
 	})
-	if err != nil {
-		return api.Page[api.Event]{}, fmt.Errorf("events: %w", err)
-	}
-	return page, nil
 }
 
 // EventsBefore returns the cursor of a list of events, newest first, that has every event

@@ -96,35 +96,31 @@ func (s Service) Poll(ctx context.Context, p api.PollLinkParams) (state api.Link
 	if err := call.Check(p); err != nil {
 		return api.LinkState{}, err
 	}
-	err = s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "poll link", func(r store.Reader) (state api.LinkState, err error) {
 		state = api.LinkState{Object: "link_state", Status: api.LinkPending}
 		now := s.Now()
 		l, _, err := findLink(ctx, r, linkKey(p.Secret), now)
 		if err != nil || l.LicenseID == "" {
-			return err
+			return state, err
 		}
 		rec, err := licenses.Of(s.Call).Find(ctx, r, l.LicenseID)
 		if errors.Is(err, api.ErrNotFound) {
-			return api.ErrLinkGone
+			return state, api.ErrLinkGone
 		}
 		if err != nil {
-			return err
+			return state, err
 		}
 		v, err := seats.Of(s.Call).VerdictOn(ctx, r, rec, l.ActivationID, now)
 		if errors.Is(err, api.ErrNotFound) {
-			return api.ErrLinkGone
+			return state, api.ErrLinkGone
 		}
 		if err != nil {
-			return err
+			return state, err
 		}
 		if a := v.Activation; a == nil || a.Status == api.ActivationReleased || a.Status == api.ActivationEvicted {
-			return api.ErrLinkGone
+			return state, api.ErrLinkGone
 		}
 		state.Status, state.Key, state.Verdict = api.LinkApproved, rec.Key, &v
-		return nil
+		return state, nil
 	})
-	if err != nil {
-		return api.LinkState{}, fmt.Errorf("poll link: %w", err)
-	}
-	return state, nil
 }

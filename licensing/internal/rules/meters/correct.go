@@ -17,31 +17,28 @@ func (s Service) CorrectUsage(ctx context.Context, p api.CorrectUsageParams) (co
 	if err := call.Check(p); err != nil {
 		return api.UsagePeriod{}, err
 	}
-	err = s.Write(ctx, func(tx *call.Tx) error {
+	return call.Do(ctx, s.Call, "correct usage", func(tx *call.Tx) (corrected api.UsagePeriod, err error) {
 		rec, err := licenses.Of(s.Call).Find(ctx, tx, p.LicenseID)
 		if err != nil {
-			return err
+			return corrected, err
 		}
 		key, before, limit, err := s.rowToCorrect(ctx, tx, rec, p)
 		if err != nil {
-			return err
+			return corrected, err
 		}
 		corrected = periodOf(key, before)
 		if before.Used == p.Used {
-			return nil
+			return corrected, nil
 		}
 		after := before
 		after.Used = p.Used
 		corrected.Used = p.Used
 		if err := s.addTotals(ctx, tx, map[string]int64{key: after.Used - before.Used}); err != nil {
-			return err
+			return corrected, err
 		}
-		return s.tell(ctx, tx, rec.License, key, before, after, limit, p.Reason)
+		err = s.tell(ctx, tx, rec.License, key, before, after, limit, p.Reason)
+		return corrected, err
 	})
-	if err != nil {
-		return api.UsagePeriod{}, fmt.Errorf("correct usage: %w", err)
-	}
-	return corrected, nil
 }
 
 // rowToCorrect returns the row that a correction names, which need not be stored if it is

@@ -2,7 +2,6 @@ package meters
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -65,17 +64,16 @@ func (s Service) ListUsage(ctx context.Context, p api.ListUsageParams) (api.Page
 	if limit == 0 {
 		limit = valid.DefaultLimit
 	}
-	var page api.Page[api.UsagePeriod]
-	err := s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "list usage", func(r store.Reader) (page api.Page[api.UsagePeriod], err error) {
 		page = api.Page[api.UsagePeriod]{Data: []api.UsagePeriod{}}
 		if _, err := licenses.Of(s.Call).Find(ctx, r, p.LicenseID); err != nil {
-			return err
+			return page, err
 		}
 		q := rowsOf(p.LicenseID)
 		q.Descending, q.After.ID, q.Limit = true, at.After.ID, limit+1
 		found, err := r.Entries(ctx, q)
 		if err != nil {
-			return err
+			return page, err
 		}
 		if len(found) > limit {
 			found, page.HasMore = found[:limit], true
@@ -86,16 +84,12 @@ func (s Service) ListUsage(ctx context.Context, p api.ListUsageParams) (api.Page
 		for _, e := range found {
 			used, err := readRow(e)
 			if err != nil {
-				return err
+				return page, err
 			}
 			page.Data = append(page.Data, periodOf(e.Key, used))
 		}
-		return nil
+		return page, nil
 	})
-	if err != nil {
-		return api.Page[api.UsagePeriod]{}, fmt.Errorf("list usage: %w", err)
-	}
-	return page, nil
 }
 
 func periodOf(key string, r row) api.UsagePeriod {

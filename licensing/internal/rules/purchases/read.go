@@ -68,14 +68,14 @@ func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 			return api.Page[api.Fulfillment]{}, call.ErrCursor
 		}
 	}
-	err = s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "list fulfillments", func(r store.Reader) (page api.Page[api.Fulfillment], err error) {
 		page = api.Page[api.Fulfillment]{Data: []api.Fulfillment{}}
 		if p.LicenseID != "" {
 			parts, err := s.partsOf(ctx, r, p.LicenseID)
 			for _, part := range parts {
 				page.Data = append(page.Data, part.Fulfillment)
 			}
-			return err
+			return page, err
 		}
 		examined := limit + 1
 		if s.Caller.Products != nil {
@@ -83,7 +83,7 @@ func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 		}
 		rows, err := waitingAfter(ctx, r, p.Waiting, s.Now(), at.After, examined)
 		if err != nil {
-			return err
+			return page, err
 		}
 		page.HasMore = len(rows) == examined
 		r = Together(r)
@@ -94,7 +94,7 @@ func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 				}
 				f, err := s.ShowPurchase(ctx, r, row.Purchase)
 				if err != nil {
-					return err
+					return page, err
 				}
 				page.Data = append(page.Data, f)
 			}
@@ -103,12 +103,8 @@ func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsPar
 		if page.HasMore {
 			page.NextCursor = at.String()
 		}
-		return nil
+		return page, nil
 	})
-	if err != nil {
-		return api.Page[api.Fulfillment]{}, fmt.Errorf("list fulfillments: %w", err)
-	}
-	return page, nil
 }
 
 // placed is a purchase with its position in a list.

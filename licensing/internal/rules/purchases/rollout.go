@@ -39,20 +39,20 @@ func (s Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (done
 		}
 	}
 	after := at.After
-	err = s.Write(ctx, func(tx *call.Tx) error {
+	return call.Do(ctx, s.Call, "roll out plan", func(tx *call.Tx) (done api.PlanRollout, err error) {
 		done = api.PlanRollout{Object: "plan_rollout", PlanID: p.ID}
 		plan, ok, err := plans.Of(s.Call).FindPlan(ctx, tx, p.ID)
 		if err == nil && !ok {
 			err = api.ErrNotFound
 		}
 		if err != nil {
-			return err
+			return done, err
 		}
 		q := plans.SoldQuery(p.ID)
 		q.After, q.Limit = after, rolledOutTogether
 		links, err := tx.Entries(ctx, q)
 		if err != nil {
-			return err
+			return done, err
 		}
 		if at.After.ID = ""; len(links) == rolledOutTogether {
 			at.After.ID = links[len(links)-1].Key
@@ -75,12 +75,8 @@ func (s Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (done
 		if at.After.ID != "" {
 			done.NextCursor = at.String()
 		}
-		return err
+		return done, err
 	})
-	if err != nil {
-		return api.PlanRollout{}, fmt.Errorf("roll out plan: %w", err)
-	}
-	return done, nil
 }
 
 // isOutdated reports whether a purchase has earlier terms of a plan. One with terms of a

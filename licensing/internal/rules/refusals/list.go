@@ -3,7 +3,6 @@ package refusals
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,17 +91,16 @@ func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api
 			return (p.Code == "" || p.Code == r.Code) && dayOf(r.LastAt) >= first && (!p.Open || l.Applies(r.Code))
 		})
 	}
-	err = s.Read(ctx, func(r store.Reader) error {
-		page = api.Page[RefusedLicense]{}
+	return call.View(ctx, s.Call, "refused licenses", func(r store.Reader) (page api.Page[RefusedLicense], err error) {
 		pending := s.Pending.ids(maxPending)
 		slices.Sort(pending)
 		if p.Cursor == "" {
 			records, err := entries.Of(ctx, r, RefusalKind, pending, call.ReadJSON[refusalRecord])
 			if err != nil {
-				return err
+				return page, err
 			}
 			if page.Data, err = s.refused(ctx, r, pending, records); err != nil {
-				return err
+				return page, err
 			}
 			page.Data = slices.DeleteFunc(page.Data, func(l RefusedLicense) bool { return !match(l) })
 			day = dayOf(s.Now())
@@ -117,14 +115,14 @@ func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api
 				}
 				entries, err := r.Entries(ctx, q)
 				if err != nil {
-					return err
+					return page, err
 				}
 				var ids []string
 				records := map[string]refusalRecord{}
 				for _, e := range entries {
 					var record refusalRecord
 					if err := call.Decode(e.Data, &record); err != nil {
-						return err
+						return page, err
 					}
 					if _, waits := slices.BinarySearch(pending, e.Key); !waits {
 						ids, records[e.Key] = append(ids, e.Key), record
@@ -132,7 +130,7 @@ func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api
 				}
 				list, err := s.refused(ctx, r, ids, records)
 				if err != nil {
-					return err
+					return page, err
 				}
 				for i, l := range list {
 					if !match(l) {
@@ -140,7 +138,7 @@ func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api
 					}
 					if page.Data = append(page.Data, l); p.Limit > 0 && len(page.Data) >= p.Limit && (i < len(list)-1 || len(entries) == refusedBatch || day > first) {
 						page.HasMore, page.NextCursor = true, strconv.Itoa(day)+"."+l.License.ID
-						return nil
+						return page, nil
 					}
 				}
 				if len(entries) < refusedBatch {
@@ -149,16 +147,12 @@ func (s Service) RefusedLicenses(ctx context.Context, p RefusedParams) (page api
 				key = entries[len(entries)-1].Key
 				if scanned += len(entries); scanned >= maxRefusedScan {
 					page.HasMore, page.NextCursor = true, strconv.Itoa(day)+"."+key
-					return nil
+					return page, nil
 				}
 			}
 		}
-		return nil
+		return page, nil
 	})
-	if err != nil {
-		return page, fmt.Errorf("refused licenses: %w", err)
-	}
-	return page, nil
 }
 
 // refused returns the licenses with some IDs that exist for the caller and were

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -146,27 +145,26 @@ func DeleteRefusals(ctx context.Context, tx *call.Tx, licenseID string) error {
 // Refusals returns why Validate and Activate refused a license in the last 90 days; see
 // package license.
 func (s Service) Refusals(ctx context.Context, p api.ListRefusalsParams) (api.Page[api.Refusal], error) {
-	var record refusalRecord
 	var pending map[string]refusalRecord
-	err := s.Read(ctx, func(r store.Reader) (err error) {
-		record = refusalRecord{}
+	record, err := call.View(ctx, s.Call, "refusals", func(r store.Reader) (record refusalRecord, err error) {
 		if _, err := licenses.Of(s.Call).Find(ctx, r, p.ID); err != nil {
-			return err
+			return record, err
 		}
 		if pending, err = s.Pending.present(ctx, r, p.ID); err != nil {
-			return err
+			return record, err
 		}
 		e, err := r.Entry(ctx, RefusalKind, p.ID)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil
+			return record, nil
 		}
 		if err != nil {
-			return err
+			return record, err
 		}
-		return call.Decode(e.Data, &record)
+		err = call.Decode(e.Data, &record)
+		return record, err
 	})
 	if err != nil {
-		return api.Page[api.Refusal]{}, fmt.Errorf("refusals: %w", err)
+		return api.Page[api.Refusal]{}, err
 	}
 	record.merge(pending[p.ID])
 	record.trim(s.Now())

@@ -73,26 +73,22 @@ func (s Service) ReleaseActivation(ctx context.Context, p api.ReleaseActivationP
 // PreviewRelease returns an activation as its forced release would leave it
 // now. It writes nothing.
 func (s Service) PreviewRelease(ctx context.Context, licenseID, activationID string) (released api.Activation, err error) {
-	err = s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "preview release", func(r store.Reader) (released api.Activation, err error) {
 		l, err := licenses.Of(s.Call).Find(ctx, r, licenseID)
 		if err != nil {
-			return err
+			return released, err
 		}
 		a, err := seat(ctx, r, l.ID, activationID)
 		if err != nil {
-			return err
+			return released, err
 		}
 		now := s.Now()
 		if activationStatusAt(a, now) == api.ActivationLive {
 			markEnded(&a, api.ActivationReleased, now)
 		}
 		released, err = ActivationAt(a, now)
-		return err
+		return released, err
 	})
-	if err != nil {
-		return api.Activation{}, fmt.Errorf("preview release: %w", err)
-	}
-	return released, nil
 }
 
 // release ends the activation that find returns unless it has ended. It

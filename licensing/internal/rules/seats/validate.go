@@ -186,18 +186,13 @@ func (s Service) Explain(ctx context.Context, p api.ExplainLicenseParams) (api.V
 		at = s.Now()
 	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements, p.BuiltAt}
-	var v api.Verdict
-	err := s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "explain", func(r store.Reader) (v api.Verdict, err error) {
 		l, err := licenses.Of(s.Call).Find(ctx, r, p.ID)
 		if err == nil {
 			v, err = s.explain(ctx, r, l, q, at)
 		}
-		return err
+		return v, err
 	})
-	if err != nil {
-		return api.Verdict{}, fmt.Errorf("explain: %w", err)
-	}
-	return v, nil
 }
 
 // explain returns the verdict on a question about a license at an instant.

@@ -2,7 +2,6 @@ package seats
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -25,8 +24,7 @@ func (s Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPar
 	none := deny(api.Reason{Code: api.VerdictNotFound, Detail: "The customer has no matching license."})
 	none.RecheckAfter = call.Seconds(s.Opts.RecheckAfter)
 	q := question{entitlements: p.Entitlements}
-	var v api.Verdict
-	err := s.Read(ctx, func(r store.Reader) error {
+	return call.View(ctx, s.Call, "validate customer", func(r store.Reader) (v api.Verdict, err error) {
 		v = none
 		now := s.Now()
 		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: valid.DefaultLimit}
@@ -58,7 +56,7 @@ func (s Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPar
 		}
 		rows, err := look()
 		if err != nil || v.Valid || len(rows) < page.Limit {
-			return err
+			return v, err
 		}
 		page.After.ID, page.State, page.Limit = rows[len(rows)-1].ID, store.StateActive, customerBatch
 		for _, page.Expires = range []store.TimeRange{
@@ -66,13 +64,9 @@ func (s Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPar
 			{Before: now.Add(time.Millisecond)}, // may be in grace
 		} {
 			if _, err := look(); err != nil || v.Valid {
-				return err
+				return v, err
 			}
 		}
-		return nil
+		return v, nil
 	})
-	if err != nil {
-		return api.Verdict{}, fmt.Errorf("validate customer: %w", err)
-	}
-	return v, nil
 }
