@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // Validate reports whether the license with the given key is valid now. An
@@ -98,3 +99,23 @@ func (s *Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, e
 	f, err := s.seats().IssueFile(ctx, p)
 	return File{f.LicenseFile, f.Claims}, err
 }
+
+// A File is a license file that was issued. Its text is empty: sign FileClaims
+// with Handler.Files().Sign, after the Update has been committed.
+type File struct {
+	api.LicenseFile
+	claims *licensefile.Claims
+}
+
+// FileClaims returns the claims of the file.
+func (f File) FileClaims() *licensefile.Claims { return f.claims }
+
+// A VerdictWithFile is a verdict with the license file that the call asked for.
+type VerdictWithFile struct {
+	api.Verdict
+	claims *licensefile.Claims
+}
+
+// FileClaims returns the claims of the license file; nil: there is none. Sign them
+// with Handler.Files().Sign, after the Update has been committed.
+func (v VerdictWithFile) FileClaims() *licensefile.Claims { return v.claims }

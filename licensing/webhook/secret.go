@@ -128,3 +128,19 @@ func (s *Service) sign(rec webhookRecord, messageID string, at time.Time, body [
 	}
 	return strings.Join(signatures, " "), nil
 }
+
+// SecretCounts counts the current secrets of all webhooks.
+func (s internals) SecretCounts(ctx context.Context) (seal.Counts, error) {
+	all, err := readAll(ctx, s.store())
+	if err != nil {
+		return seal.Counts{}, fmt.Errorf("count secrets: %w", err)
+	}
+	var n seal.Counts
+	box := s.box()
+	for _, rec := range all {
+		for _, secret := range rotation.Valid(rec.Secrets, s.now()) {
+			box.Count(&n, secret.Sealed, []byte(rec.ID))
+		}
+	}
+	return n, nil
+}

@@ -1,6 +1,9 @@
 package dashboard
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // typedField returns the field in which the operator types a text to confirm a
 // change, for which a mistake costs much.
@@ -22,4 +25,19 @@ func timeField(name, label, hint string, t *time.Time) *field {
 func radios[T ~string](name, label string, chosen T, options ...option) *field {
 	choose(options, []string{string(chosen)})
 	return &field{Name: name, Label: label, Type: "radios", Options: options}
+}
+
+// overlapField asks how long the old secret remains valid after a rotation. The values of
+// the options are durations; the first one is chosen.
+func overlapField(options []option) *field {
+	return radios("overlap", "When the current secret expires", options[0].Value, slices.Clone(options)...)
+}
+
+// readOverlap returns the chosen overlap, or adds an error to the form.
+func (f *form) readOverlap() time.Duration {
+	d, err := time.ParseDuration(f.Field("overlap").chosen())
+	if err != nil {
+		f.addError("overlap", "Select an option.")
+	}
+	return d
 }

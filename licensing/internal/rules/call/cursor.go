@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -80,4 +81,27 @@ func fromMillis(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
+}
+
+// All iterates over the records of a list, page by page, and stops after the first
+// error. read returns the page of a cursor, which is empty for the first page.
+func All[T any](read func(cursor string) (api.Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for cursor := ""; ; {
+			page, err := read(cursor)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, row := range page.Data {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if !page.HasMore {
+				return
+			}
+			cursor = page.NextCursor
+		}
+	}
 }
