@@ -64,10 +64,18 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 			s.Observe(ctx, denied.Verdict, call)
 		}
 	}()
-	// Refuse what the license itself forbids before waiting for the write lock.
-	seen, err := find(s.Reader(), s.Now())
-	if err != nil {
-		return VerdictWithFile{}, err
+	// Refuse what the license itself forbids, and answer what stores nothing, before waiting
+	// for the write lock.
+	var seen decision
+	var repeated bool
+	err = s.Read(ctx, func(r store.Reader) (err error) {
+		if seen.facts, err = find(r, s.Now()); err == nil && ask == nil && o.Put == nil {
+			repeated, err = s.repeats(ctx, r, &seen, p)
+		}
+		return err
+	})
+	if err != nil || repeated {
+		return seen.verdict, err
 	}
 	known := store.Wanted{
 		LicenseID: seen.license.ID, LicenseKey: seen.license.Key, Fingerprints: []string{p.Fingerprint},

@@ -51,6 +51,22 @@ func (s Service) decide(ctx context.Context, r store.Reader, find func(store.Rea
 	return d, nil
 }
 
+// repeats reports whether the fingerprint has an activation that Activate leaves as it is.
+// The verdict of d is then the answer.
+func (s Service) repeats(ctx context.Context, r store.Reader, d *decision, p api.ActivateKeyParams) (bool, error) {
+	if err := d.findActivation(ctx, r, p.Fingerprint); err != nil || !d.holdsSeat() {
+		return false, err
+	}
+	if d.keepSeat(p); d.renews {
+		return false, nil
+	}
+	var err error
+	if d.verdict.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, d.facts); err == nil {
+		d.verdict.Meters, err = meters.Uses(ctx, r, d.license, d.at)
+	}
+	return err == nil, err
+}
+
 // begin makes the license of d, if its time begins with its first activation, what it
 // becomes by that.
 func (s Service) begin(ctx context.Context, r store.Reader, d *decision) (err error) {
