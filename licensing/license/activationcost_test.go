@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -187,4 +188,54 @@ func TestStoreCallsOfAnActivation(t *testing.T) {
 	_, err = s.Activate(t.Context(), api.ActivateKeyParams{Key: "X", Fingerprint: "a"})
 	is.True(err != nil)
 	is.Equal(*st.cost, cost{1, 0, 0}) // of an unknown key
+}
+
+// TestStoreCallsOfAPatchOfTexts: a PATCH of name and metadata reads no purchase.
+func TestStoreCallsOfAPatchOfTexts(t *testing.T) {
+	is := is.New(t)
+	st := newCostStore()
+	s := newSeller(t, st)
+	id := s.tell(t, "shop:base", boughtPlan("forever", 0)).License.ID
+	for n := range 99 {
+		e := boughtPlan("extra", 0)
+		e.LicenseID = id
+		s.tell(t, fmt.Sprint("shop:", n), e)
+	}
+	plain := s.createFor(t, "cus_1")
+	patch := func(id, name string) cost {
+		t.Helper()
+		return st.of(t, func() error {
+			_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: &name, Metadata: api.To(map[string]*string{"note": &name})})
+			return err
+		})
+	}
+	is.Equal(patch(id, "Ada"), patch(plain.ID, "Ada"))
+	is.Equal(s.mustGet(t, id).Name, "Ada")
+	is.Equal(s.mustGet(t, id).Metadata, map[string]string{"note": "Ada"})
+}
+
+// TestTextsSetByHandGiveWay: also where the purchases said the same when they were set.
+func TestTextsSetByHandGiveWay(t *testing.T) {
+	is := is.New(t)
+	s := newSeller(t, memory.New())
+	said := func(day float64, name, note string) {
+		e := boughtPlan("forever", day)
+		e.Name, e.Metadata = name, map[string]*string{"note": &note}
+		s.tell(t, "shop:1", e)
+	}
+	said(0, "Ada", "first")
+	id := s.tell(t, "shop:1", boughtPlan("forever", 0)).License.ID
+	_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: ptr("Grace"), Metadata: api.To(map[string]*string{"note": ptr("by hand"), "desk": ptr("4")})})
+	is.NoErr(err)
+	said(1, "Ada", "first")
+	is.Equal(s.mustGet(t, id).Name, "Grace") // the purchase says what it said
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: ptr("Ada"), Metadata: api.To(map[string]*string{"note": ptr("first")})})
+	is.NoErr(err)
+	said(2, "Lin", "second")
+	is.Equal(s.mustGet(t, id).Name, "Lin")
+	is.Equal(s.mustGet(t, id).Metadata, map[string]string{"note": "second", "desk": "4"})
+	_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Metadata: api.To(map[string]*string{"note": nil, "desk": nil})})
+	is.NoErr(err)
+	said(3, "Lin", "second")
+	is.Equal(len(s.mustGet(t, id).Metadata), 0) // removed by hand
 }

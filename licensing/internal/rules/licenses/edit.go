@@ -76,8 +76,19 @@ func (s Service) EditIn(ctx context.Context, tx *call.Tx, e Edit) (api.License, 
 // nil. The reason in next is that of a license that is then active.
 func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, next *record.License, suspension func(*terms.Grant, time.Time) terms.Suspension) error {
 	var bought []terms.Purchase
+	var is, want terms.State
 	if rec.Bought {
 		var err error
+		if is, err = StateOf(rec); err != nil {
+			return err
+		}
+		if want, err = StateOf(*next); err != nil {
+			return err
+		}
+		if state, ok := is.EditTexts(want.Terms); ok && suspension == nil {
+			PutState(state, next)
+			return nil
+		}
 		if bought, err = s.Purchases(ctx, tx, rec.ID); err != nil {
 			return err
 		}
@@ -91,14 +102,6 @@ func (s Service) byHand(ctx context.Context, tx *call.Tx, rec record.License, ne
 	}
 	if !rec.Bought {
 		return nil
-	}
-	is, err := StateOf(rec)
-	if err != nil {
-		return err
-	}
-	want, err := StateOf(*next)
-	if err != nil {
-		return err
 	}
 	state, own := is.Edit(bought, want.Terms, tx.Now)
 	PutState(state, next)

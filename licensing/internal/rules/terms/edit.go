@@ -2,6 +2,7 @@ package terms
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -30,6 +31,27 @@ func (s State) Edit(purchases []Purchase, want Terms, now time.Time) (next State
 	next.Terms = named(next.Hand.Over(then), want)
 	next.Changes, next.Awaits = is.Changes(next.Hand, now), is.awaits()
 	return next, own
+}
+
+// EditTexts returns the state after the name was set by hand and entries of the metadata
+// were added or changed, which stay until the purchases give them another value. These need
+// not be known: time never changes what they give. ok is false if want has another change.
+func (s State) EditTexts(want Terms) (next State, ok bool) {
+	rest := want
+	rest.Name, rest.Metadata = s.Name, s.Metadata
+	if !reflect.DeepEqual(rest, s.Terms) {
+		return s, false
+	}
+	next = s
+	next.Terms, next.Hand.Metadata = want, maps.Clone(s.Hand.Metadata)
+	override(&next.Hand.Name, s.Name == want.Name, false, want.Name)
+	for name, v := range differences(s.Metadata, want.Metadata, sameText) {
+		if v == nil { // only the purchases say whether Hand must keep that it is removed
+			return s, false
+		}
+		next.Hand.Metadata = placed(next.Hand.Metadata, name, v, false)
+	}
+	return next, true
 }
 
 // has reports whether a purchase has the part of a base at an instant.
