@@ -21,6 +21,10 @@ type Webhook struct {
 	// retention removed them while it lagged or was paused, or it resumed from
 	// now.
 	SkippedEvents int64 `json:"skipped_events"`
+	// Waiting is how many events it has not received yet; only of one that was read by its
+	// ID. WaitingMore: there may be more.
+	Waiting     *int `json:"waiting,omitempty"`
+	WaitingMore bool `json:"waiting_more,omitempty"`
 	// Secrets are the secrets that sign deliveries, newest first: one, or
 	// two during the overlap of a rotation.
 	Secrets   []WebhookSecret `json:"secrets"`

@@ -72,10 +72,18 @@ func (s *Service) Create(ctx context.Context, p api.CreateWebhookParams) (w api.
 	return w, secret, nil
 }
 
-// Get returns the webhook with the given ID, or [api.ErrNotFound].
+// Get returns the webhook with the given ID, and how many events it has not received yet:
+// it examines up to about 10,000 events for that. It returns [api.ErrNotFound] or a wrapped
+// store error.
 func (s *Service) Get(ctx context.Context, id string) (api.Webhook, error) {
 	rec, err := s.findWebhook(ctx, s.store(), id)
-	return rec.webhook(s.now()), err
+	if err != nil {
+		return api.Webhook{}, err
+	}
+	b, err := internals{s}.Backlog(ctx, id)
+	w := rec.webhook(s.now())
+	w.Waiting, w.WaitingMore = &b.Events, b.More
+	return w, err
 }
 
 // Update changes a webhook and appends a webhook.updated event. If
