@@ -65,11 +65,17 @@ func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (file string, 
 		return "", fmt.Errorf("signing key %s: %w", active.ID, err)
 	}
 	text, err := licensefile.Sign(c, signer)
-	if err != nil || c.Office == nil {
-		return text, err
+	if err != nil {
+		return "", err
+	}
+	if c.Office == nil {
+		return text, nil
 	}
 	list, err := s.LicenseRevocations(ctx, c.ProductID, c.LicenseID)
-	return text + " " + list, err
+	if err != nil {
+		return "", err
+	}
+	return text + " " + list, nil
 }
 
 // OfficeRequest returns the request of this office, to take to the vendor: for a number of

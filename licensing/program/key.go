@@ -183,13 +183,7 @@ func (l *License) Release(ctx context.Context) error {
 	key := l.key
 	l.mu.Unlock()
 	if key != "" && l.fingerprint != "" {
-		resp, body, err := l.post(inner, "/license/deactivate", params{Key: key, Fingerprint: l.fingerprint})
-		if err == nil && resp.StatusCode != http.StatusOK {
-			if err = refused(resp, problemOf(body)); codeOf(err) == api.CodeNotFound {
-				err = nil // there is nothing to free
-			}
-		}
-		if err != nil {
+		if err := l.freeSeat(inner, key); err != nil {
 			return l.explain(ctx, err)
 		}
 	}
@@ -200,6 +194,20 @@ func (l *License) Release(ctx context.Context) error {
 		return l.dirError
 	}
 	return nil
+}
+
+// freeSeat frees the seat of this installation at the service. It is no error if there is
+// none.
+func (l *License) freeSeat(ctx context.Context, key string) error {
+	resp, body, err := l.post(ctx, "/license/deactivate", params{Key: key, Fingerprint: l.fingerprint})
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return err
+	}
+	err = refused(resp, problemOf(body))
+	if codeOf(err) == api.CodeNotFound {
+		return nil
+	}
+	return err
 }
 
 // forget makes this installation one without a seat. The caller holds l.mu.

@@ -16,6 +16,8 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	if err := q.CheckFind(); err != nil {
 		return nil, next, about(err, "find licenses")
 	}
+	// The part ends at the license before which as many are as a call may examine. Without
+	// one, the whole rest may be examined.
 	order := orders[q.Order]
 	end := from(licenses)
 	end.columns = strings.Join(order, ", ")

@@ -67,7 +67,9 @@ func membersOf(t reflect.Type) (members []member) {
 	return members
 }
 
-// appendValue appends a value as encoding/json encodes it.
+// appendValue appends a value as encoding/json encodes it. Licenses and pages of them have an
+// encoder of their own because encoding/json takes several times as long for them, and
+// cannot place the text that an [Appender] appends. It encodes every other value.
 func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -56,7 +56,9 @@ func RemoveEnded(ctx context.Context, tx *call.Tx, licenseID string) error {
 	return tx.DeleteEntries(ctx, MeterKind, keys...)
 }
 
-// ended returns the keys of a batch of the rows of a license whose period has ended.
+// ended returns the keys of the rows of a license whose period has ended, at most as many
+// as one call of DeleteEntries takes. The keys of rows begin with the start of their
+// period, so that no period that has not begun is read; one that has begun may still last.
 func ended(ctx context.Context, r store.Reader, licenseID string, now time.Time) (keys []string, err error) {
 	q := rowsOf(licenseID)
 	q.Before = rowKey(licenseID, now, "")
@@ -64,14 +66,15 @@ func ended(ctx context.Context, r store.Reader, licenseID string, now time.Time)
 		if err != nil {
 			return nil, err
 		}
-		is, err := readRow(e)
+		r, err := readRow(e)
 		if err != nil {
 			return nil, err
 		}
-		if !is.To.IsZero() && !is.To.After(now) {
-			keys = append(keys, e.Key)
+		lasts := r.To.IsZero() || r.To.After(now)
+		if lasts {
+			continue
 		}
-		if len(keys) == store.MaxLimit {
+		if keys = append(keys, e.Key); len(keys) == store.MaxLimit {
 			break
 		}
 	}

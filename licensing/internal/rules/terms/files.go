@@ -115,8 +115,12 @@ func (s State) NextChange(asked Asked) time.Time {
 	return time.Time{}
 }
 
+// matters reports whether the change may change the answer to what was asked.
 func (c Change) matters(asked Asked) bool {
-	if asked.Updates && c.UpdatesUntil != nil || asked.Activations && (c.MaxActivations != nil || c.LeaseSeconds != nil) {
+	if asked.Updates && c.UpdatesUntil != nil {
+		return true
+	}
+	if asked.Activations && (c.MaxActivations != nil || c.LeaseSeconds != nil) {
 		return true
 	}
 	return slices.ContainsFunc(asked.Entitlements, func(name string) bool {

@@ -90,17 +90,18 @@ func (g *Grant) Waits(now time.Time) map[string]api.Waiting {
 // the end of a base purchase that it had before, of its line, or of its updates, becomes
 // later.
 func Renews(was, is *Grant, now time.Time) bool {
-	a, before := was.view(now)
-	b, after := is.view(now)
-	if a.empty || b.empty {
+	outlineBefore, before := was.view(now)
+	outlineAfter, after := is.view(now)
+	if outlineBefore.empty || outlineAfter.empty {
 		return false
 	}
-	if compareEnds(b.expires, a.expires) > 0 {
+	if compareEnds(outlineAfter.expires, outlineBefore.expires) > 0 {
 		return true
 	}
 	for i := range after {
 		s := &after[i]
-		if s.waits == "" && (s.role == base || !s.isAddOn()) && s.renews(before) {
+		isBase := s.role == base || !s.isAddOn() // also if it has no part, as a refunded one
+		if s.waits == "" && isBase && s.renews(before) {
 			return true
 		}
 	}
