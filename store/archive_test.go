@@ -146,23 +146,23 @@ func TestImportRefuses(t *testing.T) {
 	is.Equal(export(t, full), archive)
 
 	lines := strings.SplitAfter(archive, "\n")
-	for name, broken := range map[string]string{
-		"empty":          "",
-		"something else": `{"licenses":[]}`,
-		"headless":       strings.Join(lines[1:], ""),
-		"newer format":   strings.Replace(archive, `"format":1`, `"format":2`, 1),
-		"no format":      strings.Replace(archive, `"format":1`, `"format":0`, 1),
-		"cut short":      strings.Join(lines[:len(lines)-2], ""),
-		"cut in a line":  archive[:len(archive)/2],
-		"a line lost":    lines[0] + strings.Join(lines[2:], ""),
-		"a line twice":   lines[0] + lines[1] + strings.Join(lines[1:], ""),
-		"unknown record": lines[0] + `{"thing":{}}` + "\n" + strings.Join(lines[1:], ""),
-		"no record":      lines[0] + `{}` + "\n" + strings.Join(lines[1:], ""),
-		"unknown field":  strings.Replace(archive, `"State"`, `"Name"`, 1),
+	for name, tt := range map[string]struct{ broken, want string }{
+		"empty":          {"", "this is no archive"},
+		"something else": {`{"licenses":[]}`, "this is no archive"},
+		"headless":       {strings.Join(lines[1:], ""), "this is no archive"},
+		"newer format":   {strings.Replace(archive, `"format":1`, `"format":2`, 1), "the archive has format 2"},
+		"no format":      {strings.Replace(archive, `"format":1`, `"format":0`, 1), "the archive has format 0"},
+		"cut short":      {strings.Join(lines[:len(lines)-2], ""), "the archive is cut short after"},
+		"cut in a line":  {archive[:len(archive)/2], "unexpected EOF"},
+		"a line lost":    {strings.Join(lines[:len(lines)-3], "") + strings.Join(lines[len(lines)-2:], ""), "records and names"},
+		"a line twice":   {lines[0] + lines[1] + strings.Join(lines[1:], ""), "exists"},
+		"unknown record": {lines[0] + `{"thing":{}}` + "\n" + strings.Join(lines[1:], ""), "unknown field"},
+		"no record":      {lines[0] + `{}` + "\n" + strings.Join(lines[1:], ""), "a line without a record"},
+		"unknown field":  {strings.Replace(archive, `"State"`, `"Name"`, 1), "unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
-			is.True(store.Import(t.Context(), memory.New(), strings.NewReader(broken)) != nil)
+			err := store.Import(t.Context(), memory.New(), strings.NewReader(tt.broken))
+			require.Contains(t, fmt.Sprint(err), tt.want)
 		})
 	}
 }

@@ -139,7 +139,8 @@ func TestList(t *testing.T) {
 	is.Equal(page.HasMore, false) // a full page that is the last
 }
 
-func TestUpdate(t *testing.T) {
+// TestUpdateLeavesAnAdmin who can sign in, and records only changes.
+func TestUpdateLeavesAnAdmin(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	o := newOffice(t)

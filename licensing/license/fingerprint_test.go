@@ -75,8 +75,8 @@ func TestFindActivations(t *testing.T) {
 	}
 }
 
-// TestMatch says where a search has found a license.
-func TestMatch(t *testing.T) {
+// TestMatchSaysWhereASearchFoundALicense: in which field, or in the name that a list shows.
+func TestMatchSaysWhereASearchFoundALicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, func(p *api.CreateLicenseParams) {
