@@ -30,13 +30,13 @@ var arrows = map[string][]string{
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
 	"internal/signin":                 {},
-	"internal/oracle":                 {"store", "store/memory"},                                            // tests only
-	"internal/purchasetest":           {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
+	"internal/testing/oracle":         {"store", "store/memory"},                                            // tests only
+	"internal/testing/purchasetest":   {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only
 	"internal/bidi":                   {},
 	"internal/entries":                {"store"},
 	"internal/qr":                     {},
 	"internal/rate":                   {},
-	"internal/require":                {}, // tests only
+	"internal/testing/require":        {}, // tests only
 	"internal/rotation":               {},
 	"internal/valid":                  {}, // for the tags of parameters and options
 	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
@@ -142,6 +142,9 @@ func TestPackagesImportOnlyAlongTheArrows(t *testing.T) {
 			other, ours := strings.CutPrefix(imported, module+"/")
 			if ours && !slices.Contains(allowed, other) {
 				t.Errorf("%s imports %s, to which no arrow leads", name, other)
+			}
+			if strings.HasPrefix(other, "internal/testing/") {
+				t.Errorf("%s imports %s, which is for tests only", name, other)
 			}
 			if !ours && slices.Contains(pure, name) && strings.Contains(imported, ".") {
 				t.Errorf("%s imports %s, and may only use the standard library", name, imported)

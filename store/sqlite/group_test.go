@@ -18,7 +18,7 @@ import (
 	"github.com/matryer/is"
 	engine "modernc.org/sqlite"
 
-	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

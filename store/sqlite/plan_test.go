@@ -16,7 +16,7 @@ import (
 	"github.com/matryer/is"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

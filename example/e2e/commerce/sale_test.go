@@ -21,7 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
 	"github.com/seed-d8a106b4/licensekit/example/internal/payment"
 	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
-	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"

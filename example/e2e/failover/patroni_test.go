@@ -19,7 +19,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
-	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 )
 
 var patroniFaults = flag.Int("patroni", 0, "how many faults TestPatroni has; 0: none, because each takes 20 seconds, with Patroni and etcd")
