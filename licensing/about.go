@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // about returns the settings that the dashboard shows: the values in effect, and
 // warnings about those an operator may want to change.
-func (h *Handler) about() dashboard.About {
+func (h *Handler) about() kit.About {
 	o, rules, tokens := h.opts, h.service.Options(), inner.Of(h.auth).Options().Tokens
 	rate := func(n int) any {
 		switch {
@@ -37,9 +37,9 @@ func (h *Handler) about() dashboard.About {
 		}
 		return d
 	}
-	a := dashboard.About{
+	a := kit.About{
 		Store: fmt.Sprintf("%T", h.store.Store),
-		Settings: []dashboard.Setting{
+		Settings: []kit.Setting{
 			{Name: "Public URL", Value: cmp.Or(o.PublicURL, "Not set")},
 			{Name: "Access token lifetime", Value: tokens.TTL},
 			{Name: "Maximum active tokens per client", Value: tokens.Max},

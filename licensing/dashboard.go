@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -14,8 +15,8 @@ func (h *Handler) Dashboard() http.Handler { return h.pages }
 
 func (h *Handler) section() *web.Section {
 	o := h.opts
-	return dashboard.New(dashboard.Options{
+	return dashboard.New(kit.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
+		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Host: kit.Host(o.Dashboard),
 	}).Section()
 }

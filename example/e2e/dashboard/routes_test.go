@@ -20,12 +20,12 @@ func dashboardPages(t *testing.T) (paths []string) {
 	is := is.New(t)
 	source, err := os.ReadFile("../../../licensing/internal/http/dashboard/route.go")
 	is.NoErr(err)
-	for _, m := range regexp.MustCompile(`\{(?:method: get, )?path: "([^"]*)"(.*)\},`).FindAllStringSubmatch(string(source), -1) {
-		if !strings.Contains(m[2], "download: true") && !strings.HasSuffix(m[1], ".json") {
+	for _, m := range regexp.MustCompile(`\{(?:Method: get, )?Path: "([^"]*)"(.*)\},`).FindAllStringSubmatch(string(source), -1) {
+		if !strings.Contains(m[2], "Download: true") && !strings.HasSuffix(m[1], ".json") {
 			paths = append(paths, m[1])
 		}
 	}
-	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")+strings.Count(string(source), "{path: ")-7) // without three CSV files, two JSON files, the moves and the bulk moves
+	is.Equal(len(paths), strings.Count(string(source), "{Method: get, ")+strings.Count(string(source), "{Path: ")-7) // without three CSV files, two JSON files, the moves and the bulk moves
 	moves, err := os.ReadFile("../../../licensing/internal/http/dashboard/licensemove.go")
 	is.NoErr(err)
 	for _, m := range regexp.MustCompile(`\tName: "([^"]*)", Label:`).FindAllStringSubmatch(string(moves), -1) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -21,20 +23,20 @@ const (
 type seat struct{ license, activation string }
 
 // releaseForm releases one or several activations of a license.
-func releaseForm(v *visit, l api.License) (*formPage, error) {
-	p := newFormPage("licenses", place{l.Name, activationsPath(l.ID)}, "Release activations")
-	return p, v.releaseSelected(p, func(id string) seat { return seat{l.ID, id} })
+func releaseForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
+	p := forms.NewFormPage("licenses", kit.Place{Title: l.Name, Path: activationsPath(l.ID)}, "Release activations")
+	return p, releaseSelected(v, p, func(id string) seat { return seat{l.ID, id} })
 }
 
 // releaseSelected fills the form that releases the activation of the path or the selected
 // ones, each of which seat reads. They end in several Updates; if it is interrupted, the
 // same form releases the others.
-func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error {
-	ids := distinct(v.r.URL.Query()["id"])
-	if id := v.r.PathValue("activation"); id != "" {
+func releaseSelected(v *kit.Visit, p *forms.FormPage, read func(value string) seat) error {
+	ids := distinct(v.R.URL.Query()["id"])
+	if id := v.R.PathValue("activation"); id != "" {
 		ids = []string{id}
-	} else if !v.isRead() {
-		ids = strings.Fields(v.sent("ids"))
+	} else if !v.IsRead() {
+		ids = strings.Fields(v.Sent("ids"))
 	}
 	if err := checkSelected(len(ids), maxReleased, "activation"); err != nil {
 		return err
@@ -45,7 +47,7 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 	for _, id := range ids {
 		seat := read(id)
 		seats = append(seats, seat)
-		a, err := inner.Of(v.licenses).Seats().PreviewRelease(v.r.Context(), seat.license, seat.activation)
+		a, err := inner.Of(v.Licenses).Seats().PreviewRelease(v.R.Context(), seat.license, seat.activation)
 		if errors.Is(err, api.ErrNotFound) && len(ids) > 1 {
 			continue
 		} else if err != nil {
@@ -60,26 +62,26 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 			offline = *a.OfflineUntil
 		}
 	}
-	what := verb(len(names), "activation", count(len(names), "activation"))
+	what := kit.Verb(len(names), "activation", kit.Count(len(names), "activation"))
 	list := strings.Join(names[:min(len(names), releasesNamed)], ", ")
 	if more := len(names) - releasesNamed; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	effect := verb(len(names),
+	effect := kit.Verb(len(names),
 		"The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available.",
 		"The seats become available immediately. The programs learn at their next validation that they are not activated. They can activate again while a seat is available.")
 	if !offline.IsZero() {
-		effect += verb(len(names), " It", " Some") + " may run offline from a license file until " + v.moment(offline).Full + "."
+		effect += kit.Verb(len(names), " It", " Some") + " may run offline from a license file until " + v.Moment(offline).Full + "."
 	}
 	p.Heading, p.Text = "Release "+what, []string{list, effect}
-	p.Form, p.Action, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release "+what, verb(len(names), "The activation has been released.", "The activations have been released.")
+	p.Form, p.Action, p.Done = forms.NewForm(forms.ReasonField("Optional. Recorded in the history.")), "Release "+what, kit.Verb(len(names), "The activation has been released.", "The activations have been released.")
 	p.Form.Hidden["ids"] = strings.Join(ids, " ")
-	p.do = func(v *visit) (string, error) {
+	p.Do = func(v *kit.Visit) (string, error) {
 		for part := range slices.Chunk(seats, movedTogether) {
-			if err := v.checkAccess(); err != nil {
+			if err := v.CheckAccess(); err != nil {
 				return "", err
 			}
-			if err := v.releaseTogether(part, p.Form.Field("reason").Value); err != nil {
+			if err := releaseTogether(v, part, p.Form.Field("reason").Value); err != nil {
 				return "", err
 			}
 		}
@@ -89,10 +91,10 @@ func (v *visit) releaseSelected(p *formPage, read func(value string) seat) error
 }
 
 // releaseTogether releases the activations that exist, in one Update.
-func (v *visit) releaseTogether(seats []seat, reason string) error {
-	return v.licenses.Atomically(v.r.Context(), func(s *license.Service) error {
+func releaseTogether(v *kit.Visit, seats []seat, reason string) error {
+	return v.Licenses.Atomically(v.R.Context(), func(s *license.Service) error {
 		for _, seat := range seats {
-			_, err := s.ReleaseActivation(v.r.Context(), api.ReleaseActivationParams{LicenseID: seat.license, ActivationID: seat.activation, Reason: reason, Force: true})
+			_, err := s.ReleaseActivation(v.R.Context(), api.ReleaseActivationParams{LicenseID: seat.license, ActivationID: seat.activation, Reason: reason, Force: true})
 			if err != nil && !errors.Is(err, api.ErrNotFound) {
 				return err
 			}

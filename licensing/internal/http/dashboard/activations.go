@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // activationsPerPage is the number on a page of the list of activations.
@@ -38,20 +39,20 @@ func activationsPath(licenseID string) string {
 
 // Details returns the metadata that the program sent, such as its version.
 func (r activationRow) Details() string {
-	return strings.Join(each(pairsOf(r.Metadata, same), pair.line), " · ")
+	return strings.Join(kit.Each(kit.PairsOf(r.Metadata, kit.Same), kit.Pair.Line), " · ")
 }
 
 // seatSummary returns the number of active activations of a license as a meter
 // and in words. It is exact up to 200, and the number of lists beyond that.
-func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
+func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, error) {
 	const most = 200
-	active, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: most})
+	active, err := v.Licenses.ListActivations(v.R.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: most})
 	if err != nil {
 		return seatMeter{}, "", err
 	}
 	m := usedOf(int64(len(active.Data)), l.MaxActivations)
 	if active.HasMore {
-		counts, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), []string{l.ID})
+		counts, err := inner.Of(v.Licenses).Find().SeatCounts(v.R.Context(), []string{l.ID})
 		if err != nil {
 			return seatMeter{}, "", err
 		}
@@ -59,7 +60,7 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 	}
 	text := m.N + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = m.N + " of " + count(int(*l.MaxActivations), "seat") + " used."
+		text = m.N + " of " + kit.Count(int(*l.MaxActivations), "seat") + " used."
 	}
 	return m, text, nil
 }
@@ -68,21 +69,21 @@ func (v *visit) seatSummary(l api.License) (seatMeter, string, error) {
 const unseenReads = 200
 
 // readUnseen reads some activations of a license and returns those not seen since a time; zero: all.
-func (v *visit) readUnseen(p api.ListActivationsParams, since time.Time) (api.Page[api.Activation], error) {
-	page, err := v.licenses.ListActivations(v.r.Context(), p)
+func readUnseen(v *kit.Visit, p api.ListActivationsParams, since time.Time) (api.Page[api.Activation], error) {
+	page, err := v.Licenses.ListActivations(v.R.Context(), p)
 	page.Data = slices.DeleteFunc(page.Data, func(a api.Activation) bool { return !since.IsZero() && !a.LastSeenAt.Before(since) })
 	return page, err
 }
 
 // unseenActivations returns a page of the activations of a license that were not seen since a
 // time; zero: of all. It can be short although HasMore is true.
-func (v *visit) unseenActivations(p api.ListActivationsParams, since time.Time) (page api.Page[api.Activation], err error) {
+func unseenActivations(v *kit.Visit, p api.ListActivationsParams, since time.Time) (page api.Page[api.Activation], err error) {
 	if since.IsZero() {
-		return v.readUnseen(p, since)
+		return readUnseen(v, p, since)
 	}
 	p.Limit = 2 * activationsPerPage
 	for range unseenReads {
-		part, err := v.readUnseen(p, since)
+		part, err := readUnseen(v, p, since)
 		if err != nil {
 			return page, err
 		}
@@ -102,34 +103,34 @@ type activationList struct {
 	Unseen   string // the day since which those of the list were not seen; empty: the list has all
 	Metadata bool   // a program sent metadata
 	Files    bool   // an activation may run from a license file
-	pager
+	kit.Pager
 	Other string // the list with or without ended activations, as a reference from dashboard/
 }
 
-func showActivations(v *visit, head licenseHead) error {
-	q, l := v.r.URL.Query(), head.License
+func showActivations(v *kit.Visit, head licenseHead) error {
+	q, l := v.R.URL.Query(), head.License
 	body := activationList{licenseHead: head, Ended: q.Get("ended") != "", Unseen: q.Get("unseen"), Other: activationsPath(l.ID)}
 	if !body.Ended {
 		body.Other += "?ended=1"
 	}
-	since, err := dayOf("unseen", body.Unseen)
+	since, err := kit.DayOf("unseen", body.Unseen)
 	if err != nil {
 		return err
 	}
 	p := api.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")}
-	result, err := v.unseenActivations(p, since)
+	result, err := unseenActivations(v, p, since)
 	if err != nil {
 		return err
 	}
-	filter := queryOf(map[string]string{"ended": q.Get("ended"), "unseen": body.Unseen})
-	body.pager = v.pager(filter, "cursor", result.NextCursor)
+	filter := kit.QueryOf(map[string]string{"ended": q.Get("ended"), "unseen": body.Unseen})
+	body.Pager = v.Pager(filter, "cursor", result.NextCursor)
 	for _, a := range result.Data {
 		row := activationRow{Activation: a}
-		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {
+		if a.HeldUntil != nil && a.HeldUntil.After(v.Opts.Now()) {
 			row.Files, body.Files = a.HeldUntil, true
 		}
 		body.Rows = append(body.Rows, row)
 		body.Metadata = body.Metadata || len(a.Metadata) > 0
 	}
-	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
+	return v.Render(http.StatusOK, "activations", kit.Page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }

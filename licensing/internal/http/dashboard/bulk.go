@@ -9,12 +9,14 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // bulkMoves are the moves that one form can make for several licenses.
 var bulkMoves = append([]move{{
-	Name: "renew", Label: "Renew", access: supporters, heading: "Renew license", text: []string{"The expiry moves to a later time."},
+	Name: "renew", Label: "Renew", access: kit.Supporters, heading: "Renew license", text: []string{"The expiry moves to a later time."},
 }}, movesNamed("suspend", "reinstate", "revoke")...)
 
 func movesNamed(names ...string) []move {
@@ -76,7 +78,7 @@ func (s selection) Shown() []selectedRow {
 // More returns the number of rows that the page does not show.
 func (s selection) More() string {
 	if n := s.Total() - len(s.Shown()); n > 0 {
-		return thousands(int64(n))
+		return kit.Thousands(int64(n))
 	}
 	return ""
 }
@@ -90,13 +92,13 @@ const typedAbove = 50
 
 // bulkFields is the form for n licenses. For a move that is final and for many
 // licenses, the operator types their number.
-func (m move) bulkFields(n int) *form {
+func (m move) bulkFields(n int) *forms.Form {
 	f := m.fields()
 	if m.isRenewal() {
 		f = renewFields(oneYear, api.FromLater)
 	}
 	if m.Danger || n > typedAbove {
-		f.add(typedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
+		f.Add(forms.TypedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
 	}
 	return f
 }
@@ -132,31 +134,31 @@ func checkSelected(n, most int, what string) error {
 	case n == 0:
 		return web.NewProblem(http.StatusUnprocessableEntity, "none_selected", "Go back to the list and select at least one "+what+".")
 	case n > most:
-		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+count(most, what)+" can be selected. Go back to the list and select fewer.")
+		return web.NewProblem(http.StatusUnprocessableEntity, "too_many_selected", "At most "+kit.Count(most, what)+" can be selected. Go back to the list and select fewer.")
 	}
 	return nil
 }
 
 // bulkForm is the page that confirms the move of several licenses.
-func (m move) bulkForm(v *visit) (p *formPage, err error) {
-	q := v.r.URL.Query()
+func (m move) bulkForm(v *kit.Visit) (p *forms.FormPage, err error) {
+	q := v.R.URL.Query()
 	body, f := selection{Path: "licenses/selected/" + m.Name}, readFilter(q)
 	switch all := q.Get("all") != ""; {
-	case all && q.Has("id"), !all && f != filter{}:
+	case all && q.Has("id"), !all && f != Filter{}:
 		return nil, errTwoSelections
 	case all:
 		body.Query = "?" + q.Encode()
 	}
 	var found []api.License
 	var ids []string
-	sent := distinct(v.r.PostForm["id"])
+	sent := distinct(v.R.PostForm["id"])
 	switch {
-	case !v.isRead():
-		body.Rest = v.sent("rest") != ""
-		ids = each(sent, idOf)
+	case !v.IsRead():
+		body.Rest = v.Sent("rest") != ""
+		ids = kit.Each(sent, idOf)
 	case body.Query != "":
-		found, body.Rest, err = v.allMatching(m, f)
-		ids = each(found, licenseID)
+		found, body.Rest, err = allMatching(v, m, f)
+		ids = kit.Each(found, licenseID)
 	default:
 		ids = distinct(q["id"])
 	}
@@ -164,33 +166,33 @@ func (m move) bulkForm(v *visit) (p *formPage, err error) {
 		err = checkSelected(len(ids), maxSelected, "license")
 	}
 	if err == nil && found == nil {
-		found, err = v.licensesOf(ids)
+		found, err = licensesOf(v, ids)
 	}
 	if err == nil {
-		err = v.addBefore(&body, m, ids, found)
+		err = addBefore(v, &body, m, ids, found)
 	}
 	if err != nil {
 		return nil, err
 	}
 	n := len(body.Rows)
-	p = &formPage{
-		Title: m.Label + ": " + count(len(ids), "license"), Section: "licenses", Heading: m.Label + " licenses", Danger: m.Danger, template: "selected",
-		Text: v.bulkText(m, body), Form: m.bulkFields(n), Extra: body,
+	p = &forms.FormPage{
+		Title: m.Label + ": " + kit.Count(len(ids), "license"), Section: "licenses", Heading: m.Label + " licenses", Danger: m.Danger, Template: "selected",
+		Text: bulkText(v, m, body), Form: m.bulkFields(n), Extra: body,
 	}
 	if n > 0 {
-		p.Action = m.Label + " " + count(n, "license")
+		p.Action = m.Label + " " + kit.Count(n, "license")
 	}
-	if !v.isRead() {
+	if !v.IsRead() {
 		p.Form = m.bulkFields(len(sent))
 	}
-	p.do = func(v *visit) (string, error) { return "", v.moveSelected(m, sent, p) }
+	p.Do = func(v *kit.Visit) (string, error) { return "", moveSelected(v, m, sent, p) }
 	return p, nil
 }
 
 // addBefore adds the rows of the licenses with some IDs, of which found exist. It says
 // which of them will not be changed.
-func (v *visit) addBefore(s *selection, m move, ids []string, found []api.License) error {
-	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), found...)
+func addBefore(v *kit.Visit, s *selection, m move, ids []string, found []api.License) error {
+	paused, err := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), found...)
 	if err != nil {
 		return err
 	}
@@ -225,14 +227,14 @@ func (m move) excludes(l api.License, paused []string) string {
 
 // bulkText says which licenses are selected, how many of them will be changed, and
 // what follows.
-func (v *visit) bulkText(m move, s selection) (text []string) {
+func bulkText(v *kit.Visit, m move, s selection) (text []string) {
 	if s.Query != "" {
-		text = append(text, "Selected: "+readFilter(v.r.URL.Query()).describe()+" that this can change.")
+		text = append(text, "Selected: "+readFilter(v.R.URL.Query()).describe()+" that this can change.")
 	} else {
-		text = append(text, "Selected: "+count(s.Total(), "license")+" that you chose in the list.")
+		text = append(text, "Selected: "+kit.Count(s.Total(), "license")+" that you chose in the list.")
 	}
 	if len(s.Failed) > 0 {
-		text = append(text, thousands(int64(len(s.Rows)))+" of "+thousands(int64(s.Total()))+" licenses will be changed.")
+		text = append(text, kit.Thousands(int64(len(s.Rows)))+" of "+kit.Thousands(int64(s.Total()))+" licenses will be changed.")
 	}
 	switch {
 	case s.Rest && m.isRenewal(): // a renewed license can still match
@@ -254,15 +256,15 @@ func (v *visit) bulkText(m move, s selection) (text []string) {
 
 // allMatching returns the licenses that match a filter and that a move changes, up to
 // maxSelected, and whether more can match.
-func (v *visit) allMatching(m move, f filter) (list []api.License, more bool, err error) {
-	p := f.params(v.h.opts.Now())
+func allMatching(v *kit.Visit, m move, f Filter) (list []api.License, more bool, err error) {
+	p := f.params(v.Opts.Now())
 	p.Limit = 200
 	for range pagesMatched {
-		page, _, err := v.listed(f, p)
+		page, _, err := listedLicenses(v, f, p)
 		if err != nil {
 			return nil, false, err
 		}
-		paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), page.Data...)
+		paused, err := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), page.Data...)
 		if err != nil {
 			return nil, false, err
 		}
@@ -279,8 +281,8 @@ func (v *visit) allMatching(m move, f filter) (list []api.License, more bool, er
 }
 
 // licensesOf returns the licenses with some IDs that exist.
-func (v *visit) licensesOf(ids []string) (list []api.License, err error) {
-	for l, err := range v.licenses.All(v.r.Context(), api.ListLicensesParams{IDs: ids}) {
+func licensesOf(v *kit.Visit, ids []string) (list []api.License, err error) {
+	for l, err := range v.Licenses.All(v.R.Context(), api.ListLicensesParams{IDs: ids}) {
 		if err != nil {
 			return nil, err
 		}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // moveSelected changes the licenses of the values that a form has sent, and sets the
 // page to a result for each. Submitting the same form again changes nothing.
-func (v *visit) moveSelected(m move, values []string, p *formPage) error {
+func moveSelected(v *kit.Visit, m move, values []string, p *forms.FormPage) error {
 	do := m.doSelected(p.Form)
 	if p.Form.HasErrors() {
 		return nil
@@ -25,7 +27,7 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 	stopped := "" // why no further license is changed
 	for i := 0; i < len(values); i = body.Total() {
 		if i > 0 && stopped == "" {
-			if err := v.checkAccess(); err != nil {
+			if err := v.CheckAccess(); err != nil {
 				stopped = web.ProblemOf(err).Detail
 			}
 		}
@@ -34,24 +36,24 @@ func (v *visit) moveSelected(m move, values []string, p *formPage) error {
 			continue
 		}
 		some := values[i:min(i+movedTogether, len(values))]
-		rows, err := v.moveTogether(m, some, do)
+		rows, err := moveTogether(v, m, some, do)
 		switch {
 		case err != nil && (i == 0 || isAboutForm(err)): // nothing was changed yet
 			return err
 		case err != nil:
 			stopped = "An earlier license failed."
-			rows = each(some, func(value string) selectedRow { return failedRow(value, web.ProblemOf(err).Detail) })
+			rows = kit.Each(some, func(value string) selectedRow { return failedRow(value, web.ProblemOf(err).Detail) })
 		}
 		for _, row := range rows {
 			body.add(row)
 		}
 	}
-	if undo := m.undo(); undo != nil && len(body.Rows) > 0 && v.may(undo.access) {
+	if undo := m.undo(); undo != nil && len(body.Rows) > 0 && v.May(undo.access) {
 		body.Undo = undo
 	}
-	p.then = func(v *visit) error {
+	p.Then = func(v *kit.Visit) error {
 		p.Text, p.Action, p.Extra = nil, "", body
-		return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: p})
+		return v.Render(http.StatusOK, "selected", kit.Page{Title: "Results", Section: "licenses", Body: p})
 	}
 	return nil
 }
@@ -67,10 +69,10 @@ type bulkFunc func(s *license.Service, ctx context.Context, value string) (api.L
 
 // doSelected returns the change that the form describes. It adds errors to the
 // form.
-func (m move) doSelected(f *form) bulkFunc {
+func (m move) doSelected(f *forms.Form) bulkFunc {
 	var renewal api.RenewLicenseParams
 	if m.isRenewal() {
-		renewal = f.readRenewal()
+		renewal = readRenewal(f)
 	}
 	return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
 		id, state, undoes := strings.Cut(value, " ")
@@ -99,13 +101,13 @@ func isAboutForm(err error) bool {
 // maxMoving allows, and at least one. It returns a row for each of them. A license
 // that cannot be changed does not affect the others. If it returns an error, none
 // is changed.
-func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selectedRow, err error) {
-	ctx := v.r.Context()
-	err = v.licenses.Atomically(ctx, func(s *license.Service) error {
+func moveTogether(v *kit.Visit, m move, values []string, do bulkFunc) (rows []selectedRow, err error) {
+	ctx := v.R.Context()
+	err = v.Licenses.Atomically(ctx, func(s *license.Service) error {
 		rows = rows[:0] // the function may run again
-		start := v.h.opts.Now()
+		start := v.Opts.Now()
 		for _, value := range values {
-			if len(rows) > 0 && v.h.opts.Now().Sub(start) >= maxMoving {
+			if len(rows) > 0 && v.Opts.Now().Sub(start) >= maxMoving {
 				break
 			}
 			row := failedRow(value, "This license no longer exists.")
@@ -130,7 +132,7 @@ func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selec
 			case errors.Is(err, api.ErrStale):
 				row.Problem = "This license was changed after you selected it. Select it again."
 			case isInvalid && !isAboutForm(err):
-				row.Problem = sentence(invalid.Fields[0].Field + " " + invalid.Fields[0].Detail)
+				row.Problem = kit.Sentence(invalid.Fields[0].Field + " " + invalid.Fields[0].Detail)
 			default:
 				return err
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // deviceReads is how many licenses and pages of activations one page of the devices of a
@@ -17,7 +19,7 @@ type devicePage struct {
 	ID     string
 	Seats  []licenseSeat
 	Unseen string // the day since which those of the list were not seen; empty: the list has all
-	pager
+	kit.Pager
 }
 
 func devicesPath(id string) string {
@@ -26,11 +28,11 @@ func devicesPath(id string) string {
 
 // showDevices lists the active activations of all licenses of a customer, license by
 // license. The cursor has that of the license and that of its activations.
-func showDevices(v *visit, id string) error {
-	ctx, q := v.r.Context(), v.r.URL.Query()
+func showDevices(v *kit.Visit, id string) error {
+	ctx, q := v.R.Context(), v.R.URL.Query()
 	body := devicePage{ID: id, Unseen: q.Get("unseen")}
-	filter := queryOf(map[string]string{"id": body.ID, "unseen": body.Unseen})
-	since, err := dayOf("unseen", body.Unseen)
+	filter := kit.QueryOf(map[string]string{"id": body.ID, "unseen": body.Unseen})
+	since, err := kit.DayOf("unseen", body.Unseen)
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func showDevices(v *visit, id string) error {
 	list.Cursor, seats.Cursor, _ = strings.Cut(q.Get("cursor"), " ")
 	next := ""
 	for range deviceReads {
-		at, err := v.licenses.List(ctx, list)
+		at, err := v.Licenses.List(ctx, list)
 		if err != nil {
 			return err
 		}
@@ -47,7 +49,7 @@ func showDevices(v *visit, id string) error {
 			break
 		}
 		seats.LicenseID = at.Data[0].ID
-		part, err := v.readUnseen(seats, since)
+		part, err := readUnseen(v, seats, since)
 		if err != nil {
 			return err
 		}
@@ -64,20 +66,20 @@ func showDevices(v *visit, id string) error {
 			break
 		}
 	}
-	body.pager = v.pager(filter, "cursor", next)
-	return v.render(http.StatusOK, "devices", page{
-		Title: "Devices of " + body.ID, Heading: "Devices", Up: place{body.ID, customers.namePath(body.ID)}, Section: "customers", Body: body,
+	body.Pager = v.Pager(filter, "cursor", next)
+	return v.Render(http.StatusOK, "devices", kit.Page{
+		Title: "Devices of " + body.ID, Heading: "Devices", Up: kit.Place{Title: body.ID, Path: customers.namePath(body.ID)}, Section: "customers", Body: body,
 	})
 }
 
 // releaseDevicesForm releases several activations of the licenses of a customer.
-func releaseDevicesForm(v *visit) (*formPage, error) {
-	id := v.r.URL.Query().Get("customer")
+func releaseDevicesForm(v *kit.Visit) (*forms.FormPage, error) {
+	id := v.R.URL.Query().Get("customer")
 	if id == "" {
-		return nil, notFound("This page does not exist.")
+		return nil, kit.NotFound("This page does not exist.")
 	}
-	p := newFormPage("customers", place{id, devicesPath(id)}, "Release activations")
-	return p, v.releaseSelected(p, func(value string) (s seat) {
+	p := forms.NewFormPage("customers", kit.Place{Title: id, Path: devicesPath(id)}, "Release activations")
+	return p, releaseSelected(v, p, func(value string) (s seat) {
 		s.license, s.activation, _ = strings.Cut(value, "/")
 		return s
 	})

@@ -4,16 +4,18 @@ import (
 	"context"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func suspendCustomerForm(_ *visit, id string) (*formPage, error) {
+func suspendCustomerForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
 	return moveCustomer(id, "Suspend customer", "The customer has been suspended.", (*license.Service).SuspendCustomer,
 		"All licenses of this customer become invalid, and so do those that the customer gets before you reinstate the customer. Activations keep their seats.",
 		"If this is interrupted, repeat it."), nil
 }
 
-func reinstateCustomerForm(_ *visit, id string) (*formPage, error) {
+func reinstateCustomerForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
 	return moveCustomer(id, "Reinstate customer", "The customer has been reinstated.", (*license.Service).ReinstateCustomer,
 		"The licenses of this customer become valid again, except those that are suspended for another reason.",
 		"If this is interrupted, repeat it."), nil
@@ -23,11 +25,11 @@ func reinstateCustomerForm(_ *visit, id string) (*formPage, error) {
 type customerMove = func(*license.Service, context.Context, api.MoveCustomerParams) (api.CustomerSuspension, error)
 
 // moveCustomer returns the page that asks for the reason of a move.
-func moveCustomer(id, heading, done string, move customerMove, text ...string) *formPage {
+func moveCustomer(id, heading, done string, move customerMove, text ...string) *forms.FormPage {
 	p := customerFormPage(id, heading, text...)
-	p.done, p.Form = done, newForm(reasonField("Optional. Recorded in the history and shown to the license key holders."))
-	p.do = func(tx *visit) (string, error) {
-		_, err := move(tx.licenses, tx.r.Context(), api.MoveCustomerParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
+	p.Done, p.Form = done, forms.NewForm(forms.ReasonField("Optional. Recorded in the history and shown to the license key holders."))
+	p.Do = func(tx *kit.Visit) (string, error) {
+		_, err := move(tx.Licenses, tx.R.Context(), api.MoveCustomerParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
 		return "", err
 	}
 	return p

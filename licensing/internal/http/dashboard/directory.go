@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -27,7 +28,7 @@ var (
 		Title: "Customers", Path: "customers", One: "customer", page: "customer?id=", list: (*license.Service).Customers,
 		Empty: "A customer appears here when you create a license with its customer ID.",
 	}
-	products = directory{
+	Products = directory{
 		Title: "Products", Path: "products", One: "product", page: "licenses?product=", list: (*license.Service).Products,
 		Empty: "A product appears here when you create a license with its product ID.",
 	}
@@ -39,7 +40,7 @@ type nameList struct {
 	Column string // the label of the names
 	Search string
 	Rows   []nameRow
-	pager
+	kit.Pager
 }
 
 // nameRow is a customer or a product with the number of its licenses.
@@ -55,50 +56,50 @@ type person struct {
 	Email string // of the newest license that has one
 }
 
-// person returns who a customer is, by the newest licenses.
-func (v *visit) person(newest []api.License) (who person) {
+// personOf returns who a customer is, by the newest licenses.
+func personOf(v *kit.Visit, newest []api.License) (who person) {
 	times := map[string]int{}
 	for _, l := range newest {
 		if times[l.Name]++; 2*times[l.Name] > len(newest) {
 			who.Name = l.Name
 		}
-		who.Email = cmp.Or(who.Email, l.Metadata[v.h.opts.EmailKey])
+		who.Email = cmp.Or(who.Email, l.Metadata[v.Opts.EmailKey])
 	}
 	return who
 }
 
 // describe adds the numbers by status, and who a customer is, to a row.
-func (d directory) describe(v *visit, row *nameRow) error {
+func (d directory) describe(v *kit.Visit, row *nameRow) error {
 	p := api.ListLicensesParams{ProductID: row.Name}
 	if d.One == "customer" {
 		p = api.ListLicensesParams{CustomerID: row.Name, NewestFirst: true, Limit: 1}
-		newest, err := v.licenses.List(v.r.Context(), p)
+		newest, err := v.Licenses.List(v.R.Context(), p)
 		if err != nil {
 			return err
 		}
-		row.Person = v.person(newest.Data)
+		row.Person = personOf(v, newest.Data)
 	}
-	counts, err := v.licenses.Count(v.r.Context(), p)
-	n := func(s api.LicenseStatus) string { return thousands(counts.ByStatus[s]) }
+	counts, err := v.Licenses.Count(v.R.Context(), p)
+	n := func(s api.LicenseStatus) string { return kit.Thousands(counts.ByStatus[s]) }
 	row.Active, row.Expired, row.Suspended = n(api.LicenseActive), n(api.LicenseExpired), n(api.LicenseSuspended)
 	return err
 }
 
-func (d directory) show(v *visit) error {
-	q := v.r.URL.Query()
-	body := nameList{directory: d, Column: sentenceCase(d.One), Search: strings.TrimSpace(q.Get("q"))}
-	filter := queryOf(map[string]string{"q": body.Search})
-	list, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
+func (d directory) show(v *kit.Visit) error {
+	q := v.R.URL.Query()
+	body := nameList{directory: d, Column: kit.SentenceCase(d.One), Search: strings.TrimSpace(q.Get("q"))}
+	filter := kit.QueryOf(map[string]string{"q": body.Search})
+	list, err := d.list(v.Licenses, v.R.Context(), api.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
 	if err != nil {
 		return err
 	}
-	body.pager = v.pager(filter, "after", list.NextCursor)
+	body.Pager = v.Pager(filter, "after", list.NextCursor)
 	for _, x := range list.Data {
-		row := nameRow{Name: x.Name, Path: d.namePath(x.Name), Count: thousands(x.N)}
+		row := nameRow{Name: x.Name, Path: d.namePath(x.Name), Count: kit.Thousands(x.N)}
 		if err := d.describe(v, &row); err != nil {
 			return err
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(http.StatusOK, "directory", page{Title: d.Title, Section: d.Path, Body: body})
+	return v.Render(http.StatusOK, "directory", kit.Page{Title: d.Title, Section: d.Path, Body: body})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // The numbers of fingerprints that a search shows.
@@ -32,8 +33,8 @@ func (e elsewhere) None() bool {
 // addKeys adds licenses by a part of their key, for a filter whose search result is
 // the page. Keys are searched only for operators who may see them, and only if the
 // search has found nothing; one that did not reach its end can be repeated in keys.
-func (e *elsewhere) addKeys(v *visit, f filter, result api.ListPage) error {
-	if !v.may(keyReaders) || f.Search == "" || f.Key != "" || len(result.Data) > 0 {
+func (e *elsewhere) addKeys(v *kit.Visit, f Filter, result api.ListPage) error {
+	if !v.May(kit.KeyReaders) || f.Search == "" || f.Key != "" || len(result.Data) > 0 {
 		return nil
 	}
 	f.Search, f.Key = "", f.Search
@@ -41,27 +42,27 @@ func (e *elsewhere) addKeys(v *visit, f filter, result api.ListPage) error {
 	if result.HasMore || result.PrevCursor != "" {
 		return nil
 	}
-	p := f.params(v.h.opts.Now())
+	p := f.params(v.Opts.Now())
 	p.Limit = licensesFound
-	page, err := v.licenses.List(v.r.Context(), p)
+	page, err := v.Licenses.List(v.R.Context(), p)
 	if err != nil {
 		return err
 	}
 	if e.MoreKeys = page.HasMore; !e.MoreKeys && len(page.Data) == 0 {
 		e.AllKeys = ""
 	}
-	e.Keys, err = v.licenseRows(page.Data)
+	e.Keys, err = licenseRows(v, page.Data)
 	return err
 }
 
 // addFingerprints adds the activations whose fingerprint begins with a text: the first
 // ones, or the page at a cursor.
-func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
+func (e *elsewhere) addFingerprints(v *kit.Visit, text, cursor string) error {
 	limit := fingerprintsFound
 	if cursor != "" {
 		limit = fingerprintsPerPage
 	}
-	found, err := inner.Of(v.licenses).Find().FindActivations(v.r.Context(), text, cursor, limit)
+	found, err := inner.Of(v.Licenses).Find().FindActivations(v.R.Context(), text, cursor, limit)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		return nil // no fingerprint begins with the text
 	} else if err != nil {

@@ -15,17 +15,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-const (
-	maxCSV         = 16 << 20 // the maximum size of a CSV file, in bytes
-	maxImport      = 20 << 20 // the maximum size of a form of an import: a file, or its rows compressed and encoded
-	maxRows        = 64 << 20 // the maximum size of these rows as lines
-	rowsPreviewed  = 10
-	faultsReported = 500
-	rangesShown    = 5 // of the rows with one fault
-)
+const maxCSV = 16 << 20 // the maximum size of a CSV file, in bytes
+
+const maxRows = 64 << 20 // the maximum size of these rows as lines
+
+const rowsPreviewed = 10
+
+const faultsReported = 500
+
+const rangesShown = 5 // of the rows with one fault
 
 // importPage is the body of the pages of a CSV import: the form, the preview and
 // the result.
@@ -76,24 +79,24 @@ func (f *csvFault) Rows() string {
 		text = "Row " + ranges[0]
 	}
 	if more := len(lines) - shown; more > 0 {
-		text += " and " + thousands(int64(more)) + " more"
+		text += " and " + kit.Thousands(int64(more)) + " more"
 	}
 	return text
 }
 
-func showImport(v *visit) error { return v.renderImport(http.StatusOK, importPage{}) }
+func showImport(v *kit.Visit) error { return renderImport(v, http.StatusOK, importPage{}) }
 
-func (v *visit) renderImport(status int, body importPage) error {
-	body.MaxRows = thousands(csvfile.MaxRows)
-	return v.render(status, "import", page{Title: "Import licenses", Section: "licenses", Body: body})
+func renderImport(v *kit.Visit, status int, body importPage) error {
+	body.MaxRows = kit.Thousands(csvfile.MaxRows)
+	return v.Render(status, "import", kit.Page{Title: "Import licenses", Section: "licenses", Body: body})
 }
 
 // previewImport shows what the import of a file would do. It writes nothing.
-func previewImport(v *visit) error {
+func previewImport(v *kit.Visit) error {
 	refuse := func(problems ...string) error {
-		return v.renderImport(http.StatusUnprocessableEntity, importPage{Problems: problems})
+		return renderImport(v, http.StatusUnprocessableEntity, importPage{Problems: problems})
 	}
-	file, _, err := v.r.FormFile("file")
+	file, _, err := v.R.FormFile("file")
 	if err != nil {
 		return refuse("Choose a CSV file.")
 	}
@@ -105,14 +108,14 @@ func previewImport(v *visit) error {
 	if len(text) > maxCSV {
 		return refuse("The file is larger than 16 MiB. Split it into smaller files.")
 	}
-	preview, err := inner.Of(v.licenses).MoveIn().PreviewCSV(v.r.Context(), text)
+	preview, err := inner.Of(v.Licenses).MoveIn().PreviewCSV(v.R.Context(), text)
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
 		var problems []string
 		for _, x := range invalid.Fields {
 			if x.Field != "" {
 				x.Detail = "Column “" + x.Field + "” " + x.Detail
 			}
-			problems = append(problems, errorText(x.Detail))
+			problems = append(problems, forms.ErrorText(x.Detail))
 		}
 		return refuse(problems...)
 	}
@@ -133,7 +136,7 @@ func previewImport(v *visit) error {
 	if body.N[api.ImportRefused] > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	return v.renderImport(status, body)
+	return renderImport(v, status, body)
 }
 
 // pack compresses text for a hidden field of a form, which sends it back; unpack
@@ -158,12 +161,12 @@ func unpack(packed string) (io.Reader, error) {
 }
 
 // downloadRefused responds with the rows that a preview has refused.
-func downloadRefused(v *visit) error {
-	rows, err := unpack(v.sent("bad"))
+func downloadRefused(v *kit.Visit) error {
+	rows, err := unpack(v.Sent("bad"))
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(&csvDownload{v: v, name: "refused-rows"}, rows)
+	_, err = io.Copy(&kit.CsvDownload{V: v, Name: "refused-rows"}, rows)
 	return err
 }
 
@@ -178,7 +181,7 @@ func (b *importPage) take(results []api.RowResult) {
 			if part != "" {
 				x.Detail = "“" + part + "” " + x.Detail
 			}
-			key := [2]string{column, errorText(x.Detail)}
+			key := [2]string{column, forms.ErrorText(x.Detail)}
 			if known[key] == nil && len(b.Faults) == faultsReported {
 				b.MoreFaults++
 				continue
@@ -194,38 +197,38 @@ func (b *importPage) take(results []api.RowResult) {
 
 // runImport imports the rows that a preview has checked. Submitting the form again
 // creates no license twice, because each row has an ID or a key.
-func runImport(v *visit) error {
-	lines, err := unpack(v.sent("lines"))
+func runImport(v *kit.Visit) error {
+	lines, err := unpack(v.Sent("lines"))
 	if err != nil {
 		return err
 	}
 	var results []api.RowResult
-	err = v.licenses.Import(v.r.Context(), accessReader{v, lines}, func(result api.RowResult) error {
+	err = v.Licenses.Import(v.R.Context(), accessReader{v, lines}, func(result api.RowResult) error {
 		results = append(results, result)
 		return nil
 	})
-	body := importPage{Imported: true, Bad: v.sent("bad")}
+	body := importPage{Imported: true, Bad: v.Sent("bad")}
 	body.take(results)
 	status := http.StatusOK
 	if err != nil && len(results) > 0 {
 		p := web.ProblemOf(err)
 		status = p.Status
-		body.Problems = []string{fmt.Sprintf("The import stopped after %s. %s Import the file again: licenses that exist stay unchanged.", count(len(results), "row"), sentence(p.Detail))}
+		body.Problems = []string{fmt.Sprintf("The import stopped after %s. %s Import the file again: licenses that exist stay unchanged.", kit.Count(len(results), "row"), kit.Sentence(p.Detail))}
 	} else if err != nil {
 		return err
 	}
-	return v.renderImport(status, body)
+	return renderImport(v, status, body)
 }
 
 // An accessReader reads the lines of an import in parts, for as long as the
 // operator may import licenses.
 type accessReader struct {
-	v     *visit
+	v     *kit.Visit
 	lines io.Reader
 }
 
 func (r accessReader) Read(part []byte) (int, error) {
-	if err := r.v.checkAccess(); err != nil {
+	if err := r.v.CheckAccess(); err != nil {
 		return 0, err
 	}
 	return r.lines.Read(part[:min(len(part), 64<<10)])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // licensePage is the body of the first page of a license.
@@ -17,36 +18,36 @@ type licensePage struct {
 	Files        time.Time // when its license files end; zero: there are none
 	Email        string    // of the customer
 	Plan         string    // the name of its plan; empty: it has none, or the plan was deleted
-	Entitlements []pair
-	Metadata     []pair
+	Entitlements []kit.Pair
+	Metadata     []kit.Pair
 	Purchases    []purchaseRow
 	Expiry       string // what the end of the license is called
 	Upcoming     []upcomingRow
 	Verdict      verdictPanel
 	Refusals     refusalPanel
-	History      []historyEntry
+	History      []kit.HistoryEntry
 	Older        bool // the license has older events
 }
 
-func showLicense(v *visit, head licenseHead) error {
+func showLicense(v *kit.Visit, head licenseHead) error {
 	l := head.License
-	files, err1 := inner.Of(v.licenses).Licenses().FilesUntil(v.r.Context(), l.ID)
-	plan, err2 := v.planName(l.PlanID)
-	purchases, err3 := v.purchasesOf(l.ID)
-	now, err4 := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
-	events, older, err5 := v.licenseEvents(l.ID, "", 5)
+	files, err1 := inner.Of(v.Licenses).Licenses().FilesUntil(v.R.Context(), l.ID)
+	plan, err2 := planName(v, l.PlanID)
+	purchases, err3 := purchasesOf(v, l.ID)
+	now, err4 := v.Licenses.Explain(v.R.Context(), api.ExplainLicenseParams{ID: l.ID})
+	events, older, err5 := licenseEvents(v, l.ID, "", 5)
 	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	verdict, err1 := v.verdictPanel(l, now)
-	refusals, err2 := v.refusalPanel(head, now)
+	verdict, err1 := verdictPanelOf(v, l, now)
+	refusals, err2 := refusalPanelOf(v, head, now)
 	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
 	refusals.leaveOut(now.Reasons)
 	expiry := "Expires"
 	switch {
-	case slices.ContainsFunc(purchases, v.isBought):
+	case slices.ContainsFunc(purchases, func(r purchaseRow) bool { return isBought(v, r) }):
 		expiry = "Paid until"
 	case len(purchases) > 0:
 		expiry = "Trial until"
@@ -56,46 +57,46 @@ func showLicense(v *visit, head licenseHead) error {
 		status = http.StatusUnprocessableEntity
 	}
 	body := licensePage{
-		licenseHead: head, Meters: each(now.Meters, v.meterBar), Files: files, Email: l.Metadata[v.h.opts.EmailKey], Plan: plan,
-		Entitlements: entitlementPairs(l.Entitlements), Metadata: pairsOf(l.Metadata, same), Purchases: purchases, Upcoming: upcomingRows(l),
+		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: l.Metadata[v.Opts.EmailKey], Plan: plan,
+		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l),
 		Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
 	}
-	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
+	return v.Render(status, "license", kit.Page{Title: l.Name, Section: "licenses", Body: body})
 }
 
 // licenseEvents returns a page of the history of a license after a cursor, and
 // the cursor of the next page, or "" if there is none.
-func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry, next string, err error) {
-	events, err := v.licenses.Events(v.r.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
+func licenseEvents(v *kit.Visit, id, after string, limit int) (list []kit.HistoryEntry, next string, err error) {
+	events, err := v.Licenses.Events(v.R.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
 	if err != nil {
 		return nil, "", err
 	}
-	names := actorNames{v: v}
-	list = each(events.Data, func(e api.Event) historyEntry {
-		return names.historyEntry(e.Type, e.Actor, e.Timestamp, readEventData(e))
+	names := kit.ActorNames{V: v}
+	list = kit.Each(events.Data, func(e api.Event) kit.HistoryEntry {
+		return names.HistoryEntry(e.Type, e.Actor, e.Timestamp, kit.ReadEventData(e))
 	})
 	return list, events.NextCursor, nil
 }
 
 // showActivity shows the history of a license.
-func showActivity(v *visit, head licenseHead) error {
-	events, next, err := v.licenseEvents(head.License.ID, v.r.URL.Query().Get("after"), 20)
+func showActivity(v *kit.Visit, head licenseHead) error {
+	events, next, err := licenseEvents(v, head.License.ID, v.R.URL.Query().Get("after"), 20)
 	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + head.License.Name, Section: "licenses", Body: struct {
+	return v.Render(http.StatusOK, "activity", kit.Page{Title: "Activity of " + head.License.Name, Section: "licenses", Body: struct {
 		licenseHead
-		History []historyEntry
-		pager
-	}{head, events, v.pager(nil, "after", next)}})
+		History []kit.HistoryEntry
+		kit.Pager
+	}{head, events, v.Pager(nil, "after", next)}})
 }
 
 // entitlementPairs lists entitlements by name.
-func entitlementPairs(m map[string]any) []pair {
-	return pairsOf(m, func(value any) string {
+func entitlementPairs(m map[string]any) []kit.Pair {
+	return kit.PairsOf(m, func(value any) string {
 		if _, isBool := value.(bool); isBool {
 			return "included"
 		}
-		return formatValue(value)
+		return kit.FormatValue(value)
 	})
 }

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -19,53 +21,53 @@ const (
 )
 
 // fileFields returns the fields of the form that issues a license file.
-func (v *visit) fileFields(l api.License) (*form, error) {
-	active, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
+func fileFields(v *kit.Visit, l api.License) (*forms.Form, error) {
+	active, err := v.Licenses.ListActivations(v.R.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
 	if err != nil {
 		return nil, err
 	}
-	var options []option
+	var options []forms.Option
 	for _, a := range active.Data {
-		o := option{Value: a.ID, Label: activationRow{Activation: a}.Label()}
+		o := forms.Option{Value: a.ID, Label: activationRow{Activation: a}.Label()}
 		if a.Name != "" {
 			o.Hint = a.Fingerprint
 		}
 		options = append(options, o)
 	}
-	if v.admin() {
-		options = append(options, option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."})
+	if v.Admin() {
+		options = append(options, forms.Option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."})
 	}
 	options = append(options,
-		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network, or that an office shows."})
+		forms.Option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network, or that an office shows."})
 	if l.MaxActivations == nil {
-		options = append(options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
+		options = append(options, forms.Option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
 	}
-	bound := radios("for", "Issue for", options[0].Value, options...)
-	request := &field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest}
-	if !v.admin() {
+	bound := forms.Radios("for", "Issue for", options[0].Value, options...)
+	request := &forms.Field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest}
+	if !v.Admin() {
 		bound.Hint = "The file is valid for as long as the customer's own program may get it."
-		return newForm(bound, request), nil
+		return forms.NewForm(bound, request), nil
 	}
-	lifetime := termField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})
+	lifetime := forms.TermField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})
 	lifetime.Required = true
-	return newForm(
+	return forms.NewForm(
 		lifetime, bound,
-		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255, When: "for=" + forFingerprint},
+		&forms.Field{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255, When: "for=" + forFingerprint},
 		request,
 	), nil
 }
 
 // readFile returns the parameters of a submitted form.
-func (f *form) readFile(l api.License) api.IssueFileParams {
+func readFile(f *forms.Form, l api.License) api.IssueFileParams {
 	p := api.IssueFileParams{LicenseID: l.ID}
-	p.Lifetime, _ = f.read("lifetime").(api.Duration)
-	switch chosen := f.Field("for").chosen(); chosen {
+	p.Lifetime, _ = f.Read("lifetime").(api.Duration)
+	switch chosen := f.Field("for").Chosen(); chosen {
 	case "":
-		f.addError("for", "Select one.")
+		f.AddError("for", "Select one.")
 	case forFingerprint:
-		p.Fingerprint = f.text("fingerprint")
+		p.Fingerprint = f.Text("fingerprint")
 	case forRequest:
-		p.Request = f.text("request")
+		p.Request = f.Text("request")
 	case forNone:
 	default:
 		p.ActivationID = chosen
@@ -75,26 +77,26 @@ func (f *form) readFile(l api.License) api.IssueFileParams {
 
 // issueFileForm issues a license file and responds with it. A repeated form takes
 // no second seat, so the form needs no mark.
-func issueFileForm(v *visit, l api.License) (*formPage, error) {
+func issueFileForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	p := licenseFormPage(l, "Issue license file",
 		"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation.")
-	fields, err := v.fileFields(l)
+	fields, err := fileFields(v, l)
 	p.Form = fields
-	p.Action, p.Download, p.names = "Issue and download", true, map[string]string{"entitlements": ""}
+	p.Action, p.Download, p.Names = "Issue and download", true, map[string]string{"entitlements": ""}
 	var file license.File
 	text := ""
-	p.do = func(*visit) (_ string, err error) {
-		params := p.Form.readFile(l)
+	p.Do = func(*kit.Visit) (_ string, err error) {
+		params := readFile(p.Form, l)
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		if file, err = v.issue(l, params); err == nil {
-			text, err = v.files.Sign(v.r.Context(), *file.FileClaims())
+		if file, err = issue(v, l, params); err == nil {
+			text, err = v.Files.Sign(v.R.Context(), *file.FileClaims())
 		}
 		return "", err
 	}
-	p.then = func(v *visit) error {
-		web.DownloadFile(v.w, file, text)
+	p.Then = func(v *kit.Visit) error {
+		web.DownloadFile(v.W, file, text)
 		return nil
 	}
 	return p, err
@@ -102,11 +104,11 @@ func issueFileForm(v *visit, l api.License) (*formPage, error) {
 
 // issue issues a license file: for an operator who may not change licenses, as
 // their customer could get it.
-func (v *visit) issue(l api.License, p api.IssueFileParams) (license.File, error) {
-	ctx := v.r.Context()
-	switch holder := v.licenses.Customer(l.CustomerID); {
-	case v.admin():
-		return v.licenses.IssueFile(ctx, p)
+func issue(v *kit.Visit, l api.License, p api.IssueFileParams) (license.File, error) {
+	ctx := v.R.Context()
+	switch holder := v.Licenses.Customer(l.CustomerID); {
+	case v.Admin():
+		return v.Licenses.IssueFile(ctx, p)
 	case p.Request != "":
 		return holder.AnswerRequest(ctx, l.ID, p.Request)
 	default:

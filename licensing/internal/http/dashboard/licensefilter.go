@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
-// filter has the filters of the license list. All of them are in the query, so
+// Filter has the filters of the license list. All of them are in the query, so
 // that a view can be bookmarked and shared.
-type filter struct {
+type Filter struct {
 	Search, Key, Status, Product, Customer, Plan, Expires, Only, Sort string
 }
 
@@ -37,7 +38,7 @@ func conditionText(value string) string {
 }
 
 // scans reports whether licenses must be read to find those of the filter.
-func (f filter) scans() bool { return f.Plan != "" || f.Only != "" }
+func (f Filter) scans() bool { return f.Plan != "" || f.Only != "" }
 
 // expiryWindows are the options of the filter by expiry.
 var expiryWindows = []struct {
@@ -79,20 +80,20 @@ func windowLabel(value string) string {
 	return label
 }
 
-func readFilter(q url.Values) filter {
+func readFilter(q url.Values) Filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), q.Get("plan"), get("expires"), get("only"), get("sort")}
+	return Filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), q.Get("plan"), get("expires"), get("only"), get("sort")}
 }
 
 // query returns the filter as a query, without empty values.
-func (f filter) query() url.Values {
-	return queryOf(map[string]string{
+func (f Filter) query() url.Values {
+	return kit.QueryOf(map[string]string{
 		"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "plan": f.Plan, "expires": f.Expires, "only": f.Only, "sort": f.Sort,
 	})
 }
 
 // params returns the list parameters for the filter.
-func (f filter) params(now time.Time) api.ListLicensesParams {
+func (f Filter) params(now time.Time) api.ListLicensesParams {
 	p := api.ListLicensesParams{Search: f.Search, KeyPart: f.Key, Status: api.LicenseStatus(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	p.ExpiresAfter, p.ExpiresBefore, _ = expiryWindow(f.Expires, now)
 	order := f.order()
@@ -120,7 +121,7 @@ var sortLabels = map[string]string{
 
 // sorts returns the orders that the license service has for the filter, the
 // default first.
-func (f filter) sorts() []string {
+func (f Filter) sorts() []string {
 	switch {
 	case f.Search != "" || f.Key != "" || f.Customer != "" || f.Only == nearLimit:
 		return []string{sortNewest, sortOldest}
@@ -135,7 +136,7 @@ func (f filter) sorts() []string {
 }
 
 // order returns the order of the list: the selected one if the filter allows it.
-func (f filter) order() string {
+func (f Filter) order() string {
 	if sorts := f.sorts(); !slices.Contains(sorts, f.Sort) {
 		return sorts[0]
 	}
@@ -143,7 +144,7 @@ func (f filter) order() string {
 }
 
 // describe returns the licenses that match the filter in words.
-func (f filter) describe() string {
+func (f Filter) describe() string {
 	var with []string
 	for _, x := range []struct{ value, text string }{
 		{f.Search, "a match for “" + f.Search + "”"},
@@ -175,7 +176,7 @@ func (f filter) describe() string {
 
 // omitsPerpetual reports whether the order of the list leaves out licenses
 // without an expiry, which the filter would not.
-func (f filter) omitsPerpetual() bool {
+func (f Filter) omitsPerpetual() bool {
 	order := f.order()
 	return (order == sortSoonest || order == sortLatest) && f.Expires == "" && f.Status != string(api.LicenseExpired)
 }

@@ -6,33 +6,35 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // licenseForm returns the form for a license, with the values of l.
-func licenseForm(l api.License) *form {
-	seats := &field{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Half: true, parse: parser(parseNumber)}
+func licenseForm(l api.License) *forms.Form {
+	seats := &forms.Field{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Half: true, Parse: forms.Parser(forms.ParseNumber)}
 	if l.MaxActivations != nil {
 		seats.Value = strconv.FormatInt(*l.MaxActivations, 10)
 	}
-	expires := timeField("expires_at", "Expires", "In UTC. Leave blank for no expiry.", l.ExpiresAt)
-	starts := timeField("starts_at", "Starts", "In UTC. Leave blank to start now.", l.StartsAt).inMore("Validity")
-	updates := timeField("updates_until", "Updates until", "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", l.UpdatesUntil).inMore("")
+	expires := forms.TimeField("expires_at", "Expires", "In UTC. Leave blank for no expiry.", l.ExpiresAt)
+	starts := inMore(forms.TimeField("starts_at", "Starts", "In UTC. Leave blank to start now.", l.StartsAt), "Validity")
+	updates := inMore(forms.TimeField("updates_until", "Updates until", "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", l.UpdatesUntil), "")
 	expires.Half, starts.Half, updates.Half = true, true, true
-	return newForm(
-		&field{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
-		&field{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
-		&field{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
+	return forms.NewForm(
+		&forms.Field{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
+		&forms.Field{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
+		&forms.Field{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
 		expires, seats, starts, updates,
-		amountField("grace_seconds", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds).inMore(""),
-		amountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds).inMore("Activations"),
-		pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement, parser(parseEntitlement)).inMore("Details"),
-		metersField(l.Meters).inMore(""),
-		pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, same, nil).inMore(""),
+		inMore(forms.AmountField("grace_seconds", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds), ""),
+		inMore(forms.AmountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds), "Activations"),
+		inMore(forms.PairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, forms.FormatEntitlement, forms.Parser(forms.ParseEntitlement)), "Details"),
+		inMore(metersField(l.Meters), ""),
+		inMore(forms.PairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, kit.Same, nil), ""),
 	)
 }
 
 // inMore makes the page show a field on request, below a heading.
-func (x *field) inMore(title string) *field {
+func inMore(x *forms.Field, title string) *forms.Field {
 	x.More, x.Title = true, title
 	return x
 }
@@ -46,33 +48,33 @@ const (
 
 // createForm returns the form for a new license. It offers shortcuts for the
 // expiry.
-func createForm(l api.License) *form {
+func createForm(l api.License) *forms.Form {
 	f := licenseForm(l)
-	term := radios("term", "Valid for", termNever, append(append([]option{{Value: termNever, Label: "No expiry"}},
-		termOptions(api.Duration{Days: 30}, oneYear)...), option{Value: customDate, Label: "Custom date"})...)
+	term := forms.Radios("term", "Valid for", termNever, append(append([]forms.Option{{Value: termNever, Label: "No expiry"}},
+		termOptions(api.Duration{Days: 30}, oneYear)...), forms.Option{Value: customDate, Label: "Custom date"})...)
 	term.Hint = "From the start."
-	f.add((&field{
+	f.Add(inMore((&forms.Field{
 		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",
 		Type: "text", Mono: true, MaxLength: 1024,
-	}).inMore(""))
+	}), ""))
 	expires := f.Field("expires_at")
 	expires.Label, expires.Hint, expires.When, expires.Half = "Custom date", "In UTC. Only if “Custom date” is selected.", "term="+customDate, false
-	f.insert(3, term)
+	f.Insert(3, term)
 	return f
 }
 
 // createParams reads the fields of a new license.
-func (f *form) createParams(now time.Time) (p api.CreateLicenseParams) {
-	decode(f.values(), &p)
-	p.Key, p.PlanID = f.text("key"), f.text("plan_id")
-	term := f.Field("term").chosen()
+func createParams(f *forms.Form, now time.Time) (p api.CreateLicenseParams) {
+	forms.Decode(f.Values(), &p)
+	p.Key, p.PlanID = f.Text("key"), f.Text("plan_id")
+	term := f.Field("term").Chosen()
 	if d, err := api.ParseDuration(term); err == nil {
 		p.ExpiresAt = new(d.AddTo(*cmp.Or(p.StartsAt, &now)))
 	}
 	if term == termNever {
 		p.Explicit = append(p.Explicit, "expires_at")
 	}
-	if f.text("grace_seconds") != "" {
+	if f.Text("grace_seconds") != "" {
 		p.Explicit = append(p.Explicit, "grace_seconds")
 	}
 	return p
@@ -80,13 +82,13 @@ func (f *form) createParams(now time.Time) (p api.CreateLicenseParams) {
 
 // updateParams returns the edited fields of l. A time with milliseconds is kept
 // unless it is edited, although the form shows seconds.
-func (f *form) updateParams(l api.License) api.UpdateLicenseParams {
-	changes := f.changes(licenseForm(l))
+func updateParams(f *forms.Form, l api.License) api.UpdateLicenseParams {
+	changes := f.Changes(licenseForm(l))
 	if grace, edited := changes["grace_seconds"]; edited && grace == nil {
 		changes["grace_seconds"] = 0
 	}
 	p := api.UpdateLicenseParams{ID: l.ID, IfMatch: []api.Version{l.Version()}}
-	decode(changes, &p)
+	forms.Decode(changes, &p)
 	return p
 }
 

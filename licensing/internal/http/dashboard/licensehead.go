@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // licenseHead is the header of the pages of a license, with its tabs.
@@ -24,16 +25,16 @@ type licenseHead struct {
 	refusals []api.Refusal
 }
 
-// licenseHead reads the license of the path, and what its pages have in common.
-func (v *visit) licenseHead() (h licenseHead, err error) {
-	l, err := v.license()
+// readLicenseHead reads the license of the path, and what its pages have in common.
+func readLicenseHead(v *kit.Visit) (h licenseHead, err error) {
+	l, err := readLicense(v)
 	if err != nil {
 		return h, err
 	}
-	h = licenseHead{License: l, Tab: strings.TrimPrefix(v.route.path, "licenses/{id}"), Renewable: renewable(l)}
-	seats, text, err1 := v.seatSummary(l)
-	refusals, err2 := v.licenses.Refusals(v.r.Context(), api.ListRefusalsParams{ID: l.ID})
-	paused, err3 := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
+	h = licenseHead{License: l, Tab: strings.TrimPrefix(v.Route.Path, "licenses/{id}"), Renewable: renewable(l)}
+	seats, text, err1 := seatSummary(v, l)
+	refusals, err2 := v.Licenses.Refusals(v.R.Context(), api.ListRefusalsParams{ID: l.ID})
+	paused, err3 := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), l)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return h, err
 	}
@@ -42,14 +43,14 @@ func (v *visit) licenseHead() (h licenseHead, err error) {
 	for _, r := range refusals.Data {
 		refused += r.Count
 	}
-	h.refusals, h.Refused = refusals.Data, thousands(refused)
+	h.refusals, h.Refused = refusals.Data, kit.Thousands(refused)
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
-		l.ExpiresAt != nil && l.ExpiresAt.Before(v.h.opts.Now().Add(api.ExpiringSoon))
+		l.ExpiresAt != nil && l.ExpiresAt.Before(v.Opts.Now().Add(api.ExpiringSoon))
 	reserved := []string{"edit it"}
 	for _, m := range moves {
 		switch {
 		case !m.fits(l, paused):
-		case !v.may(m.access):
+		case !v.May(m.access):
 			reserved = append(reserved, strings.ToLower(m.Label))
 		case m.Name == "reinstate":
 			h.Main = append(h.Main, m)
@@ -57,7 +58,7 @@ func (v *visit) licenseHead() (h licenseHead, err error) {
 			h.More = append(h.More, m)
 		}
 	}
-	if last := len(reserved) - 1; !v.admin() {
+	if last := len(reserved) - 1; !v.Admin() {
 		h.Admins = "An admin can also " + strings.Join(reserved[:last], ", ") + " and " + reserved[last] + "."
 	}
 	return h, nil

@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -17,20 +19,20 @@ import (
 type move struct {
 	Name, Label string // in the path, and of the button that opens the form
 	Danger      bool
-	access      access
+	access      kit.Access
 	heading     string
 	action      string // the label of the button that makes the change; empty: the heading
 	text        []string
 	from        []api.LicenseStatus // the statuses for which it is offered; nil: all but revoked. The license service decides
 	done        string
 	do          func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
-	fill        func(*visit, api.License, *formPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
+	fill        func(*kit.Visit, api.License, *forms.FormPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
 }
 
 // moves are the changes in the menu of a license, in this order.
 var moves = []move{
 	{
-		Name: "plan", Label: "Apply plan", access: admins, heading: "Apply plan", done: "The license has the terms of the plan.",
+		Name: "plan", Label: "Apply plan", access: kit.Admins, heading: "Apply plan", done: "The license has the terms of the plan.",
 		text: []string{
 			"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. " +
 				"A license that was bought gets as many activations as its quantity buys.",
@@ -40,7 +42,7 @@ var moves = []move{
 		fill: fillApplyPlan,
 	},
 	{
-		Name: "transfer", Label: "Transfer", access: admins, heading: "Transfer license", done: "The license has been transferred to the customer.",
+		Name: "transfer", Label: "Transfer", access: kit.Admins, heading: "Transfer license", done: "The license has been transferred to the customer.",
 		text: []string{
 			"The license goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. " +
 				"Its license files are void, and its activations and metadata are deleted.",
@@ -50,36 +52,36 @@ var moves = []move{
 		fill: fillTransfer,
 	},
 	{
-		Name: "suspend", Label: "Suspend", access: supporters, heading: "Suspend license", done: "The license has been suspended.",
+		Name: "suspend", Label: "Suspend", access: kit.Supporters, heading: "Suspend license", done: "The license has been suspended.",
 		text: []string{"Validation fails as suspended until you reinstate the license. Activations are kept."},
 		from: []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		Name: "reinstate", Label: "Reinstate", access: supporters, heading: "Reinstate license", done: "The license has been reinstated.",
+		Name: "reinstate", Label: "Reinstate", access: kit.Supporters, heading: "Reinstate license", done: "The license has been reinstated.",
 		text: []string{"The license becomes valid again if its dates allow it."},
 		from: []api.LicenseStatus{api.LicenseSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		Name: "rekey", Label: "Replace key", access: admins, heading: "Replace key", done: "The license key has been replaced. The old key no longer works.",
+		Name: "rekey", Label: "Replace key", access: kit.Admins, heading: "Replace key", done: "The license key has been replaced. The old key no longer works.",
 		text: []string{"For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key."},
 		do: func(s *license.Service, ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
 			return s.Rekey(ctx, api.RekeyLicenseParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
 	{
-		Name: "void-files", Label: "Void files", access: admins, heading: "Void license files", action: "Void files", done: "The license files have been voided.",
+		Name: "void-files", Label: "Void files", access: kit.Admins, heading: "Void license files", action: "Void files", done: "The license files have been voided.",
 		text: []string{"Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire."},
 		do:   (*license.Service).VoidFiles,
 	},
 	{
-		Name: "revoke", Label: "Revoke", Danger: true, access: admins, heading: "Revoke license", done: "The license has been revoked.",
+		Name: "revoke", Label: "Revoke", Danger: true, access: kit.Admins, heading: "Revoke license", done: "The license has been revoked.",
 		text: []string{"This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked."},
 		do:   (*license.Service).Revoke,
 	},
 	{
-		Name: "delete", Label: "Delete", Danger: true, access: admins, heading: "Delete license", done: "The license has been deleted.",
+		Name: "delete", Label: "Delete", Danger: true, access: kit.Admins, heading: "Delete license", done: "The license has been deleted.",
 		text: []string{
 			"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. The events of the license are kept.",
 			"This cannot be undone. To end the license but keep its record, revoke it instead.",
@@ -100,13 +102,13 @@ func (m move) fits(l api.License, paused []string) bool {
 	return m.from == nil && l.Status != api.LicenseRevoked || slices.Contains(m.from, l.Status) || m.Name == "suspend" && slices.Contains(paused, l.ID)
 }
 
-func (m move) fields() *form {
-	return newForm(reasonField("Optional. Recorded in the history and shown to the license key holder."))
+func (m move) fields() *forms.Form {
+	return forms.NewForm(forms.ReasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
 // form is the page that confirms the move of a license.
-func (m move) form(v *visit, l api.License) (*formPage, error) {
-	paused, err := inner.Of(v.licenses).Licenses().Paused(v.r.Context(), l)
+func (m move) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
+	paused, err := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), l)
 	if err != nil {
 		return nil, err
 	}
@@ -114,16 +116,16 @@ func (m move) form(v *visit, l api.License) (*formPage, error) {
 		return nil, moveForbidden(m.refused(l.Status))
 	}
 	p := licenseFormPage(l, m.heading, m.text...)
-	p.Form, p.Action, p.Danger, p.done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
-	p.do = func(tx *visit) (string, error) {
-		_, err := m.do(tx.licenses, tx.r.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
+	p.Form, p.Action, p.Danger, p.Done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
+	p.Do = func(tx *kit.Visit) (string, error) {
+		_, err := m.do(tx.Licenses, tx.R.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
 		return "", err
 	}
 	if m.fill != nil {
 		m.fill(v, l, p)
 	}
 	if m.Danger {
-		p.Form.add(typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key."))
+		p.Form.Add(forms.TypedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key."))
 	}
 	return p, nil
 }
@@ -134,13 +136,13 @@ func moveForbidden(detail string) error {
 }
 
 // licenseFormPage returns a page with a form about a license.
-func licenseFormPage(l api.License, heading string, text ...string) *formPage {
-	return newFormPage("licenses", place{l.Name, licensePath(l.ID)}, heading, text...)
+func licenseFormPage(l api.License, heading string, text ...string) *forms.FormPage {
+	return forms.NewFormPage("licenses", kit.Place{Title: l.Name, Path: kit.LicensePath(l.ID)}, heading, text...)
 }
 
-func fillDelete(_ *visit, l api.License, p *formPage) {
-	p.Form = newForm()
-	p.do = func(tx *visit) (string, error) {
-		return "licenses", unlessGone(tx.licenses.Delete(tx.r.Context(), api.DeleteLicenseParams{ID: l.ID}))
+func fillDelete(_ *kit.Visit, l api.License, p *forms.FormPage) {
+	p.Form = forms.NewForm()
+	p.Do = func(tx *kit.Visit) (string, error) {
+		return "licenses", kit.UnlessGone(tx.Licenses.Delete(tx.R.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
@@ -22,30 +24,30 @@ const (
 )
 
 // termOptions offers calendar durations. The values are in ISO 8601 form.
-func termOptions(durations ...api.Duration) []option {
-	return each(durations, func(d api.Duration) option { return option{Value: d.String(), Label: describeTerm(d)} })
+func termOptions(durations ...api.Duration) []forms.Option {
+	return kit.Each(durations, func(d api.Duration) forms.Option { return forms.Option{Value: d.String(), Label: kit.DescribeTerm(d)} })
 }
 
 // renewFields returns the form of a renewal for a duration, which is offered if it is none
 // of the terms.
-func renewFields(chosen api.Duration, from api.RenewFrom) *form {
+func renewFields(chosen api.Duration, from api.RenewFrom) *forms.Form {
 	offered := terms
 	if !slices.Contains(terms, chosen) {
 		offered = append([]api.Duration{chosen}, terms...)
 	}
-	length := termField("duration", "Length", "For a custom length.", api.Duration{})
+	length := forms.TermField("duration", "Length", "For a custom length.", api.Duration{})
 	length.When = "term=" + customLength
-	end := timeField("expires_at", "New end", "For a custom date, in UTC.", nil)
+	end := forms.TimeField("expires_at", "New end", "For a custom date, in UTC.", nil)
 	end.When = "term=" + customDate
-	return newForm(
-		radios("term", "Renew for", chosen.String(),
-			append(termOptions(offered...), option{Value: customLength, Label: "Custom length"}, option{Value: customDate, Label: "Custom date"})...),
+	return forms.NewForm(
+		forms.Radios("term", "Renew for", chosen.String(),
+			append(termOptions(offered...), forms.Option{Value: customLength, Label: "Custom length"}, forms.Option{Value: customDate, Label: "Custom date"})...),
 		length, end,
-		radios("from", "Start from", from,
-			option{Value: string(api.FromLater), Label: "Current end, or today if it has passed", Hint: "The customer keeps all remaining time."},
-			option{Value: string(api.FromExpiry), Label: "Current end, even if it has passed"},
-			option{Value: string(api.FromNow), Label: "Now"}),
-		reasonField("Optional. Recorded in the history."),
+		forms.Radios("from", "Start from", from,
+			forms.Option{Value: string(api.FromLater), Label: "Current end, or today if it has passed", Hint: "The customer keeps all remaining time."},
+			forms.Option{Value: string(api.FromExpiry), Label: "Current end, even if it has passed"},
+			forms.Option{Value: string(api.FromNow), Label: "Now"}),
+		forms.ReasonField("Optional. Recorded in the history."),
 	)
 }
 
@@ -58,8 +60,8 @@ func renewable(l api.License) bool {
 // renewForm renews a license or its updates. A GET with the values of the form shows the new
 // expiry that they give, which the script of the page uses while the form is
 // filled in.
-func renewForm(v *visit, l api.License) (*formPage, error) {
-	ctx := v.r.Context()
+func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
+	ctx := v.R.Context()
 	if !renewable(l) {
 		if l.Status != api.LicenseRevoked {
 			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")
@@ -67,26 +69,26 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 		return nil, moveForbidden("A revoked license cannot be renewed.")
 	}
 	p := licenseFormPage(l, "Renew")
-	if end := v.momentOf(l.ExpiresAt); end != nil {
+	if end := v.MomentOf(l.ExpiresAt); end != nil {
 		p.Text = append(p.Text, "Currently expires "+end.Full+", "+end.Relative+".")
 	}
-	if end := v.momentOf(l.UpdatesUntil); end != nil {
+	if end := v.MomentOf(l.UpdatesUntil); end != nil {
 		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
 	}
-	length, text, err := v.renewalOf(l)
+	length, text, err := renewalOf(v, l)
 	if err != nil {
 		return nil, err
 	}
 	p.Text = append(p.Text, text...)
-	p.Form, p.Action, p.done = renewFields(length, api.FromLater), "Renew license", "The license has been renewed."
+	p.Form, p.Action, p.Done = renewFields(length, api.FromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
-		p.Form.insert(0, radios("extend", "Renew", api.ExtendLicense,
-			option{Value: string(api.ExtendLicense), Label: "The license"}, option{Value: string(api.ExtendUpdates), Label: "Its updates"}))
+		p.Form.Insert(0, forms.Radios("extend", "Renew", api.ExtendLicense,
+			forms.Option{Value: string(api.ExtendLicense), Label: "The license"}, forms.Option{Value: string(api.ExtendUpdates), Label: "Its updates"}))
 	}
 	read := func() api.RenewLicenseParams {
-		params := p.Form.readRenewal()
+		params := readRenewal(p.Form)
 		params.ID = l.ID
-		if x := p.Form.Field("extend"); x != nil && x.chosen() == string(api.ExtendUpdates) || l.ExpiresAt == nil {
+		if x := p.Form.Field("extend"); x != nil && x.Chosen() == string(api.ExtendUpdates) || l.ExpiresAt == nil {
 			if params.UpdatesUntil, params.ExpiresAt = params.ExpiresAt, nil; params.UpdatesUntil == nil {
 				params.Extend = api.ExtendUpdates
 			}
@@ -94,32 +96,32 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 		return params
 	}
 	p.Version = l.Version().String() // so that a form that is sent twice renews once
-	if q := v.r.URL.Query(); v.isRead() {
+	if q := v.R.URL.Query(); v.IsRead() {
 		if q.Has("term") {
-			p.Form.fillFrom(q)
+			p.Form.FillFrom(q)
 		}
-		p.Form.checkWhen()
+		p.Form.CheckWhen()
 		params := read()
 		p.Live = "The new end is not known yet."
-		if _, end, err := inner.Of(v.licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
-			then, what := v.moment(end), "New expiry: "
+		if _, end, err := inner.Of(v.Licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
+			then, what := v.Moment(end), "New expiry: "
 			if params.UpdatesUntil != nil || params.Extend == api.ExtendUpdates {
 				what = "New end of updates: "
 			}
 			p.Live = what + then.Full + ", " + then.Relative + "."
 		}
 	}
-	p.do = func(tx *visit) (string, error) {
+	p.Do = func(tx *kit.Visit) (string, error) {
 		params := read()
 		params.IfMatch = []api.Version{l.Version()}
-		p.names = map[string]string{"expires_at": "term", "updates_until": "term"}
+		p.Names = map[string]string{"expires_at": "term", "updates_until": "term"}
 		if params.ExpiresAt != nil || params.UpdatesUntil != nil {
-			p.names = map[string]string{"updates_until": "expires_at"}
+			p.Names = map[string]string{"updates_until": "expires_at"}
 		}
-		if err := v.check(p.Form, &params); err != nil {
+		if err := forms.Check(v, p.Form, &params); err != nil {
 			return "", err
 		}
-		_, err := tx.licenses.Renew(ctx, params)
+		_, err := tx.Licenses.Renew(ctx, params)
 		return "", err
 	}
 	return p, nil
@@ -127,18 +129,18 @@ func renewForm(v *visit, l api.License) (*formPage, error) {
 
 // renewalOf returns how long a renewal of a license is unless the operator chooses
 // otherwise, and what is to be known before: its plan, and the purchase that governs it.
-func (v *visit) renewalOf(l api.License) (length api.Duration, text []string, err error) {
+func renewalOf(v *kit.Visit, l api.License) (length api.Duration, text []string, err error) {
 	length = oneYear
 	if l.PlanID != "" {
-		plan, err := selling.New(v.licenses).GetPlan(v.r.Context(), l.PlanID)
+		plan, err := selling.New(v.Licenses).GetPlan(v.R.Context(), l.PlanID)
 		if err != nil && !errors.Is(err, api.ErrNotFound) {
 			return length, nil, err
 		}
 		if err == nil && !plan.Duration.IsZero() {
-			length, text = plan.Duration, append(text, "Its plan, "+plan.Name+", lasts "+describeTerm(plan.Duration)+".")
+			length, text = plan.Duration, append(text, "Its plan, "+plan.Name+", lasts "+kit.DescribeTerm(plan.Duration)+".")
 		}
 	}
-	purchases, err := v.purchasesOf(l.ID)
+	purchases, err := purchasesOf(v, l.ID)
 	if len(purchases) > 0 && purchases[0].Governs {
 		text = append(text, "The purchase "+purchases[0].Reference+" governs it: an end that you set stays until the purchase has a later one.")
 	}
@@ -147,15 +149,15 @@ func (v *visit) renewalOf(l api.License) (length api.Duration, text []string, er
 
 // readRenewal parses the values of the form. It adds errors for values that are
 // invalid.
-func (f *form) readRenewal() (p api.RenewLicenseParams) {
-	p.Reason, p.From = f.Field("reason").Value, api.RenewFrom(f.Field("from").chosen())
-	switch term := f.Field("term").chosen(); term {
+func readRenewal(f *forms.Form) (p api.RenewLicenseParams) {
+	p.Reason, p.From = f.Field("reason").Value, api.RenewFrom(f.Field("from").Chosen())
+	switch term := f.Field("term").Chosen(); term {
 	case "":
-		f.addError("term", "select an option")
+		f.AddError("term", "select an option")
 	case customDate:
-		p.ExpiresAt = f.time("expires_at")
+		p.ExpiresAt = f.Time("expires_at")
 	case customLength:
-		p.Duration, _ = f.read("duration").(api.Duration)
+		p.Duration, _ = f.Read("duration").(api.Duration)
 	default:
 		p.Duration, _ = api.ParseDuration(term) // one of the options
 	}

@@ -10,25 +10,27 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // licenseList is the body of the license list.
 type licenseList struct {
-	Filter   filter
+	Filter   Filter
 	Filtered bool // the filter is more than a sort
 	Tabs     []listTab
-	Sorts    []option
-	Expiries []option
-	Plans    []option // empty: a text field
+	Sorts    []forms.Option
+	Expiries []forms.Option
+	Plans    []forms.Option // empty: a text field
 
-	Conditions []option
+	Conditions []forms.Option
 	Rows       []licenseRow
 	Count      string // the number of matches
 	AtLeast    bool   // Count or a number on a tab is a minimum
 	Every      string // the query of a change of all matches, if there are more than on this page
 	Partial    bool   // licenses without an expiry are left out
 	Counted    string // until when the licenses near a limit are counted
-	pager
+	kit.Pager
 	Previous string // the query of the previous page
 	CSV      string // empty: there is no download with the filter
 	New      string // the query of the form for a new license
@@ -44,44 +46,46 @@ type licenseRow struct {
 	Match   string // where a search has found the license, if not in its name
 }
 
-func showLicenses(v *visit) (err error) {
-	q := v.r.URL.Query()
+func showLicenses(v *kit.Visit) (err error) {
+	q := v.R.URL.Query()
 	f := readFilter(q)
-	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: withQuery("licenses.csv", f.query().Encode())}
-	list.New = withQuery("", queryOf(map[string]string{"product": f.Product, "customer": f.Customer, "plan": f.Plan}).Encode())
+	list := licenseList{Filter: f, Filtered: f != Filter{Sort: f.Sort}, CSV: kit.WithQuery("licenses.csv", f.query().Encode())}
+	list.New = kit.WithQuery("", kit.QueryOf(map[string]string{"product": f.Product, "customer": f.Customer, "plan": f.Plan}).Encode())
 	if f.scans() {
 		list.CSV = ""
 	}
-	list.Sorts = each(f.sorts(), func(s string) option { return option{Value: s, Label: sortLabels[s], Chosen: f.order() == s} })
+	list.Sorts = kit.Each(f.sorts(), func(s string) forms.Option {
+		return forms.Option{Value: s, Label: sortLabels[s], Chosen: f.order() == s}
+	})
 	for _, w := range expiryWindows {
-		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
+		list.Expiries = append(list.Expiries, forms.Option{Value: w.value, Label: kit.SentenceCase(w.label), Chosen: f.Expires == w.value})
 	}
 	for _, c := range conditions {
-		list.Conditions = append(list.Conditions, option{Value: c.value, Label: c.label, Chosen: f.Only == c.value})
+		list.Conditions = append(list.Conditions, forms.Option{Value: c.value, Label: c.label, Chosen: f.Only == c.value})
 	}
-	if list.Plans, _, err = v.offeredPlans("", f.Plan); err != nil {
+	if list.Plans, _, err = plansOffered(v, "", f.Plan); err != nil {
 		return err
 	}
 	if strings.Contains(f.Expires, rangeMark) {
-		list.Expiries = append(list.Expiries, option{Value: f.Expires, Label: sentenceCase(windowLabel(f.Expires)), Chosen: true})
+		list.Expiries = append(list.Expiries, forms.Option{Value: f.Expires, Label: kit.SentenceCase(windowLabel(f.Expires)), Chosen: true})
 	}
-	p := f.params(v.h.opts.Now())
+	p := f.params(v.Opts.Now())
 	p.Limit, p.Cursor = 50, q.Get("cursor")
 	if from, until, ok := readWindow(q); ok && f.Expires != "" {
 		p.ExpiresAfter, p.ExpiresBefore = from, until
 	}
-	result, examined, err := v.listed(f, p)
+	result, examined, err := listedLicenses(v, f, p)
 	if err != nil {
 		return err
 	}
-	if list.Rows, err = v.foundRows(result.Data, f.Search); err != nil {
+	if list.Rows, err = foundRows(v, result.Data, f.Search); err != nil {
 		return err
 	}
 	if f.Search != "" {
 		if err := list.Elsewhere.addKeys(v, f, result); err != nil {
 			return err
 		}
-		if only := (filter{Search: f.Search, Sort: f.Sort}); f == only && len(list.Rows) == 0 && p.Cursor == "" {
+		if only := (Filter{Search: f.Search, Sort: f.Sort}); f == only && len(list.Rows) == 0 && p.Cursor == "" {
 			if err := list.Elsewhere.addFingerprints(v, f.Search, ""); err != nil {
 				return err
 			}
@@ -96,11 +100,11 @@ func showLicenses(v *visit) (err error) {
 	list.Tabs = f.tabs(nil)
 	if f.scans() {
 		list.uncounted(p, result, examined)
-	} else if err := v.countMatches(&list, p, result); err != nil {
+	} else if err := countMatches(v, &list, p, result); err != nil {
 		return err
 	}
 	if f.Only == nearLimit {
-		if list.Counted, err = v.nearCounted(); err != nil {
+		if list.Counted, err = nearCounted(v); err != nil {
 			return err
 		}
 	}
@@ -108,7 +112,7 @@ func showLicenses(v *visit) (err error) {
 	if f.Expires != "" {
 		more.Set("window", windowOf(p))
 	}
-	list.pager = v.pager(more, "cursor", result.NextCursor)
+	list.Pager = v.Pager(more, "cursor", result.NextCursor)
 	if result.PrevCursor != "" {
 		more.Set("cursor", result.PrevCursor)
 		more.Set("back", "1")
@@ -121,24 +125,24 @@ func showLicenses(v *visit) (err error) {
 	if list.Continue = list.Next; back {
 		list.Continue = list.Previous
 	}
-	return v.render(http.StatusOK, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
+	return v.Render(http.StatusOK, "licenses", kit.Page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
-// listed returns a page of the licenses of a filter, which p describes as far as indexes
+// listedLicenses returns a page of the licenses of a filter, which p describes as far as indexes
 // know, and how many were read to find them; zero: only those.
-func (v *visit) listed(f filter, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
+func listedLicenses(v *kit.Visit, f Filter, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
 	if f.scans() {
-		return inner.Of(v.licenses).Find().ListWhere(v.r.Context(), p, f.Plan, f.Only)
+		return inner.Of(v.Licenses).Find().ListWhere(v.R.Context(), p, f.Plan, f.Only)
 	}
-	page, err = v.licenses.List(v.r.Context(), p)
+	page, err = v.Licenses.List(v.R.Context(), p)
 	return page, 0, err
 }
 
 // nearCounted says until when the licenses near a limit are counted.
-func (v *visit) nearCounted() (string, error) {
-	to, whole, err := inner.Of(v.licenses).Sales().NearTo(v.r.Context())
-	now := v.h.opts.Now()
-	text := "Counted until " + v.moment(*cmp.Or(to, &now)).Full + "."
+func nearCounted(v *kit.Visit) (string, error) {
+	to, whole, err := inner.Of(v.Licenses).Sales().NearTo(v.R.Context())
+	now := v.Opts.Now()
+	text := "Counted until " + v.Moment(*cmp.Or(to, &now)).Full + "."
 	if to != nil {
 		text += " Later events are being counted."
 	}
@@ -152,8 +156,8 @@ func licenseID(l api.License) string { return l.ID }
 
 // licenseRows returns the rows of a list. It reads the seat counts of all rows
 // together.
-func (v *visit) licenseRows(list []api.License) (rows []licenseRow, err error) {
-	seats, err := inner.Of(v.licenses).Find().SeatCounts(v.r.Context(), each(list, licenseID))
+func licenseRows(v *kit.Visit, list []api.License) (rows []licenseRow, err error) {
+	seats, err := inner.Of(v.Licenses).Find().SeatCounts(v.R.Context(), kit.Each(list, licenseID))
 	if err != nil {
 		return nil, err
 	}
@@ -169,14 +173,14 @@ var fieldLabels = map[string]string{"customer_id": "customer", "product_id": "pr
 
 // foundRows returns the rows of a page that a search has found, those found by their
 // name first. Without a search text, the page keeps its order.
-func (v *visit) foundRows(list []api.License, search string) ([]licenseRow, error) {
-	inner.Of(v.licenses).Find().NameFirst(list, search)
-	rows, err := v.licenseRows(list)
+func foundRows(v *kit.Visit, list []api.License, search string) ([]licenseRow, error) {
+	inner.Of(v.Licenses).Find().NameFirst(list, search)
+	rows, err := licenseRows(v, list)
 	for i, l := range list {
 		if err != nil {
 			break
 		}
-		if name, value := inner.Of(v.licenses).Find().Match(l, search); name != "" {
+		if name, value := inner.Of(v.Licenses).Find().Match(l, search); name != "" {
 			rows[i].Match = cmp.Or(fieldLabels[name], name) + ": " + value
 		}
 	}
@@ -199,5 +203,3 @@ func readWindow(q url.Values) (from, until time.Time, ok bool) {
 	y, err2 := strconv.ParseInt(b, 36, 64)
 	return time.UnixMilli(x).UTC(), time.UnixMilli(y).UTC(), err1 == nil && err2 == nil
 }
-
-func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,24 +1,28 @@
 package dashboard
 
-import "github.com/seed-d8a106b4/licensekit/licensing/api"
+import (
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+)
 
 // fillTransfer gives a license to another customer.
-func fillTransfer(_ *visit, l api.License, p *formPage) {
-	p.Form = newForm(
-		&field{Name: "customer_id", Label: "New customer", Hint: "Your ID for the customer. It is now " + l.CustomerID + ".", Type: "text", Required: true, MaxLength: 255},
-		&field{Name: "name", Label: "Name", Hint: "The name that you and the new customer use. Leave blank for the customer ID.", Type: "text", MaxLength: 255},
-		&field{Name: "keep_key", Label: "License key", Type: "checkbox", Options: []option{
+func fillTransfer(_ *kit.Visit, l api.License, p *forms.FormPage) {
+	p.Form = forms.NewForm(
+		&forms.Field{Name: "customer_id", Label: "New customer", Hint: "Your ID for the customer. It is now " + l.CustomerID + ".", Type: "text", Required: true, MaxLength: 255},
+		&forms.Field{Name: "name", Label: "Name", Hint: "The name that you and the new customer use. Leave blank for the customer ID.", Type: "text", MaxLength: 255},
+		&forms.Field{Name: "keep_key", Label: "License key", Type: "checkbox", Options: []forms.Option{
 			{Value: "yes", Label: "Keep the key", Hint: "The former customer knows the key, and can continue to use the license with it."},
 		}},
-		reasonField("Optional. Recorded in the history."),
+		forms.ReasonField("Optional. Recorded in the history."),
 	)
 	p.Form.Hidden["version"] = l.Version().String()
 	// Not in one Update, because a license may have many activations.
-	p.do = func(tx *visit) (string, error) {
-		seen, _ := api.ParseVersion(tx.sent("version"))
-		_, err := tx.licenses.Transfer(tx.r.Context(), api.TransferLicenseParams{
+	p.Do = func(tx *kit.Visit) (string, error) {
+		seen, _ := api.ParseVersion(tx.Sent("version"))
+		_, err := tx.Licenses.Transfer(tx.R.Context(), api.TransferLicenseParams{
 			ID: l.ID, CustomerID: p.Form.Field("customer_id").Value, Name: p.Form.Field("name").Value,
-			KeepKey: p.Form.Field("keep_key").chosen() != "", Reason: p.Form.Field("reason").Value, IfMatch: []api.Version{seen},
+			KeepKey: p.Form.Field("keep_key").Chosen() != "", Reason: p.Form.Field("reason").Value, IfMatch: []api.Version{seen},
 		})
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // A listTab is a link to the licenses with one status.
@@ -12,7 +13,7 @@ type listTab struct {
 	Label, Query string
 	Count        string // empty if it is not known
 	Current      bool
-	n            matchCount
+	n            kit.MatchCount
 }
 
 // expiringFilter is the filter of the tab with licenses that expire soon.
@@ -20,19 +21,19 @@ const expiringFilter = "30d"
 
 // tabs returns the status tabs of the list. They keep the other filters, whose licenses are
 // counted; nil: their numbers are not known.
-func (f filter) tabs(counts *api.Counts) (tabs []listTab) {
+func (f Filter) tabs(counts *api.Counts) (tabs []listTab) {
 	add := func(label, status, expires string, n func(*api.Counts) int64) {
-		to := filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Plan: f.Plan, Only: f.Only, Status: status, Expires: expires}
+		to := Filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Plan: f.Plan, Only: f.Only, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
 		if counts != nil {
-			if tab.n = (matchCount{n(counts), counts.AtLeast}); tab.n.n > 0 || !tab.n.more {
-				tab.Count = tab.n.number()
+			if tab.n = (kit.MatchCount{N: n(counts), More: counts.AtLeast}); tab.n.N > 0 || !tab.n.More {
+				tab.Count = tab.n.Number()
 			}
 		}
 		tabs = append(tabs, tab)
 	}
 	byStatus := func(s api.LicenseStatus) {
-		add(sentenceCase(string(s)), string(s), "", func(c *api.Counts) int64 { return c.ByStatus[s] })
+		add(kit.SentenceCase(string(s)), string(s), "", func(c *api.Counts) int64 { return c.ByStatus[s] })
 	}
 	add("All", "", "", func(c *api.Counts) int64 { return c.Total })
 	byStatus(api.LicenseActive)
@@ -57,9 +58,9 @@ type seatMeter struct {
 // usedOf returns the meter of a limit; nil: there is none.
 func usedOf(n int64, limit *int64) seatMeter {
 	if limit == nil {
-		return seatMeter{Text: thousands(n), N: thousands(n)}
+		return seatMeter{Text: kit.Thousands(n), N: kit.Thousands(n)}
 	}
-	m := seatMeter{Text: thousands(n) + "/" + thousands(*limit), N: thousands(n), Bar: true, Full: n >= *limit, Over: n > *limit}
+	m := seatMeter{Text: kit.Thousands(n) + "/" + kit.Thousands(*limit), N: kit.Thousands(n), Bar: true, Full: n >= *limit, Over: n > *limit}
 	switch {
 	case m.Full:
 		m.Used = 100

@@ -2,25 +2,18 @@ package dashboard
 
 import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // A meterBar is what was used of a meter in its present period.
 type meterBar struct {
 	seatMeter
 	Name   string
-	Resets *moment // nil: never
+	Resets *kit.Moment // nil: never
 }
 
-func (v *visit) meterBar(u api.MeterUse) meterBar {
-	b := meterBar{seatMeter: usedOf(u.Used, u.Limit), Name: u.Name, Resets: v.momentOf(u.ResetsAt)}
-	b.Text = usedText(u.Used, u.Limit)
+func meterBarOf(v *kit.Visit, u api.MeterUse) meterBar {
+	b := meterBar{seatMeter: usedOf(u.Used, u.Limit), Name: u.Name, Resets: v.MomentOf(u.ResetsAt)}
+	b.Text = kit.UsedText(u.Used, u.Limit)
 	return b
-}
-
-// usedText says how much was used of a limit; nil: there is none.
-func usedText(used int64, limit *int64) string {
-	if limit == nil {
-		return thousands(used) + " used"
-	}
-	return thousands(used) + " of " + thousands(*limit) + " used"
 }

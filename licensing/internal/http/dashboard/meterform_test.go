@@ -6,6 +6,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // TestMeterText: what a form shows for a meter reads back as the same meter.
@@ -26,7 +27,7 @@ func TestMeterText(t *testing.T) {
 		got, err := parseMeter(text)
 		is.NoErr(err)
 		is.Equal(got, want)
-		again, err := parseMeter(formatMeter(got))
+		again, err := parseMeter(kit.FormatMeter(got))
 		is.NoErr(err)
 		is.Equal(again, want)
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/audit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // The numbers of what the page of a customer reads and shows.
@@ -34,62 +37,62 @@ type namePage struct {
 	Bought    bool // there are more purchases
 	Seats     []licenseSeat
 	SeatNote  string // which activations Seats has; empty: all that are active
-	Events    []auditRow
+	Events    []audit.AuditRow
 }
 
 // namePath returns the page of a customer or the licenses of a product, as a reference
 // from dashboard/. The ID can contain any character, so it is in the query.
 func (d directory) namePath(id string) string { return d.page + url.QueryEscape(id) }
 
-func showCustomer(v *visit, id string) error {
-	ctx := v.r.Context()
+func showCustomer(v *kit.Visit, id string) error {
+	ctx := v.R.Context()
 	p := api.ListLicensesParams{CustomerID: id, NewestFirst: true, Limit: licensesRead}
-	licenses, err := v.licenses.List(ctx, p)
+	licenses, err := v.Licenses.List(ctx, p)
 	if errors.Is(err, api.ErrInvalid) {
-		return notFound("This is not the ID of a customer.")
+		return kit.NotFound("This is not the ID of a customer.")
 	}
 	if err != nil {
 		return err
 	}
 	shown := licenses.Data[:min(licensesShown, len(licenses.Data))]
-	rows, err1 := v.licenseRows(shown)
-	seats, note, err2 := v.seatsOf(shown, len(licenses.Data) > len(shown))
-	bought, more, err3 := inner.Of(v.licenses).Purchases().OfCustomer(ctx, id, purchasesShown)
-	held, reason, err4 := inner.Of(v.licenses).Holds().IsSuspended(ctx, id)
-	found, err5 := v.licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
+	rows, err1 := licenseRows(v, shown)
+	seats, note, err2 := seatsOf(v, shown, len(licenses.Data) > len(shown))
+	bought, more, err3 := inner.Of(v.Licenses).Purchases().OfCustomer(ctx, id, purchasesShown)
+	held, reason, err4 := inner.Of(v.Licenses).Holds().IsSuspended(ctx, id)
+	found, err5 := v.Licenses.Events(ctx, api.ListEventsParams{NewestFirst: true, Limit: eventsShown, CustomerID: id})
 	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	names := actorNames{v: v}
-	if err := names.nameLicenses(found.Data); err != nil {
+	names := kit.ActorNames{V: v}
+	if err := names.NameLicenses(found.Data); err != nil {
 		return err
 	}
 	body := namePage{
-		ID: id, Person: v.person(licenses.Data), Total: thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
-		Purchases: each(bought, v.purchaseRow), Bought: more,
-		Events: each(found.Data, func(e api.Event) auditRow { return names.auditRow(e, 1) }),
+		ID: id, Person: personOf(v, licenses.Data), Total: kit.Thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
+		Purchases: kit.Each(bought, func(f api.Fulfillment) purchaseRow { return purchaseRowOf(v, f) }), Bought: more,
+		Events: kit.Each(found.Data, func(e api.Event) audit.AuditRow { return audit.AuditRowOf(&names, e, 1) }),
 	}
 	if licenses.HasMore {
-		counts, err := v.licenses.Count(ctx, p)
+		counts, err := v.Licenses.Count(ctx, p)
 		if err != nil {
 			return err
 		}
-		body.Total = thousands(counts.Total)
+		body.Total = kit.Thousands(counts.Total)
 	}
 	if len(seats) > 0 {
 		body.LastSeen = &seats[0].LastSeenAt
 	}
-	if err := v.namePlans(body.Purchases); err != nil {
+	if err := namePlans(v, body.Purchases); err != nil {
 		return err
 	}
 	if held {
 		body.Held = cmp.Or(reason, "No reason was given.")
 	}
-	body.Until, body.End = lastEnd(licenses.Data, slices.ContainsFunc(body.Purchases, v.isBought))
+	body.Until, body.End = lastEnd(licenses.Data, slices.ContainsFunc(body.Purchases, func(r purchaseRow) bool { return isBought(v, r) }))
 	if len(licenses.Data)+len(found.Data)+len(bought) == 0 {
-		return notFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")
+		return kit.NotFound("There is no customer with this ID: no license, purchase or recorded event has it. Check the address.")
 	}
-	return v.render(http.StatusOK, "name", page{Title: id, Section: "customers", Body: body})
+	return v.Render(http.StatusOK, "name", kit.Page{Title: id, Section: "customers", Body: body})
 }
 
 // lastEnd returns until when a customer has a license: the last end of those that are
@@ -117,15 +120,15 @@ func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 	return "", nil
 }
 
-func eraseForm(_ *visit, id string) (*formPage, error) {
+func eraseForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
 	p := customerFormPage(id, "Erase customer data",
 		"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
 		"If the erasure is interrupted, repeat it. This cannot be undone.")
-	confirm := typedField("customer", "Customer ID", id, "The customer ID does not match.")
+	confirm := forms.TypedField("customer", "Customer ID", id, "The customer ID does not match.")
 	confirm.Hint, confirm.Mono = "Type “"+id+"” to confirm.", false
-	p.Form, p.Danger, p.done = newForm(confirm), true, "The customer's data has been erased."
-	p.do = func(tx *visit) (string, error) {
-		_, err := tx.licenses.EraseCustomer(tx.r.Context(), id)
+	p.Form, p.Danger, p.Done = forms.NewForm(confirm), true, "The customer's data has been erased."
+	p.Do = func(tx *kit.Visit) (string, error) {
+		_, err := tx.Licenses.EraseCustomer(tx.R.Context(), id)
 		return "customers", err
 	}
 	return p, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // The number of activations on the page of a customer, and how many
@@ -24,7 +25,7 @@ type licenseSeat struct {
 // reads at most seatsRead activations, of one license after the other. The note
 // says what is left out; it is empty if nothing is. More says that there are other
 // licenses.
-func (v *visit) seatsOf(licenses []api.License, more bool) (seats []licenseSeat, note string, err error) {
+func seatsOf(v *kit.Visit, licenses []api.License, more bool) (seats []licenseSeat, note string, err error) {
 	of := ""
 	if more {
 		of = fmt.Sprintf(" of the %d newest licenses", len(licenses))
@@ -32,7 +33,7 @@ func (v *visit) seatsOf(licenses []api.License, more bool) (seats []licenseSeat,
 	rest := false
 	for i := 0; i < len(licenses) && !rest; i++ {
 		l := licenses[i]
-		page, err := v.licenses.ListActivations(v.r.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
+		page, err := v.Licenses.ListActivations(v.R.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
 		if err != nil {
 			return nil, "", err
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/people"
 )
 
 // overview is the body of the overview page.
@@ -15,19 +17,15 @@ type overview struct {
 	*salesPage // nil: there are no licenses
 	Licenses   int64
 	Statuses   []statusCount
-	Usage      chart
+	Usage      kit.Chart
 	UsageTitle string
 	Rankings   []ranking
 	Attention  []attentionItem
-	Steps      []step // setup steps; empty if each is done
+	Steps      []people.Step // setup steps; empty if each is done
 }
 
-// usageDays is how many days of usage the overview shows, and usageWeekly the number of
-// calls below which it shows them by week.
-const (
-	usageDays   = 90
-	usageWeekly = 200
-)
+// usageDays is how many days of usage the overview shows.
+const usageDays = 90
 
 // statusOrder is the order in which pages show the statuses.
 var statusOrder = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked}
@@ -56,51 +54,51 @@ func largest(list []ranked) []ranked {
 	slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.Label, b.Label)) })
 	list = list[:min(len(list), 6)]
 	for i := range list {
-		list[i].Width = percent(max(1, 100*float64(list[i].n)/float64(max(1, list[0].n))))
+		list[i].Width = kit.Percent(max(1, 100*float64(list[i].n)/float64(max(1, list[0].n))))
 	}
 	return list
 }
 
-func showOverview(v *visit) error {
-	ctx := v.r.Context()
-	o, err := v.licenses.Count(ctx, api.ListLicensesParams{})
+func showOverview(v *kit.Visit) error {
+	ctx := v.R.Context()
+	o, err := v.Licenses.Count(ctx, api.ListLicensesParams{})
 	if err != nil {
 		return err
 	}
 	body := overview{Licenses: o.Total}
 	empty := o.Total == 0
-	if empty || v.admin() {
-		if body.Steps, err = v.steps(o.Total); err != nil {
+	if empty || v.Admin() {
+		if body.Steps, err = people.Steps(v, o.Total); err != nil {
 			return err
 		}
 	}
-	if body.Attention, err = v.attention(); err != nil {
+	if body.Attention, err = attention(v); err != nil {
 		return err
 	}
 	if empty {
-		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
+		return v.Render(http.StatusOK, "overview", kit.Page{Title: "Overview", Section: "overview", Body: body})
 	}
-	body.Statuses = each(statusOrder, func(s api.LicenseStatus) statusCount { return statusCount{s, o.ByStatus[s]} })
-	sales, err1 := v.sales(overviewRows)
-	usage, err2 := inner.Of(v.licenses).Refused().Usage(ctx)
-	seats, err3 := v.rankSeats()
+	body.Statuses = kit.Each(statusOrder, func(s api.LicenseStatus) statusCount { return statusCount{s, o.ByStatus[s]} })
+	sales, err1 := readSales(v, overviewRows)
+	usage, err2 := inner.Of(v.Licenses).Refused().Usage(ctx)
+	seats, err3 := rankSeats(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
 	body.salesPage = sales
-	var figures []figure
+	var figures []kit.Figure
 	refused := map[api.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-usageDays:] {
-		f := figure{From: day.From, N: day.Validations}
+		f := kit.Figure{From: day.From, N: day.Validations}
 		for code, n := range day.Refused {
 			refused[code] += n
 			f.Refused += n
 		}
 		figures = append(figures, f)
 	}
-	body.Usage, body.UsageTitle = newChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
+	body.Usage, body.UsageTitle = kit.NewChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
 	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
-	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
+	return v.Render(http.StatusOK, "overview", kit.Page{Title: "Overview", Section: "overview", Body: body})
 }
 
 // overviewRows is how many licenses each list of the overview has.
@@ -113,7 +111,7 @@ func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 		None: fmt.Sprintf("No request was refused in the last %d days.", days),
 	}
 	for code, n := range counts {
-		row := ranked{Label: refusalReason(code), N: thousands(n), n: n}
+		row := ranked{Label: refusalReason(code), N: kit.Thousands(n), n: n}
 		if code != api.VerdictNotFound { // no license
 			row.Link = refusedPath(code, days, false)
 		}
@@ -124,14 +122,14 @@ func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 }
 
 // rankSeats ranks the products by their used seats.
-func (v *visit) rankSeats() (ranking, error) {
-	use, err := inner.Of(v.licenses).Find().SeatUse(v.r.Context())
+func rankSeats(v *kit.Visit) (ranking, error) {
+	use, err := inner.Of(v.Licenses).Find().SeatUse(v.R.Context())
 	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including leases that have ended since and whose seats are not needed yet.", None: "No license is activated."}
 	if use.AtLeast {
 		r.Text += " A number with + is a minimum: there are too many licenses to count."
 	}
 	for product, n := range use.ByProduct {
-		r.Rows = append(r.Rows, ranked{Label: product, N: matchCount{n, use.AtLeast}.number(), Link: products.namePath(product), n: n})
+		r.Rows = append(r.Rows, ranked{Label: product, N: kit.MatchCount{N: n, More: use.AtLeast}.Number(), Link: Products.namePath(product), n: n})
 	}
 	r.Rows = largest(r.Rows)
 	return r, err

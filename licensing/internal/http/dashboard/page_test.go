@@ -284,7 +284,7 @@ var pairs = []struct {
 }
 
 func TestContrast(t *testing.T) {
-	css, err := os.ReadFile("static/app.css")
+	css, err := os.ReadFile("kit/static/app.css")
 	is.New(t).NoErr(err)
 	tokens := map[string][2]string{}
 	used := map[string]bool{}

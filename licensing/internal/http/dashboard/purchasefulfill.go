@@ -6,91 +6,93 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // fulfillForm creates the license of a purchase that waited for something that is
 // there now, such as its plan, or for something that the operator names.
-func fulfillForm(v *visit, f api.Fulfillment) (*formPage, error) {
-	row := v.purchaseRow(f)
-	name, err := v.planName(row.Plan)
+func fulfillForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
+	row := purchaseRowOf(v, f)
+	name, err := planName(v, row.Plan)
 	if err != nil {
 		return nil, err
 	}
 	p := purchaseFormPage(f.Reference, "Create license",
 		"The license gets the terms of the plan "+cmp.Or(name, row.Plan)+", as if the plan had existed when the purchase was reported.")
-	p.done = "The license has been created."
+	p.Done = "The license has been created."
 	params := api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At}
 	named := map[string]*string{"customer_id": &params.CustomerID, "plan_id": &params.PlanID, "license_id": &params.LicenseID}
 	if row.Missing() != "" {
-		if err := v.askMissing(p, row); err != nil {
+		if err := askMissing(v, p, row); err != nil {
 			return nil, err
 		}
 	}
-	p.do = func(tx *visit) (string, error) {
+	p.Do = func(tx *kit.Visit) (string, error) {
 		for _, x := range p.Form.Fields {
 			if *named[x.Name] = x.Value; x.Value == "" {
-				p.Form.addError(x.Name, "is required")
+				p.Form.AddError(x.Name, "is required")
 				return "", nil
 			}
 		}
-		after, err := selling.New(tx.licenses).Fulfill(tx.r.Context(), params)
+		after, err := selling.New(tx.Licenses).Fulfill(tx.R.Context(), params)
 		switch {
 		case errors.Is(err, api.ErrReferenceTaken):
-			return "", conflictError("The license that this purchase is for belongs to another customer.")
+			return "", forms.ConflictError("The license that this purchase is for belongs to another customer.")
 		case err != nil:
 			return "", err
 		case after.License != nil:
-			return licensePath(after.License.ID), nil
+			return kit.LicensePath(after.License.ID), nil
 		case after.Waiting != "" && after.Waiting != f.Waiting:
-			p.done = "Saved. The purchase is still waiting: " + waitingTexts[after.Waiting] + "."
+			p.Done = "Saved. The purchase is still waiting: " + waitingTexts[after.Waiting] + "."
 			return "", nil
 		case after.Waiting != "":
-			return "", conflictError("The purchase is still waiting: " + waitingTexts[after.Waiting] + ".")
+			return "", forms.ConflictError("The purchase is still waiting: " + waitingTexts[after.Waiting] + ".")
 		}
-		return "", conflictError("The license of this purchase was revoked or deleted.")
+		return "", forms.ConflictError("The license of this purchase was revoked or deleted.")
 	}
 	return p, nil
 }
 
 // askMissing makes the form of a purchase ask for what no event has named.
-func (v *visit) askMissing(p *formPage, row purchaseRow) error {
+func askMissing(v *kit.Visit, p *forms.FormPage, row purchaseRow) error {
 	title := "Name the " + row.Missing()
-	x := &field{Name: row.Missing() + "_id", Label: sentenceCase(row.Missing()), Type: "text", Required: true, MaxLength: 255}
+	x := &forms.Field{Name: row.Missing() + "_id", Label: kit.SentenceCase(row.Missing()), Type: "text", Required: true, MaxLength: 255}
 	p.Title, p.Heading, p.Action = title+": "+row.Reference, title, "Save"
 	p.Text = []string{"No event has named the " + row.Missing() + " of this purchase. Check at your shop which it is: it cannot be changed here later."}
-	p.Form = newForm(x)
+	p.Form = forms.NewForm(x)
 	switch row.Missing() {
 	case "customer":
 		x.Hint = "The ID that your shop has for the customer. Later events must name the same one, or none."
 	case "plan":
 		x.Hint = "A plan ID."
-		p.prepare = func(v *visit) error {
-			plans, _, err := v.offeredPlans("", x.Value)
+		p.Prepare = func(v *kit.Visit) error {
+			plans, _, err := plansOffered(v, "", x.Value)
 			if len(plans) > 0 {
-				x.Select = append([]option{{Label: "Choose a plan"}}, plans...)
+				x.Select = append([]forms.Option{{Label: "Choose a plan"}}, plans...)
 			}
 			return err
 		}
 	case "license":
-		p.done, x.Hint = "The purchase is a part of this license now.", "The license of the customer "+row.CustomerID+" that the add-on is for."
-		licenses, err := v.licenses.List(v.r.Context(), api.ListLicensesParams{CustomerID: row.CustomerID, ProductID: row.ProductID, NewestFirst: true, Limit: offeredPlans})
+		p.Done, x.Hint = "The purchase is a part of this license now.", "The license of the customer "+row.CustomerID+" that the add-on is for."
+		licenses, err := v.Licenses.List(v.R.Context(), api.ListLicensesParams{CustomerID: row.CustomerID, ProductID: row.ProductID, NewestFirst: true, Limit: offeredPlans})
 		if err != nil || licenses.HasMore {
 			return err
 		}
-		return v.offerLicenses(x, licenses.Data)
+		return offerLicenses(v, x, licenses.Data)
 	}
 	return nil
 }
 
 // offerLicenses makes a field a list of licenses, of which none is chosen. Licenses of one
 // customer often have the same name.
-func (v *visit) offerLicenses(x *field, list []api.License) error {
+func offerLicenses(v *kit.Visit, x *forms.Field, list []api.License) error {
 	if len(list) > 0 {
-		x.Select = []option{{Label: "Choose a license"}}
+		x.Select = []forms.Option{{Label: "Choose a license"}}
 	}
 	for _, l := range list {
-		plan, err := v.planName(l.PlanID)
+		plan, err := planName(v, l.PlanID)
 		if err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (v *visit) offerLicenses(x *field, list []api.License) error {
 		if l.ExpiresAt != nil {
 			text = append(text, "until "+l.ExpiresAt.Format("2 January 2006"))
 		}
-		x.Select = append(x.Select, option{Value: l.ID, Label: strings.Join(text, ", ")})
+		x.Select = append(x.Select, forms.Option{Value: l.ID, Label: strings.Join(text, ", ")})
 	}
 	return nil
 }

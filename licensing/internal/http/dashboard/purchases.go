@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
-
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // purchasePath returns the page of a purchase, as a reference from dashboard/.
@@ -52,8 +53,8 @@ func (r purchaseRow) Ready() bool { return r.Result == api.FulfillWaiting && r.W
 func (r purchaseRow) PlanMissing() bool { return r.Waiting == api.WaitingUnknownPlan }
 
 // isBought reports whether a purchase is not a trial.
-func (v *visit) isBought(r purchaseRow) bool {
-	return inner.Of(v.licenses).Purchases().TrialOf(r.Reference) == ""
+func isBought(v *kit.Visit, r purchaseRow) bool {
+	return inner.Of(v.Licenses).Purchases().TrialOf(r.Reference) == ""
 }
 
 // Missing returns what an operator can name, since no event has: "customer", "plan" or
@@ -62,9 +63,9 @@ func (r purchaseRow) Missing() string {
 	return map[api.Waiting]string{api.WaitingCustomer: "customer", api.WaitingPlan: "plan", api.WaitingLicenseID: "license"}[r.Waiting]
 }
 
-func (v *visit) purchaseRow(f api.Fulfillment) purchaseRow {
+func purchaseRowOf(v *kit.Visit, f api.Fulfillment) purchaseRow {
 	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
-	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.h.opts.Now())
+	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.Opts.Now())
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
 	r.Named = r.Plan
 	r.State, _ = f.Fields["state"].Value.(api.PurchaseState)
@@ -87,16 +88,16 @@ type waitingList struct {
 const keptFor = " They are kept for 90 days after their last event. The first to expire is listed first."
 
 // showPurchases shows the purchases that wait, and looks one up by its reference.
-func showPurchases(v *visit) error {
+func showPurchases(v *kit.Visit) error {
 	var body struct {
 		Search, Problem string
 		Lists           []waitingList
 		Full            bool // there may be more
 	}
-	if body.Search = strings.TrimSpace(v.r.URL.Query().Get("reference")); body.Search != "" {
-		switch _, err := selling.New(v.licenses).GetFulfillment(v.r.Context(), body.Search); {
+	if body.Search = strings.TrimSpace(v.R.URL.Query().Get("reference")); body.Search != "" {
+		switch _, err := selling.New(v.Licenses).GetFulfillment(v.R.Context(), body.Search); {
 		case err == nil:
-			return v.redirect(purchasePath(body.Search))
+			return v.Redirect(purchasePath(body.Search))
 		case !errors.Is(err, api.ErrNotFound):
 			return err
 		}
@@ -110,7 +111,7 @@ func showPurchases(v *visit) error {
 	}
 	paid, unpaid, ended, kept := &lists[0], &lists[1], &lists[2], &lists[3]
 	listed := 0
-	for f, err := range inner.Of(v.licenses).Purchases().AllWaiting(v.r.Context()) {
+	for f, err := range inner.Of(v.Licenses).Purchases().AllWaiting(v.R.Context()) {
 		if err != nil {
 			return err
 		}
@@ -124,15 +125,15 @@ func showPurchases(v *visit) error {
 			continue // another purchase of its license has ended since
 		case f.License != nil:
 			to = kept
-		case inner.Of(v.licenses).Purchases().Paid(f):
+		case inner.Of(v.Licenses).Purchases().Paid(f):
 			to = paid
 		case f.EndedAt != nil || f.RefundedAt != nil:
 			to = ended
 		}
-		to.Rows = append(to.Rows, v.purchaseRow(f))
+		to.Rows = append(to.Rows, purchaseRowOf(v, f))
 	}
 	body.Lists = slices.DeleteFunc(lists, func(l waitingList) bool { return len(l.Rows) == 0 && l.None == "" })
-	return v.render(http.StatusOK, "purchases", page{Title: "Purchases", Section: "purchases", Body: body})
+	return v.Render(http.StatusOK, "purchases", kit.Page{Title: "Purchases", Section: "purchases", Body: body})
 }
 
 // A storedField is a stored field of a purchase with the At of the event that set it.
@@ -142,18 +143,18 @@ type storedField struct {
 	At          time.Time
 }
 
-func showPurchase(v *visit, f api.Fulfillment) error {
-	rows := []purchaseRow{v.purchaseRow(f)}
-	if err := v.namePlans(rows); err != nil {
+func showPurchase(v *kit.Visit, f api.Fulfillment) error {
+	rows := []purchaseRow{purchaseRowOf(v, f)}
+	if err := namePlans(v, rows); err != nil {
 		return err
 	}
 	body := struct {
 		purchaseRow
 		Fields []storedField
 		Trial  bool
-	}{purchaseRow: rows[0], Trial: !v.isBought(rows[0])}
+	}{purchaseRow: rows[0], Trial: !isBought(v, rows[0])}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
-		field := storedField{Name: changeLabel(name), At: f.Fields[name].At}
+		field := storedField{Name: kit.ChangeLabel(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {
 		case *time.Time:
 			if field.Moment = value; value == nil {
@@ -169,77 +170,77 @@ func showPurchase(v *visit, f api.Fulfillment) error {
 				field.Value = *value
 			}
 		default:
-			field.Value = formatValue(value)
+			field.Value = kit.FormatValue(value)
 		}
 		body.Fields = append(body.Fields, field)
 	}
-	return v.render(http.StatusOK, "purchase", page{Title: "Purchase " + f.Reference, Heading: f.Reference, Section: "purchases", Body: body})
+	return v.Render(http.StatusOK, "purchase", kit.Page{Title: "Purchase " + f.Reference, Heading: f.Reference, Section: "purchases", Body: body})
 }
 
 // reopenForm continues a purchase that was ended by mistake.
-func reopenForm(v *visit, f api.Fulfillment) (*formPage, error) {
+func reopenForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
 	p := purchaseFormPage(f.Reference, "Reopen purchase",
 		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
 		"Check at the payment provider that the purchase is paid for.")
-	p.Form = newForm(
-		timeField("at", "Ends do not count up to", "In UTC. Leave blank for now.", nil),
-		reasonField("Optional. Recorded in the history."))
-	p.done, p.names = "The purchase has been reopened.", map[string]string{"reference": ""}
-	p.do = func(tx *visit) (string, error) {
+	p.Form = forms.NewForm(
+		forms.TimeField("at", "Ends do not count up to", "In UTC. Leave blank for now.", nil),
+		forms.ReasonField("Optional. Recorded in the history."))
+	p.Done, p.Names = "The purchase has been reopened.", map[string]string{"reference": ""}
+	p.Do = func(tx *kit.Visit) (string, error) {
 		params := api.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
-		if at := p.Form.time("at"); at != nil {
+		if at := p.Form.Time("at"); at != nil {
 			params.At = *at
 		}
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		_, err := selling.New(tx.licenses).Reopen(tx.r.Context(), params)
+		_, err := selling.New(tx.Licenses).Reopen(tx.R.Context(), params)
 		return "", err
 	}
 	return p, nil
 }
 
 // allowTrialForm allows the customer and the devices of a trial another one.
-func allowTrialForm(v *visit, f api.Fulfillment) (*formPage, error) {
-	id := inner.Of(v.licenses).Purchases().TrialOf(f.Reference)
+func allowTrialForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
+	id := inner.Of(v.Licenses).Purchases().TrialOf(f.Reference)
 	if id == "" {
-		return nil, notFound("This purchase is not a trial.")
+		return nil, kit.NotFound("This purchase is not a trial.")
 	}
 	p := purchaseFormPage(f.Reference, "Allow another trial",
 		"The customer, and each device or address of the trial, may have another trial of the product. The license of this trial does not change.")
-	p.Form, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Another trial is allowed."
-	p.do = func(tx *visit) (string, error) {
-		err := selling.New(tx.licenses).AllowTrial(tx.r.Context(), api.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
+	p.Form, p.Done = forms.NewForm(forms.ReasonField("Optional. Recorded in the history.")), "Another trial is allowed."
+	p.Do = func(tx *kit.Visit) (string, error) {
+		err := selling.New(tx.Licenses).AllowTrial(tx.R.Context(), api.AllowTrialParams{LicenseID: id, Reason: p.Form.Field("reason").Value})
 		if errors.Is(err, api.ErrNotFound) {
-			err = conflictError("This trial prevents no other one.")
+			err = forms.ConflictError("This trial prevents no other one.")
 		}
 		return "", err
 	}
 	return p, nil
 }
 
-func purchaseFormPage(reference, heading string, text ...string) *formPage {
-	return newFormPage("purchases", place{reference, purchasePath(reference)}, heading, text...)
+func purchaseFormPage(reference, heading string, text ...string) *forms.FormPage {
+	return forms.NewFormPage("purchases", kit.Place{Title: reference, Path: purchasePath(reference)}, heading, text...)
 }
 
 // purchasesOf returns the purchases of a license, the one that governs it first.
-func (v *visit) purchasesOf(licenseID string) (rows []purchaseRow, err error) {
-	parts, err := inner.Of(v.licenses).Purchases().Parts(v.r.Context(), licenseID)
+func purchasesOf(v *kit.Visit, licenseID string) (rows []purchaseRow, err error) {
+	parts, err := inner.Of(v.Licenses).Purchases().Parts(v.R.Context(), licenseID)
 	for _, p := range parts {
-		row := v.purchaseRow(p.Fulfillment)
+		row := purchaseRowOf(v, p.Fulfillment)
 		row.Adds = addsOf(p.Kind, p.Terms)
 		rows = append(rows, row)
 	}
 	if err == nil {
-		err = v.namePlans(rows)
+		err = namePlans(v, rows)
 	}
 	return rows, err
 }
 
 // namePlans gives purchases the names of their plans.
-func (v *visit) namePlans(rows []purchaseRow) error {
+func namePlans(v *kit.Visit, rows []purchaseRow) error {
 	for i, r := range rows {
-		name, err := v.planName(r.Plan)
+		name, err := planName(v, r.Plan)
 		if err != nil {
 			return err
 		}
@@ -249,14 +250,14 @@ func (v *visit) namePlans(rows []purchaseRow) error {
 }
 
 // planName returns the name of a plan, or "" if there is no such plan.
-func (v *visit) planName(id string) (string, error) {
-	name, read := v.plans[id]
+func planName(v *kit.Visit, id string) (string, error) {
+	name, read := v.Plans[id]
 	if id == "" || read {
 		return name, nil
 	}
-	t, err := selling.New(v.licenses).GetPlan(v.r.Context(), id)
-	if err = unlessGone(err); err == nil {
-		v.plans[id] = t.Name
+	t, err := selling.New(v.Licenses).GetPlan(v.R.Context(), id)
+	if err = kit.UnlessGone(err); err == nil {
+		v.Plans[id] = t.Name
 	}
 	return t.Name, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // A refusalRow shows how often a license was refused for one reason, and what
@@ -28,10 +29,10 @@ type refusalRow struct {
 // A refusalAction is a link to what resolves a refusal.
 type refusalAction struct {
 	Label  string
-	Path   string // below the page of the license
-	Field  string // the id of an element of that page; may be empty
-	Dialog bool   // the page is a confirmation, which opens as a dialog
-	access access // what the page requires
+	Path   string     // below the page of the license
+	Field  string     // the id of an element of that page; may be empty
+	Dialog bool       // the page is a confirmation, which opens as a dialog
+	access kit.Access // what the page requires
 }
 
 // A refusedRow shows one request that was refused.
@@ -42,7 +43,7 @@ type refusedRow struct {
 }
 
 // Does returns what the request was.
-func (r refusedRow) Does() string { return sentenceCase(r.Action) }
+func (r refusedRow) Does() string { return kit.SentenceCase(r.Action) }
 
 func newRefusedRow(c api.RefusedCall, reason refusalRow, l api.License) refusedRow {
 	row := refusedRow{RefusedCall: c, Reason: reason}
@@ -55,7 +56,7 @@ func newRefusedRow(c api.RefusedCall, reason refusalRow, l api.License) refusedR
 // A refusalDay shows the refusals of one day in UTC.
 type refusalDay struct {
 	Date    string
-	Reasons []pair // with their numbers
+	Reasons []kit.Pair // with their numbers
 	Total   int64
 }
 
@@ -81,16 +82,16 @@ var refusalReasons = map[api.VerdictCode]string{
 
 // refusalReason returns a code in words.
 func refusalReason(code api.VerdictCode) string {
-	return cmp.Or(refusalReasons[code], sentenceCase(strings.ReplaceAll(string(code), "_", " ")))
+	return cmp.Or(refusalReasons[code], kit.SentenceCase(strings.ReplaceAll(string(code), "_", " ")))
 }
 
-// refusalPanel shows the refusals of a license, whose verdict is now.
-func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel, err error) {
+// refusalPanelOf shows the refusals of a license, whose verdict is now.
+func refusalPanelOf(v *kit.Visit, head licenseHead, now api.Verdict) (p refusalPanel, err error) {
 	l := head.License
 	rows := map[bool][]refusalRow{} // by whether they apply
 	days := map[string]refusalDay{}
 	for _, r := range head.refusals {
-		row := v.refusalRow(r, l, inner.Of(v.licenses).Refused().RefusalApplies(r.Code, l, head.Seats.Full, now.Meters), strings.TrimSuffix(head.SeatsText, "."))
+		row := refusalRowOf(v, r, l, inner.Of(v.Licenses).Refused().RefusalApplies(r.Code, l, head.Seats.Full, now.Meters), strings.TrimSuffix(head.SeatsText, "."))
 		if row.Times += " times"; r.Count == 1 {
 			row.Times = "Once"
 		}
@@ -100,7 +101,7 @@ func (v *visit) refusalPanel(head licenseHead, now api.Verdict) (p refusalPanel,
 		}
 		for _, d := range r.Days {
 			day := days[d.Date]
-			day.Reasons, day.Total = append(day.Reasons, pair{row.Reason, thousands(d.Count)}), day.Total+d.Count
+			day.Reasons, day.Total = append(day.Reasons, kit.Pair{Name: row.Reason, Value: kit.Thousands(d.Count)}), day.Total+d.Count
 			days[d.Date] = day
 		}
 	}
@@ -129,17 +130,17 @@ func (p *refusalPanel) leaveOut(reasons []api.Reason) {
 }
 
 // showRefusals shows the refusals of a license by reason, by day and one by one.
-func showRefusals(v *visit, head licenseHead) error {
+func showRefusals(v *kit.Visit, head licenseHead) error {
 	l := head.License
-	now, err := v.licenses.Explain(v.r.Context(), api.ExplainLicenseParams{ID: l.ID})
+	now, err := v.Licenses.Explain(v.R.Context(), api.ExplainLicenseParams{ID: l.ID})
 	if err != nil {
 		return err
 	}
-	refusals, err := v.refusalPanel(head, now)
+	refusals, err := refusalPanelOf(v, head, now)
 	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "refusals", page{Title: "Refusals of " + l.Name, Section: "licenses", Body: struct {
+	return v.Render(http.StatusOK, "refusals", kit.Page{Title: "Refusals of " + l.Name, Section: "licenses", Body: struct {
 		licenseHead
 		Refusals refusalPanel
 	}{head, refusals}})
@@ -155,14 +156,14 @@ type resolution struct {
 }
 
 var (
-	renewing  = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: supporters}
+	renewing  = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: kit.Supporters}
 	addSeat   = editing("Add a seat", "max_activations")
 	freeSeats = []refusalAction{{Label: "Release an activation", Path: "/activations"}, addSeat}
 	viewSeats = refusalAction{Label: "View activations", Path: "/activations"}
 )
 
 func editing(label, field string) refusalAction {
-	return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}
+	return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: kit.Admins}
 }
 
 var resolutions = map[api.VerdictCode]resolution{
@@ -170,7 +171,7 @@ var resolutions = map[api.VerdictCode]resolution{
 	api.VerdictExpired:         {state: "The license has expired.", resolved: "the license has been renewed.", actions: []refusalAction{renewing}},
 	api.VerdictSuspended: {
 		state: "The license is suspended.", resolved: "the license is no longer suspended.",
-		actions: []refusalAction{{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}},
+		actions: []refusalAction{{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: kit.Supporters}},
 	},
 	api.VerdictRevoked:   {state: "The license was revoked.", open: "This is final. Issue a new license if the customer should have one."},
 	api.VerdictScheduled: {state: "The license has not started.", resolved: "the license has started.", actions: []refusalAction{editing("Change the start", "starts_at")}},
@@ -194,7 +195,7 @@ var resolutions = map[api.VerdictCode]resolution{
 	},
 	api.VerdictUsageLimit: {
 		open: "The limit of a meter is reached. Usage shows when counting starts again.", resolved: "units of the meters are left.",
-		actions: []refusalAction{editing("Raise the limit", "meters"), {Label: "Correct the usage", Field: "usage", access: admins}},
+		actions: []refusalAction{editing("Raise the limit", "meters"), {Label: "Correct the usage", Field: "usage", access: kit.Admins}},
 	},
 	api.VerdictMeterMissing: {
 		check:   "The program counts something that the license has no meter for.",
@@ -206,10 +207,10 @@ var resolutions = map[api.VerdictCode]resolution{
 	},
 }
 
-// refusalRow returns the row of a reason, which still applies to a license or not.
+// refusalRowOf returns the row of a reason, which still applies to a license or not.
 // Seats says that no seat is free.
-func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats string) refusalRow {
-	row := refusalRow{Code: r.Code, Reason: refusalReason(r.Code), Times: thousands(r.Count), Last: r.LastAt, Applies: applies}
+func refusalRowOf(v *kit.Visit, r api.Refusal, l api.License, applies bool, seats string) refusalRow {
+	row := refusalRow{Code: r.Code, Reason: refusalReason(r.Code), Times: kit.Thousands(r.Count), Last: r.LastAt, Applies: applies}
 	if r.Code == api.VerdictUsageLimit && len(r.Recent) > 0 && r.Recent[0].Asked != "" {
 		row.Reason = "No " + r.Recent[0].Asked + " left"
 	}
@@ -229,9 +230,9 @@ func (v *visit) refusalRow(r api.Refusal, l api.License, applies bool, seats str
 	}
 	var others []string
 	for _, a := range how.actions {
-		if v.may(a.access) {
+		if v.May(a.access) {
 			row.Actions = append(row.Actions, a)
-		} else if v.may(supporters) {
+		} else if v.May(kit.Supporters) {
 			others = append(others, strings.ToLower(a.Label))
 		}
 	}

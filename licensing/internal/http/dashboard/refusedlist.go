@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // recentDays is how far back the overview looks for refusals.
@@ -26,7 +27,7 @@ type refusedList struct {
 	Tabs    []listTab
 	AtLeast bool // the numbers are minimums
 	Rows    []refusedLicenseRow
-	pager
+	kit.Pager
 }
 
 // A refusedLicenseRow is a license with its refusals for the reason of the page.
@@ -53,8 +54,8 @@ func refusedQuery(code api.VerdictCode, days int, open bool) url.Values {
 // refusalPeriods are the periods of the page, in days.
 var refusalPeriods = []int{recentDays, 30, 90}
 
-func showRefusedLicenses(v *visit) error {
-	ctx, q, rules := v.r.Context(), v.r.URL.Query(), inner.Of(v.licenses).Refused()
+func showRefusedLicenses(v *kit.Visit) error {
+	ctx, q, rules := v.R.Context(), v.R.URL.Query(), inner.Of(v.Licenses).Refused()
 	body := refusedList{Days: recentDays, Open: q.Get("open") != ""}
 	if days, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(refusalPeriods, days) {
 		body.Days = days
@@ -67,21 +68,21 @@ func showRefusedLicenses(v *visit) error {
 	if body.AtLeast = more; code == "" && len(groups) > 0 {
 		code = groups[0].Code
 	}
-	addTab := func(c api.VerdictCode, n matchCount) {
-		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(c), Query: refusedPath(c, body.Days, body.Open), Count: n.number(), Current: c == code})
+	addTab := func(c api.VerdictCode, n kit.MatchCount) {
+		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(c), Query: refusedPath(c, body.Days, body.Open), Count: n.Number(), Current: c == code})
 	}
 	for _, g := range groups {
 		n := g.Licenses
 		if body.Open {
 			n = g.Open
 		}
-		addTab(g.Code, matchCount{int64(n), more})
+		addTab(g.Code, kit.MatchCount{N: int64(n), More: more})
 	}
 	if code != "" && !slices.ContainsFunc(body.Tabs, func(t listTab) bool { return t.Current }) {
-		addTab(code, matchCount{})
+		addTab(code, kit.MatchCount{})
 	}
 	for _, days := range refusalPeriods {
-		body.Periods = append(body.Periods, listTab{Label: count(days, "day"), Query: refusedPath(code, days, body.Open), Current: days == body.Days})
+		body.Periods = append(body.Periods, listTab{Label: kit.Count(days, "day"), Query: refusedPath(code, days, body.Open), Current: days == body.Days})
 	}
 	body.Other = refusedPath(code, body.Days, !body.Open)
 	if code != "" {
@@ -89,24 +90,24 @@ func showRefusedLicenses(v *visit) error {
 		if err != nil {
 			return err
 		}
-		body.pager = v.pager(refusedQuery(code, body.Days, body.Open), "cursor", found.NextCursor)
+		body.Pager = v.Pager(refusedQuery(code, body.Days, body.Open), "cursor", found.NextCursor)
 		for _, l := range found.Data {
 			for _, r := range l.Refusals {
 				if r.Code == code {
-					body.Rows = append(body.Rows, v.refusedLicenseRow(l.License, l.Seats.N, r, l.Applies(code)))
+					body.Rows = append(body.Rows, refusedLicenseRowOf(v, l.License, l.Seats.N, r, l.Applies(code)))
 				}
 			}
 		}
 	}
-	return v.render(http.StatusOK, "refused", page{Title: "Refusals", Section: "refusals", Body: body})
+	return v.Render(http.StatusOK, "refused", kit.Page{Title: "Refusals", Section: "refusals", Body: body})
 }
 
-// refusedLicenseRow returns the row of a license with a number of used seats.
-func (v *visit) refusedLicenseRow(l api.License, used int, r api.Refusal, applies bool) refusedLicenseRow {
+// refusedLicenseRowOf returns the row of a license with a number of used seats.
+func refusedLicenseRowOf(v *kit.Visit, l api.License, used int, r api.Refusal, applies bool) refusedLicenseRow {
 	seats := usedOf(int64(used), l.MaxActivations)
 	row := refusedLicenseRow{
 		licenseRow: licenseRow{License: l, Seats: seats},
-		refusalRow: v.refusalRow(r, l, applies, "All seats are used: "+seats.Text),
+		refusalRow: refusalRowOf(v, r, l, applies, "All seats are used: "+seats.Text),
 	}
 	if len(r.Recent) > 0 {
 		row.Call = new(newRefusedRow(r.Recent[0], row.refusalRow, l))

@@ -1,136 +1,130 @@
 package dashboard
 
-import "net/http"
+import (
+	"net/http"
 
-// A route is one page or one form action.
-type route struct {
-	method   string
-	path     string // below dashboard/; a segment in braces is a parameter
-	query    string // the parameters of the query, in addition to done; one with a star may be repeated
-	access   access
-	handle   func(*visit) error
-	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
-	signIn   bool                            // part of the built-in sign-in
-	account  bool                            // for an operator without a second factor, too
-	download bool                            // may take longer than other pages
-	upload   bool                            // the form is multipart/form-data and may be larger
-}
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/audit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/people"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/settings"
+)
 
 // routes has all pages. It is set by init because the error pages refer to it.
-var routes []route
+var routes []kit.Route
 
 func init() {
 	const get, post = http.MethodGet, http.MethodPost
-	routes = []route{
-		{method: get, path: "", query: "period", handle: showOverview},
-		{method: post, path: "dismiss-setup", access: admins, handle: dismissSetup},
-		{method: post, path: "theme", access: public, handle: chooseTheme},
+	routes = []kit.Route{
+		{Method: get, Path: "", Query: "period", Handle: showOverview},
+		{Method: post, Path: "dismiss-setup", Access: kit.Admins, Handle: people.DismissSetup},
+		{Method: post, Path: "theme", Access: kit.Public, Handle: kit.ChooseTheme},
 
-		{path: "sign-in", query: "return", access: public, form: signInForm, signIn: true},
-		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
-		{path: "setup", query: "return", access: public, form: setupForm, signIn: true},
-		{path: "join", access: public, form: joinForm, signIn: true},
-		{path: "password", form: accountForm, signIn: true, account: true},
-		{path: "sign-in-code", query: "return", access: public, form: codeForm, signIn: true},
-		{path: "second-factor", form: secondFactorForm, signIn: true, account: true},
-		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
+		{Path: "sign-in", Query: "return", Access: kit.Public, Form: forms.Builder(people.SignInForm), SignIn: true},
+		{Method: post, Path: "sign-out", Access: kit.Public, Handle: people.SignOut, SignIn: true},
+		{Path: "setup", Query: "return", Access: kit.Public, Form: forms.Builder(people.SetupForm), SignIn: true},
+		{Path: "join", Access: kit.Public, Form: forms.Builder(people.JoinForm), SignIn: true},
+		{Path: "password", Form: forms.Builder(people.AccountForm), SignIn: true, Account: true},
+		{Path: "sign-in-code", Query: "return", Access: kit.Public, Form: forms.Builder(people.CodeForm), SignIn: true},
+		{Path: "second-factor", Form: forms.Builder(people.SecondFactorForm), SignIn: true, Account: true},
+		{Method: post, Path: "sessions", Handle: people.EndOwnSession, SignIn: true, Account: true},
 
-		{method: get, path: "licenses", query: "q key status product customer plan expires only sort cursor back window", handle: showLicenses},
-		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id*", handle: exportLicenses, download: true},
-		{path: "licenses/new", query: "product customer plan", access: admins, form: newLicenseForm},
-		{method: get, path: "licenses/import", access: admins, handle: showImport},
-		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
-		{method: post, path: "licenses/import/refused", access: admins, handle: downloadRefused, upload: true, download: true},
-		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
-		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement built", handle: showing((*visit).licenseHead, showLicense)},
-		{path: "licenses/{id}/edit", access: admins, form: about((*visit).license, editLicenseForm)},
-		{path: "licenses/{id}/renew", query: "extend term duration duration_unit expires_at from reason version opened", access: supporters, form: about((*visit).license, renewForm)},
-		{path: "licenses/{id}/file", access: supporters, form: about((*visit).license, issueFileForm)},
-		{path: "licenses/{id}/activations/release", query: "id*", access: supporters, form: about((*visit).license, releaseForm)},
-		{method: get, path: "licenses/{id}/activations", query: "ended unseen cursor", handle: showing((*visit).licenseHead, showActivations)},
-		{method: get, path: "licenses/{id}/refusals", handle: showing((*visit).licenseHead, showRefusals)},
-		{method: get, path: "licenses/{id}/activity", query: "after", handle: showing((*visit).licenseHead, showActivity)},
-		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: about((*visit).license, releaseForm)},
-		{path: "licenses/{id}/meters/{meter}/correct", access: admins, form: about((*visit).license, correctMeterForm)},
+		{Method: get, Path: "licenses", Query: "q key status product customer plan expires only sort cursor back window", Handle: showLicenses},
+		{Method: get, Path: "licenses.csv", Query: "q key status product customer expires sort of id*", Handle: exportLicenses, Download: true},
+		{Path: "licenses/new", Query: "product customer plan", Access: kit.Admins, Form: forms.Builder(newLicenseForm)},
+		{Method: get, Path: "licenses/import", Access: kit.Admins, Handle: showImport},
+		{Method: post, Path: "licenses/import", Access: kit.Admins, Handle: previewImport, Upload: true},
+		{Method: post, Path: "licenses/import/refused", Access: kit.Admins, Handle: downloadRefused, Upload: true, Download: true},
+		{Method: post, Path: "licenses/import/run", Access: kit.Admins, Handle: runImport, Upload: true, Download: true},
+		{Method: get, Path: "licenses/{id}", Query: "at fingerprint product entitlement built", Handle: forms.Showing(readLicenseHead, showLicense)},
+		{Path: "licenses/{id}/edit", Access: kit.Admins, Form: forms.About(readLicense, editLicenseForm)},
+		{Path: "licenses/{id}/renew", Query: "extend term duration duration_unit expires_at from reason version opened", Access: kit.Supporters, Form: forms.About(readLicense, renewForm)},
+		{Path: "licenses/{id}/file", Access: kit.Supporters, Form: forms.About(readLicense, issueFileForm)},
+		{Path: "licenses/{id}/activations/release", Query: "id*", Access: kit.Supporters, Form: forms.About(readLicense, releaseForm)},
+		{Method: get, Path: "licenses/{id}/activations", Query: "ended unseen cursor", Handle: forms.Showing(readLicenseHead, showActivations)},
+		{Method: get, Path: "licenses/{id}/refusals", Handle: forms.Showing(readLicenseHead, showRefusals)},
+		{Method: get, Path: "licenses/{id}/activity", Query: "after", Handle: forms.Showing(readLicenseHead, showActivity)},
+		{Path: "licenses/{id}/activations/{activation}/release", Access: kit.Supporters, Form: forms.About(readLicense, releaseForm)},
+		{Path: "licenses/{id}/meters/{meter}/correct", Access: kit.Admins, Form: forms.About(readLicense, correctMeterForm)},
 
-		{method: get, path: "plans", query: "after count", handle: showPlans},
-		{path: "plans/new", query: "id", access: admins, form: newPlanForm},
-		{method: get, path: "plan/{id}", query: "count", handle: showing((*visit).plan, showPlan)},
-		{path: "plan/{id}/edit", access: admins, form: about((*visit).plan, editPlanForm)},
-		{path: "plan/{id}/rollout", query: "after reason", access: admins, form: about((*visit).plan, rollOutPlanForm)},
-		{path: "plan/{id}/fulfill", query: "after", access: admins, form: about((*visit).plan, fulfillPlanForm)},
-		{path: "plan/{id}/delete", query: "count", access: admins, form: about((*visit).plan, deletePlanForm)},
+		{Method: get, Path: "plans", Query: "after count", Handle: showPlans},
+		{Path: "plans/new", Query: "id", Access: kit.Admins, Form: forms.Builder(newPlanForm)},
+		{Method: get, Path: "plan/{id}", Query: "count", Handle: forms.Showing(planAt, showPlan)},
+		{Path: "plan/{id}/edit", Access: kit.Admins, Form: forms.About(planAt, editPlanForm)},
+		{Path: "plan/{id}/rollout", Query: "after reason", Access: kit.Admins, Form: forms.About(planAt, rollOutPlanForm)},
+		{Path: "plan/{id}/fulfill", Query: "after", Access: kit.Admins, Form: forms.About(planAt, fulfillPlanForm)},
+		{Path: "plan/{id}/delete", Query: "count", Access: kit.Admins, Form: forms.About(planAt, deletePlanForm)},
 
-		{method: get, path: "purchases", query: "reference", handle: showPurchases},
-		{method: get, path: "purchase/{reference}", handle: showing((*visit).purchase, showPurchase)},
-		{path: "purchase/{reference}/fulfill", access: admins, form: about((*visit).purchase, fulfillForm)},
-		{path: "purchase/{reference}/reopen", access: admins, form: about((*visit).purchase, reopenForm)},
-		{path: "purchase/{reference}/allow-trial", access: admins, form: about((*visit).purchase, allowTrialForm)},
+		{Method: get, Path: "purchases", Query: "reference", Handle: showPurchases},
+		{Method: get, Path: "purchase/{reference}", Handle: forms.Showing(readPurchase, showPurchase)},
+		{Path: "purchase/{reference}/fulfill", Access: kit.Admins, Form: forms.About(readPurchase, fulfillForm)},
+		{Path: "purchase/{reference}/reopen", Access: kit.Admins, Form: forms.About(readPurchase, reopenForm)},
+		{Path: "purchase/{reference}/allow-trial", Access: kit.Admins, Form: forms.About(readPurchase, allowTrialForm)},
 
-		{method: get, path: "refusals", query: "reason days open cursor", handle: showRefusedLicenses},
-		{method: get, path: "search", query: "q activations", handle: showSearch},
-		{method: get, path: "customers", query: "q after", handle: customers.show},
-		{method: get, path: "products", query: "q after", handle: products.show},
-		{method: get, path: "customer", query: "id", handle: showing((*visit).customer, showCustomer)},
-		{path: "customer/suspend", query: "id", access: admins, form: about((*visit).customer, suspendCustomerForm)},
-		{path: "customer/reinstate", query: "id", access: admins, form: about((*visit).customer, reinstateCustomerForm)},
-		{method: get, path: "customer/devices", query: "id unseen cursor", handle: showing((*visit).customer, showDevices)},
-		{path: "customer/release", query: "customer id*", access: supporters, form: releaseDevicesForm},
-		{path: "customer/id", query: "id", access: admins, form: about((*visit).customer, customerIDForm)},
-		{method: get, path: "customer.json", query: "id", access: admins, handle: showing((*visit).customer, exportCustomer), download: true},
-		{path: "customer/erase", query: "id", access: admins, form: about((*visit).customer, eraseForm)},
-		{method: get, path: "sales", query: "period", handle: showSales},
-		{method: get, path: "sales.csv", query: "period", handle: exportSales, download: true},
-		{method: get, path: "audit", query: "q type actor from to subject customer plan after", handle: showAudit},
-		{method: get, path: "audit.csv", query: "q type actor from to subject customer plan", handle: exportAudit, download: true},
+		{Method: get, Path: "refusals", Query: "reason days open cursor", Handle: showRefusedLicenses},
+		{Method: get, Path: "search", Query: "q activations", Handle: showSearch},
+		{Method: get, Path: "customers", Query: "q after", Handle: customers.show},
+		{Method: get, Path: "products", Query: "q after", Handle: Products.show},
+		{Method: get, Path: "customer", Query: "id", Handle: forms.Showing(readCustomer, showCustomer)},
+		{Path: "customer/suspend", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, suspendCustomerForm)},
+		{Path: "customer/reinstate", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, reinstateCustomerForm)},
+		{Method: get, Path: "customer/devices", Query: "id unseen cursor", Handle: forms.Showing(readCustomer, showDevices)},
+		{Path: "customer/release", Query: "customer id*", Access: kit.Supporters, Form: forms.Builder(releaseDevicesForm)},
+		{Path: "customer/id", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, customerIDForm)},
+		{Method: get, Path: "customer.json", Query: "id", Access: kit.Admins, Handle: forms.Showing(readCustomer, exportCustomer), Download: true},
+		{Path: "customer/erase", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, eraseForm)},
+		{Method: get, Path: "sales", Query: "period", Handle: showSales},
+		{Method: get, Path: "sales.csv", Query: "period", Handle: exportSales, Download: true},
+		{Method: get, Path: "audit", Query: "q type actor from to subject customer plan after", Handle: audit.ShowAudit},
+		{Method: get, Path: "audit.csv", Query: "q type actor from to subject customer plan", Handle: audit.ExportAudit, Download: true},
 
-		{method: get, path: "settings/operators", query: "after", handle: showOperators, signIn: true},
-		{path: "settings/operators/new", access: admins, form: inviteForm, signIn: true},
-		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
-		{path: "settings/operators/{id}", access: admins, form: operatorForm, signIn: true},
+		{Method: get, Path: "settings/operators", Query: "after", Handle: people.ShowOperators, SignIn: true},
+		{Path: "settings/operators/new", Access: kit.Admins, Form: forms.Builder(people.InviteForm), SignIn: true},
+		{Method: post, Path: "settings/operators/revoke", Access: kit.Admins, Handle: people.RevokeInvitation, SignIn: true},
+		{Path: "settings/operators/{id}", Access: kit.Admins, Form: forms.Builder(people.OperatorForm), SignIn: true},
 
-		{method: get, path: "settings", handle: showSettings},
-		{method: get, path: "settings/credentials", query: "after", access: auditors, handle: showCredentials},
-		{path: "settings/credentials/new", access: admins, form: newCredentialForm},
-		{method: get, path: "settings/credentials/{id}", access: auditors, handle: showing((*visit).credential, showCredential)},
-		{path: "settings/credentials/{id}/edit", access: admins, form: about((*visit).credential, editCredentialForm)},
-		{path: "settings/credentials/{id}/rotate", access: admins, form: about((*visit).credential, rotateCredentialForm)},
-		{path: "settings/credentials/{id}/disable", access: admins, form: about((*visit).credential, disableCredentialForm)},
-		{path: "settings/credentials/{id}/delete", access: admins, form: about((*visit).credential, deleteCredentialForm)},
-		{method: post, path: "settings/credentials/{id}/enable", access: admins, handle: enableCredential},
-		{path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, form: about((*visit).credential, revokeSecretForm)},
+		{Method: get, Path: "settings", Handle: settings.ShowSettings},
+		{Method: get, Path: "settings/credentials", Query: "after", Access: kit.Auditors, Handle: settings.ShowCredentials},
+		{Path: "settings/credentials/new", Access: kit.Admins, Form: forms.Builder(settings.NewCredentialForm)},
+		{Method: get, Path: "settings/credentials/{id}", Access: kit.Auditors, Handle: forms.Showing(settings.ReadCredential, settings.ShowCredential)},
+		{Path: "settings/credentials/{id}/edit", Access: kit.Admins, Form: forms.About(settings.ReadCredential, settings.EditCredentialForm)},
+		{Path: "settings/credentials/{id}/rotate", Access: kit.Admins, Form: forms.About(settings.ReadCredential, settings.RotateCredentialForm)},
+		{Path: "settings/credentials/{id}/disable", Access: kit.Admins, Form: forms.About(settings.ReadCredential, settings.DisableCredentialForm)},
+		{Path: "settings/credentials/{id}/delete", Access: kit.Admins, Form: forms.About(settings.ReadCredential, settings.DeleteCredentialForm)},
+		{Method: post, Path: "settings/credentials/{id}/enable", Access: kit.Admins, Handle: settings.EnableCredential},
+		{Path: "settings/credentials/{id}/secrets/{secret}/revoke", Access: kit.Admins, Form: forms.About(settings.ReadCredential, settings.RevokeSecretForm)},
 
-		{method: get, path: "settings/keys", access: admins, handle: showSigningKeys},
-		{method: get, path: "settings/keys.json", access: admins, handle: downloadSigningKeys},
-		{path: "settings/keys/rotate", access: admins, form: rotateKeyForm},
-		{path: "settings/keys/{id}/compromise", access: admins, form: about((*visit).signingKey, compromiseKeyForm)},
+		{Method: get, Path: "settings/keys", Access: kit.Admins, Handle: settings.ShowSigningKeys},
+		{Method: get, Path: "settings/keys.json", Access: kit.Admins, Handle: settings.DownloadSigningKeys},
+		{Path: "settings/keys/rotate", Access: kit.Admins, Form: forms.Builder(settings.RotateKeyForm)},
+		{Path: "settings/keys/{id}/compromise", Access: kit.Admins, Form: forms.About(settings.SigningKey, settings.CompromiseKeyForm)},
 
-		{method: get, path: "settings/about", handle: showAbout},
-		{method: get, path: "settings/webhooks", query: "after", handle: showWebhooks},
-		{path: "settings/webhooks/new", access: admins, form: newWebhookForm},
-		{method: get, path: "settings/webhooks/{id}", query: "status cursor", handle: showing((*visit).webhook, showWebhook)},
-		{path: "settings/webhooks/{id}/edit", access: admins, form: about((*visit).webhook, editWebhookForm)},
-		{path: "settings/webhooks/{id}/rotate", access: admins, form: about((*visit).webhook, rotateWebhookForm)},
-		{path: "settings/webhooks/{id}/delete", access: admins, form: about((*visit).webhook, deleteWebhookForm)},
-		{method: post, path: "settings/webhooks/{id}/pause", access: admins, handle: pauseWebhook},
-		{method: post, path: "settings/webhooks/{id}/resume", access: admins, handle: resumeWebhook},
-		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
-		{method: get, path: "settings/webhooks/{id}/deliveries/{delivery}", handle: showing((*visit).webhook, showDelivery)},
-		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
+		{Method: get, Path: "settings/about", Handle: settings.ShowAbout},
+		{Method: get, Path: "settings/webhooks", Query: "after", Handle: settings.ShowWebhooks},
+		{Path: "settings/webhooks/new", Access: kit.Admins, Form: forms.Builder(settings.NewWebhookForm)},
+		{Method: get, Path: "settings/webhooks/{id}", Query: "status cursor", Handle: forms.Showing(settings.ReadWebhook, settings.ShowWebhook)},
+		{Path: "settings/webhooks/{id}/edit", Access: kit.Admins, Form: forms.About(settings.ReadWebhook, settings.EditWebhookForm)},
+		{Path: "settings/webhooks/{id}/rotate", Access: kit.Admins, Form: forms.About(settings.ReadWebhook, settings.RotateWebhookForm)},
+		{Path: "settings/webhooks/{id}/delete", Access: kit.Admins, Form: forms.About(settings.ReadWebhook, settings.DeleteWebhookForm)},
+		{Method: post, Path: "settings/webhooks/{id}/pause", Access: kit.Admins, Handle: settings.PauseWebhook},
+		{Method: post, Path: "settings/webhooks/{id}/resume", Access: kit.Admins, Handle: settings.ResumeWebhook},
+		{Method: post, Path: "settings/webhooks/{id}/test", Access: kit.Admins, Handle: settings.TestWebhook},
+		{Method: get, Path: "settings/webhooks/{id}/deliveries/{delivery}", Handle: forms.Showing(settings.ReadWebhook, settings.ShowDelivery)},
+		{Method: post, Path: "settings/webhooks/{id}/deliveries/{delivery}/resend", Access: kit.Admins, Handle: settings.Resend},
 	}
 	for _, m := range moves {
-		routes = append(routes, route{path: "licenses/{id}/" + m.Name, access: m.access, form: about((*visit).license, m.form)})
+		routes = append(routes, kit.Route{Path: "licenses/{id}/" + m.Name, Access: m.access, Form: forms.About(readLicense, m.form)})
 	}
 	for _, m := range bulkMoves {
-		routes = append(routes, route{path: "licenses/selected/" + m.Name, query: "id* all q key status product customer plan expires only sort", access: m.access, form: m.bulkForm, download: true})
+		routes = append(routes, kit.Route{Path: "licenses/selected/" + m.Name, Query: "id* all q key status product customer plan expires only sort", Access: m.access, Form: forms.Builder(m.bulkForm), Download: true})
 	}
 	for i, r := range routes {
-		if r.form == nil {
+		if r.Form == nil {
 			continue
 		}
 		show, submit := r, r
-		show.method, show.handle, show.download = get, func(v *visit) error { return v.showForm(r.form) }, false
-		submit.method, submit.handle = post, func(v *visit) error { return v.submitForm(r.form) }
+		show.Method, show.Handle, show.Download = get, r.Form.Show, false
+		submit.Method, submit.Handle = post, r.Form.Submit
 		routes[i] = show
 		routes = append(routes, submit)
 	}

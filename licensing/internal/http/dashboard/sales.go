@@ -10,6 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/audit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
@@ -52,7 +54,7 @@ type salesLine struct {
 // A soonRow is something of a license that ends soon, or a license that is near a limit.
 type soonRow struct {
 	ID, Name, About string
-	When            *moment
+	When            *kit.Moment
 	Updates         bool   // they end, and the license does not
 	Purchase        bool   // it ends, and the license does not
 	State           string // of its purchase: "canceled", "refunded" or "paused"; empty: nothing is known
@@ -70,58 +72,58 @@ var salesPeriods = map[string][2]string{
 const defaultPeriod = "last-week"
 
 // salesPeriod returns the period that the operator has chosen.
-func (v *visit) salesPeriod() (p, before sales.Period) {
-	return sales.PeriodOf(cmp.Or(v.r.URL.Query().Get("period"), defaultPeriod), v.h.opts.Now())
+func salesPeriod(v *kit.Visit) (p, before sales.Period) {
+	return sales.PeriodOf(cmp.Or(v.R.URL.Query().Get("period"), defaultPeriod), v.Opts.Now())
 }
 
-func showSales(v *visit) error {
-	body, err := v.sales(20)
+func showSales(v *kit.Visit) error {
+	body, err := readSales(v, 20)
 	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "sales", page{Title: "Sales", Section: "sales", Body: body})
+	return v.Render(http.StatusOK, "sales", kit.Page{Title: "Sales", Section: "sales", Body: body})
 }
 
-// sales returns what was sold, with the first few licenses of each list.
-func (v *visit) sales(few int) (*salesPage, error) {
-	period, before := v.salesPeriod()
-	rules := inner.Of(v.licenses).Sales()
-	rep, err1 := rules.Report(v.r.Context(), period, before)
-	soon, err2 := rules.Soon(v.r.Context())
-	plans, err3 := v.salesPlans()
+// readSales returns what was sold, with the first few licenses of each list.
+func readSales(v *kit.Visit, few int) (*salesPage, error) {
+	period, before := salesPeriod(v)
+	rules := inner.Of(v.Licenses).Sales()
+	rep, err1 := rules.Report(v.R.Context(), period, before)
+	soon, err2 := rules.Soon(v.R.Context())
+	plans, err3 := salesPlans(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	body := &salesPage{Title: "Sales, " + periodDays(period), Query: "?period=" + period.Name, Notes: v.salesNotes(rep)}
+	body := &salesPage{Title: "Sales, " + periodDays(period), Query: "?period=" + period.Name, Notes: salesNotes(v, rep)}
 	for _, name := range sales.PeriodNames {
 		body.Tabs = append(body.Tabs, listTab{Label: salesPeriods[name][0], Query: "?period=" + name, Current: name == period.Name})
 	}
 	body.ByHand, body.Trials = rep.Total.ByHand > 0, rep.Total.Trials+rep.Total.Converted > 0
-	body.Figures = v.salesFigures(rep)
+	body.Figures = salesFigures(v, rep)
 	for _, p := range rep.Plans {
 		number := func(n int64, kind sales.Kind) salesNumber {
-			return v.salesNumber(n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
+			return salesNumberOf(v, n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
 		}
 		line := salesLine{
-			Name: planLabel(plans, p.Plan), InForce: thousands(p.InForce), DueSoon: v.dueNumber(p.DueSoon, p.Plan),
+			Name: planLabel(plans, p.Plan), InForce: kit.Thousands(p.InForce), DueSoon: dueNumber(v, p.DueSoon, p.Plan),
 			New: number(p.New, sales.New), ByHand: number(p.ByHand, sales.ByHand), Trials: number(p.Numbers.Trials, sales.Trial),
 			Converted: number(p.Converted, sales.Converted), Renewed: number(p.Renewed, sales.Renewed), Ended: number(p.Ended, sales.Ended),
 		}
 		if plans[p.Plan].ID != "" {
-			line.Path = planPath(p.Plan)
+			line.Path = kit.PlanPath(p.Plan)
 		}
 		body.Plans = append(body.Plans, line)
 	}
 	for _, d := range soon.Due[:min(len(soon.Due), few)] {
-		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: v.about(d.License, plans), When: v.moment(d.At), Updates: d.Updates, Purchase: d.Purchase, State: string(d.State)}
+		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: aboutSales(v, d.License, plans), When: v.Moment(d.At), Updates: d.Updates, Purchase: d.Purchase, State: string(d.State)}
 		if d.State == api.PurchaseEnded {
 			row.State = "canceled"
 		}
 		body.Due = append(body.Due, row)
 	}
-	body.DueAll = thousands(rep.Due)
+	body.DueAll = kit.Thousands(rep.Due)
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
-		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: v.about(n.License, plans), Used: usedOf(n.Used, &n.Limit)}
+		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: aboutSales(v, n.License, plans), Used: usedOf(n.Used, &n.Limit)}
 		if n.Meter != "" {
 			row.About += " · " + n.Meter
 		} else {
@@ -129,13 +131,13 @@ func (v *visit) sales(few int) (*salesPage, error) {
 		}
 		body.Near = append(body.Near, row)
 	}
-	body.NearAll = matchCount{int64(soon.NearN), soon.NearMore}.text("license")
+	body.NearAll = kit.MatchCount{N: int64(soon.NearN), More: soon.NearMore}.Text("license")
 	return body, nil
 }
 
 // salesPlans returns the first 200 plans by ID.
-func (v *visit) salesPlans() (map[string]api.Plan, error) {
-	page, err := selling.New(v.licenses).ListPlans(v.r.Context(), api.ListPlansParams{Limit: 200})
+func salesPlans(v *kit.Visit) (map[string]api.Plan, error) {
+	page, err := selling.New(v.Licenses).ListPlans(v.R.Context(), api.ListPlansParams{Limit: 200})
 	plans := make(map[string]api.Plan, len(page.Data))
 	for _, p := range page.Data {
 		plans[p.ID] = p
@@ -149,53 +151,53 @@ func planLabel(plans map[string]api.Plan, id string) string {
 
 // dueNumber returns how much of a plan is due, with the list of its licenses; no list has
 // only those without a plan.
-func (v *visit) dueNumber(n int64, plan string) salesNumber {
-	due := salesNumber{N: thousands(n)}
+func dueNumber(v *kit.Visit, n int64, plan string) salesNumber {
+	due := salesNumber{N: kit.Thousands(n)}
 	if n > 0 && plan != "" {
-		due.Link = v.root + "licenses?" + filter{Plan: plan, Only: "due"}.query().Encode()
+		due.Link = v.Root + "licenses?" + Filter{Plan: plan, Only: "due"}.query().Encode()
 	}
 	return due
 }
 
-// about returns the mail, or else the customer, and the plan of a license.
-func (v *visit) about(l api.License, plans map[string]api.Plan) string {
-	about := cmp.Or(l.Metadata[v.h.opts.EmailKey], l.CustomerID)
+// aboutSales returns the mail, or else the customer, and the plan of a license.
+func aboutSales(v *kit.Visit, l api.License, plans map[string]api.Plan) string {
+	about := cmp.Or(l.Metadata[v.Opts.EmailKey], l.CustomerID)
 	if l.PlanID != "" {
 		about += " · " + planLabel(plans, l.PlanID)
 	}
 	return about
 }
 
-// salesNumber returns a number with the part of the audit log that lists its events; an
+// salesNumberOf returns a number with the part of the audit log that lists its events; an
 // empty plan is any.
-func (v *visit) salesNumber(n int64, kind sales.Kind, plan string, p sales.Period) salesNumber {
+func salesNumberOf(v *kit.Visit, n int64, kind sales.Kind, plan string, p sales.Period) salesNumber {
 	if n == 0 {
 		return salesNumber{N: "0"}
 	}
-	f := auditFilter{Type: salesPrefix + string(kind), Plan: plan, From: p.From.Format(time.DateOnly), To: p.Last().Format(time.DateOnly)}
-	return salesNumber{thousands(n), v.root + "audit?" + f.query().Encode()}
+	f := audit.AuditFilter{Type: audit.SalesPrefix + string(kind), Plan: plan, From: p.From.Format(time.DateOnly), To: p.Last().Format(time.DateOnly)}
+	return salesNumber{kit.Thousands(n), v.Root + "audit?" + f.Query().Encode()}
 }
 
 // salesFigures returns the five figures of a report.
-func (v *visit) salesFigures(rep sales.Report) []salesFigure {
+func salesFigures(v *kit.Visit, rep sales.Report) []salesFigure {
 	than := salesPeriods[rep.Period.Name][1]
-	before := func(n int64) string { return thousands(n) + " " + than }
-	total := func(n int64, kind sales.Kind) salesNumber { return v.salesNumber(n, kind, "", rep.Period) }
+	before := func(n int64) string { return kit.Thousands(n) + " " + than }
+	total := func(n int64, kind sales.Kind) salesNumber { return salesNumberOf(v, n, kind, "", rep.Period) }
 	t := rep.Total
 	newNote := before(rep.Before.New)
 	if t.ByHand > 0 {
-		newNote += ", and " + thousands(t.ByHand) + " by hand"
+		newNote += ", and " + kit.Thousands(t.ByHand) + " by hand"
 	}
 	renewed := "none was due"
 	if due := t.Due(); due > 0 {
-		renewed = fmt.Sprintf("%s of %s due: %d %%", thousands(t.DueRenewed), thousands(due), (100*t.DueRenewed+due/2)/due)
+		renewed = fmt.Sprintf("%s of %s due: %d %%", kit.Thousands(t.DueRenewed), kit.Thousands(due), (100*t.DueRenewed+due/2)/due)
 	}
 	started := total(t.Trials, sales.Trial)
 	change := "no change in the period"
 	if t.Paying != 0 {
 		change = fmt.Sprintf("%+d in the period", t.Paying)
 	}
-	paying := salesNumber{N: thousands(rep.Paying)}
+	paying := salesNumber{N: kit.Thousands(rep.Paying)}
 	if !rep.Whole {
 		paying.N = "…"
 	}
@@ -203,27 +205,27 @@ func (v *visit) salesFigures(rep sales.Report) []salesFigure {
 		{total(t.New, sales.New), nil, "new", newNote},
 		{total(t.Renewed, sales.Renewed), nil, "renewed", renewed},
 		{total(t.Ended, sales.Ended), nil, "ended", before(rep.Before.Ended)},
-		{total(t.Converted, sales.Converted), &started, "trials converted", "30 days: " + thousands(rep.Trials.Converted) + " of " + thousands(rep.Trials.Trials)},
+		{total(t.Converted, sales.Converted), &started, "trials converted", "30 days: " + kit.Thousands(rep.Trials.Converted) + " of " + kit.Thousands(rep.Trials.Trials)},
 		{paying, nil, "paying", change},
 	}
 }
 
 // salesNotes says what the numbers, or the events that they link to, do not have.
-func (v *visit) salesNotes(rep sales.Report) (notes []string) {
+func salesNotes(v *kit.Visit, rep sales.Report) (notes []string) {
 	if rep.CountedTo != nil {
-		notes = append(notes, "Counted up to "+v.moment(*rep.CountedTo).Full+". Later events are being counted.")
+		notes = append(notes, "Counted up to "+v.Moment(*rep.CountedTo).Full+". Later events are being counted.")
 	}
 	if !rep.Whole {
 		notes = append(notes, "The licenses in force are being counted.")
 	}
 	if n := int(rep.Uncounted); n > 0 {
-		notes = append(notes, count(n, "event")+" could not be counted, the first is "+rep.FirstUncounted+": the numbers do not have "+verb(n, "it", "them")+".")
+		notes = append(notes, kit.Count(n, "event")+" could not be counted, the first is "+rep.FirstUncounted+": the numbers do not have "+kit.Verb(n, "it", "them")+".")
 	}
 	if rep.KeptSince != nil {
-		notes = append(notes, "Events are kept since "+v.moment(*rep.KeptSince).Full+": the audit log does not list earlier ones.")
+		notes = append(notes, "Events are kept since "+v.Moment(*rep.KeptSince).Full+": the audit log does not list earlier ones.")
 	}
 	if n := rep.Total.Erased; n > 0 {
-		notes = append(notes, count(int(n), "event")+" of erased customers "+verb(int(n), "was", "were")+" blanked in the period: the audit log does not list "+verb(int(n), "it", "them")+" here.")
+		notes = append(notes, kit.Count(int(n), "event")+" of erased customers "+kit.Verb(int(n), "was", "were")+" blanked in the period: the audit log does not list "+kit.Verb(int(n), "it", "them")+" here.")
 	}
 	return notes
 }
@@ -241,13 +243,13 @@ func periodDays(p sales.Period) string {
 }
 
 // exportSales writes the numbers of each day and plan of a period as CSV.
-func exportSales(v *visit) error {
-	period, before := v.salesPeriod()
-	rep, err := inner.Of(v.licenses).Sales().Report(v.r.Context(), period, before)
+func exportSales(v *kit.Visit) error {
+	period, before := salesPeriod(v)
+	rep, err := inner.Of(v.Licenses).Sales().Report(v.R.Context(), period, before)
 	if err != nil {
 		return err
 	}
-	out := csvfile.NewWriter(&csvDownload{v: v, name: "sales"})
+	out := csvfile.NewWriter(&kit.CsvDownload{V: v, Name: "sales"})
 	out.Write([]string{"day", "plan_id", "new", "by_hand", "trials", "converted", "renewed", "ended", "due_renewed", "due_ended"})
 	for _, d := range rep.Days {
 		row := []string{d.Day, d.Plan}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // The number of licenses, of purchases, and of customers or products, that a search
@@ -53,19 +54,19 @@ type foundNames struct {
 // None reports whether nothing was found.
 func (n foundNames) None() bool { return len(n.Rows) == 0 && !n.More }
 
-// foundNames returns the first customers or products of a search by their ID.
-func (v *visit) foundNames(d directory, text string) (found foundNames, err error) {
-	names, err := d.list(v.licenses, v.r.Context(), api.NamesParams{Search: text, Limit: namesFound})
+// findNames returns the first customers or products of a search by their ID.
+func findNames(v *kit.Visit, d directory, text string) (found foundNames, err error) {
+	names, err := d.list(v.Licenses, v.R.Context(), api.NamesParams{Search: text, Limit: namesFound})
 	found = foundNames{Title: d.Title, Path: d.Path, More: names.HasMore}
-	found.Rows = each(names.Data, func(n api.NameCount) nameRow {
-		return nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: count(int(n.N), "license")}
+	found.Rows = kit.Each(names.Data, func(n api.NameCount) nameRow {
+		return nameRow{Name: n.Name, Path: d.namePath(n.Name), Count: kit.Count(int(n.N), "license")}
 	})
 	return found, err
 }
 
 // addOwners adds the customers of the licenses and purchases that the search found, and
 // says who the customers are, by these licenses.
-func (v *visit) addOwners(p *searchPage) {
+func addOwners(v *kit.Visit, p *searchPage) {
 	of := map[string][]api.License{}
 	var ids []string
 	for _, row := range p.Rows {
@@ -82,62 +83,62 @@ func (v *visit) addOwners(p *searchPage) {
 		}
 	}
 	for i, row := range found.Rows {
-		found.Rows[i].Person = v.person(of[row.Name])
+		found.Rows[i].Person = personOf(v, of[row.Name])
 	}
 }
 
 // showSearch shows what the search in the top bar has found. The ID or the key of
 // a license leads to that license.
-func showSearch(v *visit) error {
-	ctx, text := v.r.Context(), strings.TrimSpace(v.r.URL.Query().Get("q"))
+func showSearch(v *kit.Visit) error {
+	ctx, text := v.R.Context(), strings.TrimSpace(v.R.URL.Query().Get("q"))
 	body := searchPage{Search: text}
 	render := func() error {
-		return v.render(http.StatusOK, "search", page{Title: "Search", Section: "search", Body: body})
+		return v.Render(http.StatusOK, "search", kit.Page{Title: "Search", Section: "search", Body: body})
 	}
 	if text == "" {
 		return render()
 	}
-	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
+	if cursor := v.R.URL.Query().Get("activations"); cursor != "" {
 		body.First = "search?" + url.Values{"q": {text}}.Encode()
 		if err := body.Elsewhere.addFingerprints(v, text, cursor); err != nil {
 			return err
 		}
 		return render()
 	}
-	f := filter{Search: text}
-	params := f.params(v.h.opts.Now())
+	f := Filter{Search: text}
+	params := f.params(v.Opts.Now())
 	params.Limit = licensesFound
-	found, err := v.licenses.List(ctx, params)
+	found, err := v.Licenses.List(ctx, params)
 	if err != nil {
 		return err
 	}
-	if len(found.Data) == 1 && v.isNamed(found.Data[0], text) {
-		return v.redirect(licensePath(found.Data[0].ID))
+	if len(found.Data) == 1 && isNamed(v, found.Data[0], text) {
+		return v.Redirect(kit.LicensePath(found.Data[0].ID))
 	}
 	body.All = "licenses?" + f.query().Encode()
 	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
-	body.Continue = withQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
-	rows, err1 := v.foundRows(found.Data, text)
+	body.Continue = kit.WithQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
+	rows, err1 := foundRows(v, found.Data, text)
 	err2 := body.Elsewhere.addKeys(v, f, found)
 	err3 := body.Elsewhere.addFingerprints(v, text, "")
-	purchases, more, err4 := inner.Of(v.licenses).Find().FindPurchases(ctx, text, purchasesFound)
-	byCustomer, err5 := v.foundNames(customers, text)
-	byProduct, err6 := v.foundNames(products, text)
+	purchases, more, err4 := inner.Of(v.Licenses).Find().FindPurchases(ctx, text, purchasesFound)
+	byCustomer, err5 := findNames(v, customers, text)
+	byProduct, err6 := findNames(v, Products, text)
 	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
 		return err
 	}
 	body.Rows, body.Customers, body.Products = rows, byCustomer, byProduct
-	body.Purchases, body.MorePurchases = each(purchases, v.purchaseRow), more
-	v.addOwners(&body)
+	body.Purchases, body.MorePurchases = kit.Each(purchases, func(f api.Fulfillment) purchaseRow { return purchaseRowOf(v, f) }), more
+	addOwners(v, &body)
 	return render()
 }
 
 // isNamed reports whether a text is the ID or the key of a license, which is the
 // only one that a search for the text has found. Of a masked key, only
 // the part that is shown is compared.
-func (v *visit) isNamed(l api.License, text string) bool {
+func isNamed(v *kit.Visit, l api.License, text string) bool {
 	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
-	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.may(keyReaders) {
+	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.May(kit.KeyReaders) {
 		return text == l.ID || len(text) > len(end) && strings.HasSuffix(plain(text), plain(end))
 	}
 	return text == l.ID || plain(text) == plain(l.Key)

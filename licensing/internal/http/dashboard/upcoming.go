@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // An upcomingRow is what time will change in a license at an instant, in words.
@@ -30,7 +31,7 @@ func upcomingRows(l api.License) (rows []upcomingRow) {
 			if to, ok := fields[field].(map[string]any); ok {
 				members = append(members, upcomingMembers(field, to)...)
 			} else {
-				texts = append(texts, changeLabel(field)+": "+describeValue(field, fields[field], dayLayout))
+				texts = append(texts, kit.ChangeLabel(field)+": "+kit.DescribeValue(field, fields[field], kit.DayLayout))
 			}
 		}
 		rows = append(rows, upcomingRow{c.At, append(texts, members...)})
@@ -42,7 +43,7 @@ func upcomingRows(l api.License) (rows []upcomingRow) {
 func upcomingMembers(field string, to map[string]any) (texts []string) {
 	values := to
 	if field == "meters" {
-		values = meterTexts(to)
+		values = kit.MeterTexts(to)
 	}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		switch to[name] {
@@ -51,7 +52,7 @@ func upcomingMembers(field string, to map[string]any) (texts []string) {
 		case true:
 			texts = append(texts, "with "+name)
 		default:
-			texts = append(texts, name+": "+formatValue(values[name]))
+			texts = append(texts, name+": "+kit.FormatValue(values[name]))
 		}
 	}
 	return texts
@@ -75,7 +76,7 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 			texts = append(texts, unlimited)
 		}
 	}
-	seats := func(n int64) string { return count(int(n), strings.TrimSpace(more+" activation")) }
+	seats := func(n int64) string { return kit.Count(int(n), strings.TrimSpace(more+" activation")) }
 	amount(t.MaxActivations, seats, "unlimited activations")
 	for _, p := range entitlementPairs(t.Entitlements) {
 		switch _, isNumber := t.Entitlements[p.Name].(float64); {
@@ -88,7 +89,7 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Meters)) {
-		units := func(n int64) string { return name + ": " + thousands(n) + more }
+		units := func(n int64) string { return name + ": " + kit.Thousands(n) + more }
 		amount(t.Meters[name].Limit, units, name+" without a limit")
 	}
 	if len(texts) == 0 {

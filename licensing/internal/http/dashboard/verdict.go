@@ -6,35 +6,37 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
 
 // verdictPanel shows the verdict that a program gets when it validates the
 // license.
 type verdictPanel struct {
 	Verdict *api.Verdict // nil if the parameters are invalid
-	At      *moment      // nil for now
-	Changes *moment
-	Form    *form
+	At      *kit.Moment  // nil for now
+	Changes *kit.Moment
+	Form    *forms.Form
 	Tested  bool // the query has parameters of the form
 
 	Sentence string // why it is valid now, or why not
 }
 
 // verdictForm returns the form for a test validation.
-func verdictForm() *form {
-	return newForm(
-		timeField("at", "Time", "In UTC. Leave blank for now.", nil),
-		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
-		&field{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
-		&field{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
-		timeField("built", "Build", "When the program was built, in UTC.", nil),
+func verdictForm() *forms.Form {
+	return forms.NewForm(
+		forms.TimeField("at", "Time", "In UTC. Leave blank for now.", nil),
+		&forms.Field{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
+		&forms.Field{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
+		&forms.Field{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
+		forms.TimeField("built", "Build", "When the program was built, in UTC.", nil),
 	)
 }
 
-// verdictPanel validates the license, whose verdict is now without parameters, with those
+// verdictPanelOf validates the license, whose verdict is now without parameters, with those
 // of the query. It does not change the license.
-func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, error) {
-	q := v.r.URL.Query()
+func verdictPanelOf(v *kit.Visit, l api.License, now api.Verdict) (verdictPanel, error) {
+	q := v.R.URL.Query()
 	p := verdictPanel{Form: verdictForm()}
 	for _, x := range p.Form.Fields {
 		x.Value = strings.TrimSpace(q.Get(x.Name))
@@ -46,38 +48,38 @@ func (v *visit) verdictPanel(l api.License, now api.Verdict) (verdictPanel, erro
 		params.Entitlements = []string{s}
 	}
 	for name, t := range map[string]*time.Time{"at": &params.At, "built": &params.BuiltAt} {
-		if at := p.Form.time(name); at != nil {
-			*t, p.Form.Field(name).Value = *at, formatTime(at)
+		if at := p.Form.Time(name); at != nil {
+			*t, p.Form.Field(name).Value = *at, kit.FormatTime(at)
 		}
 	}
-	p.At = v.moment(params.At)
-	p.Sentence = v.verdictSentence(now, l)
+	p.At = v.Moment(params.At)
+	p.Sentence = verdictSentence(v, now, l)
 	var verdict api.Verdict
 	if !p.Tested {
 		return p, nil
 	}
-	err := v.check(p.Form, &params)
+	err := forms.Check(v, p.Form, &params)
 	if err == nil {
-		verdict, err = v.licenses.Explain(v.r.Context(), params)
+		verdict, err = v.Licenses.Explain(v.R.Context(), params)
 	}
-	if p.Form.takeErrors(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"}) {
+	if p.Form.TakeErrors(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement", "built_at": "built"}) {
 		return p, nil
 	}
 	if err != nil {
 		return p, err
 	}
 	for i, reason := range verdict.Reasons {
-		verdict.Reasons[i].Detail = v.readable(reason.Detail)
+		verdict.Reasons[i].Detail = readable(v, reason.Detail)
 	}
-	p.Verdict, p.Changes = &verdict, v.momentOf(verdict.NextChangeAt)
+	p.Verdict, p.Changes = &verdict, v.MomentOf(verdict.NextChangeAt)
 	return p, nil
 }
 
 // verdictSentence says how long a license is valid, or why it is not.
-func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
-	switch end := v.momentOf(now.NextChangeAt); {
+func verdictSentence(v *kit.Visit, now api.Verdict, l api.License) string {
+	switch end := v.MomentOf(now.NextChangeAt); {
 	case !now.Valid:
-		reasons := each(now.Reasons, func(r api.Reason) string { return sentence(v.readable(r.Detail)) })
+		reasons := kit.Each(now.Reasons, func(r api.Reason) string { return kit.Sentence(readable(v, r.Detail)) })
 		if l.StatusReason != "" {
 			reasons = append(reasons, "Reason: "+l.StatusReason)
 		}
@@ -87,13 +89,13 @@ func (v *visit) verdictSentence(now api.Verdict, l api.License) string {
 	case l.ExpiresAt == nil:
 		return "Valid without an end."
 	}
-	return "Valid. It expires " + v.momentOf(l.ExpiresAt).Relative + "."
+	return "Valid. It expires " + v.MomentOf(l.ExpiresAt).Relative + "."
 }
 
 var instantInText = regexp.MustCompile(`\b(at|until) (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
 
 // readable returns a text of the API with its times as pages show them.
-func (v *visit) readable(text string) string {
+func readable(v *kit.Visit, text string) string {
 	return instantInText.ReplaceAllStringFunc(text, func(part string) string {
 		word, instant, _ := strings.Cut(part, " ")
 		t, err := time.Parse(time.RFC3339, instant)
@@ -103,7 +105,7 @@ func (v *visit) readable(text string) string {
 		if word == "at" {
 			word = "on"
 		}
-		return word + " " + v.moment(t).Full
+		return word + " " + v.Moment(t).Full
 	})
 }
 
@@ -112,5 +114,5 @@ func (p verdictPanel) Words() string { return strings.ReplaceAll(string(p.Verdic
 
 // Recheck returns the time until a program validates again.
 func (p verdictPanel) Recheck() string {
-	return relative(time.Duration(p.Verdict.RecheckAfter) * time.Second)
+	return kit.Relative(time.Duration(p.Verdict.RecheckAfter) * time.Second)
 }

@@ -1,0 +1,15 @@
+// Package people has the pages about operators: accounts, sign-in, second factors and
+// the set-up of the first operator.
+package people
+
+import (
+	"embed"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Pages are the names of the pages of this package.
+var Pages = kit.AddPages(templateFiles, nil)
