@@ -55,7 +55,7 @@ func newShop(url, clientID, clientSecret string) (*client.Client, error) {
 // sellOrder creates the license of an order. It can be repeated: the same order
 // gets the same license.
 func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (*api.License, error) {
-	sold, err := shop.Fulfill(ctx, api.FulfillParams{
+	sold, err := shop.RecordPurchase(ctx, api.RecordPurchaseParams{
 		Reference: "shop:" + order, At: time.Now(), CustomerID: customerID, PlanID: "atlas-team", State: api.PurchaseActive,
 	})
 	return sold.License, err

@@ -16,7 +16,7 @@ func TestSale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := sales.Fulfill(t.Context(), api.FulfillParams{ // in your test: the code that handles a payment
+	f, err := sales.RecordPurchase(t.Context(), api.RecordPurchaseParams{ // in your test: the code that handles a payment
 		Reference: "shop:1001", CustomerID: "ada", PlanID: "year", State: api.PurchaseActive,
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ type Health struct {
 	Waiting []WaitingPurchase `json:"waiting"`
 }
 
-// A WaitingPurchase is a purchase that waits; see Service.GetFulfillment of package
+// A WaitingPurchase is a purchase that waits; see Service.GetPurchase of package
 // selling.
 type WaitingPurchase struct {
 	Reference string      `json:"reference"`

@@ -56,7 +56,7 @@ func (c *Change[T]) UnmarshalJSON(b []byte) error {
 type Erased struct {
 	Licenses  int `json:"licenses"`           // deleted
 	Events    int `json:"events"`             // blanked
-	Purchases int `json:"purchases,omitzero"` // blanked; see Service.Fulfill of package selling
+	Purchases int `json:"purchases,omitzero"` // blanked; see Service.RecordPurchase of package selling
 }
 
 // ChangedCustomerID is the result of Service.ChangeCustomerID.

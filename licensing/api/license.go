@@ -32,7 +32,7 @@ type License struct {
 	UpdatedAt time.Time `json:"updated_at"`
 
 	PlanID    string `json:"plan_id,omitempty"`   // the plan whose terms it was given last
-	Reference string `json:"reference,omitempty"` // the purchase that governs it; see [Fulfillment]
+	Reference string `json:"reference,omitempty"` // the purchase that governs it; see [Purchase]
 
 	// UpdatesUntil is the last instant at which a build may have been made that the
 	// license is valid for; nil: any build. Older builds keep running.

@@ -53,7 +53,7 @@ type LicenseRow struct {
 	StateReason string        `json:"state_reason,omitempty" validate:"omitempty,text"`
 	CreatedAt   *time.Time    `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
 	Generation  int64         `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
-	// Reference is the purchase whose license this is; see [FulfillParams].
+	// Reference is the purchase whose license this is; see [RecordPurchaseParams].
 	Reference string `json:"reference,omitempty" validate:"omitempty,identifier" wire:"filled"`
 
 	// Purchases are the purchases of the license as the service stores them. Their number is

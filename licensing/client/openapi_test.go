@@ -348,9 +348,9 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[api.RowResult](), "RowFault": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
-	"Plan": reflect.TypeFor[api.Plan](), "PlanUse": reflect.TypeFor[api.PlanUse](), "PlanRollout": reflect.TypeFor[api.PlanRollout](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
+	"Plan": reflect.TypeFor[api.Plan](), "PlanUse": reflect.TypeFor[api.PlanUse](), "PlanRollout": reflect.TypeFor[api.PlanRollout](), "Purchase": reflect.TypeFor[api.Purchase](), "PurchaseField": reflect.TypeFor[api.PurchaseField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 	"Meter": reflect.TypeFor[api.Meter](), "MeterUse": reflect.TypeFor[api.MeterUse](), "Usage": reflect.TypeFor[api.Usage](), "UsageBatch": reflect.TypeFor[api.UsageBatch](),
-	"LicenseList": reflect.TypeFor[api.Page[api.License]](), "PlanList": reflect.TypeFor[api.Page[api.Plan]](), "FulfillmentList": reflect.TypeFor[api.Page[api.Fulfillment]](), "ActivationList": reflect.TypeFor[api.Page[api.Activation]](),
+	"LicenseList": reflect.TypeFor[api.Page[api.License]](), "PlanList": reflect.TypeFor[api.Page[api.Plan]](), "PurchaseList": reflect.TypeFor[api.Page[api.Purchase]](), "ActivationList": reflect.TypeFor[api.Page[api.Activation]](),
 	"RefusalList": reflect.TypeFor[api.Page[api.Refusal]](), "WebhookList": reflect.TypeFor[api.Page[api.Webhook]](), "DeliveryList": reflect.TypeFor[api.Page[api.Delivery]](), "UsagePeriodList": reflect.TypeFor[api.Page[api.UsagePeriod]](),
 	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](), "CustomerSuspension": reflect.TypeFor[api.CustomerSuspension](),
 }
@@ -359,7 +359,7 @@ var results = map[string]reflect.Type{
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
 	"LicenseCreate", "LicensePatch", "Move", "CustomerMove", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "StartLink", "PollLink", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
-	"PlanPut", "PlanApply", "PlanRolloutStep", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
+	"PlanPut", "PlanApply", "PlanRolloutStep", "RecordPurchase", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	"UsageRequest", "UsageBatchRequest", "LicenseUsage", "UsageReport", "UsageCorrection",
 	// Rows, which an iterator hides.
 	"RowResults",

@@ -58,26 +58,26 @@ func (c *Client) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.Lice
 	return call[api.License](ctx, c, "POST /license/{licenseID}/plan", keyed, p)
 }
 
-// Fulfill records what an event says about a purchase, and creates or changes its
+// RecordPurchase records what an event says about a purchase, and creates or changes its
 // license. The same events lead to the same license in any order, however often
 // they are sent; At must be set. It fails with [api.CodeInvalidParameters] or
 // [api.CodeReferenceTaken]; an API client that is limited to products must set PlanID
 // and gets [api.CodeProductForbidden] for other plans.
-func (c *Client) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
-	return call[api.Fulfillment](ctx, c, "PUT /fulfillment/{reference}", 0, p)
+func (c *Client) RecordPurchase(ctx context.Context, p api.RecordPurchaseParams) (api.Purchase, error) {
+	return call[api.Purchase](ctx, c, "PUT /purchase/{reference}", 0, p)
 }
 
-// GetFulfillment returns what a purchase was last known to be. It fails with
+// GetPurchase returns a purchase as it was last reported. It fails with
 // [api.CodeNotFound].
-func (c *Client) GetFulfillment(ctx context.Context, reference string) (api.Fulfillment, error) {
-	return call[api.Fulfillment](ctx, c, "GET /fulfillment/{reference}", 0, purchaseReference{reference})
+func (c *Client) GetPurchase(ctx context.Context, reference string) (api.Purchase, error) {
+	return call[api.Purchase](ctx, c, "GET /purchase/{reference}", 0, purchaseReference{reference})
 }
 
-// ListFulfillments returns the purchases of a license, the governing one first, or those that
+// ListPurchases returns the purchases of a license, the governing one first, or those that
 // wait, in an order that does not change. They have LicenseID, and no License. It reads page by
 // page as the loop proceeds. An error ends the loop.
-func (c *Client) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
-	return list[api.Fulfillment](ctx, c, "GET /fulfillment", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+func (c *Client) ListPurchases(ctx context.Context, p api.ListPurchasesParams) iter.Seq2[api.Purchase, error] {
+	return list[api.Purchase](ctx, c, "GET /purchase", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
 type purchaseReference struct {

@@ -28,7 +28,7 @@ func isComplete(response any) bool {
 		return r.Object != ""
 	case api.PlanRollout:
 		return r.Object != ""
-	case api.Fulfillment:
+	case api.Purchase:
 		return r.Result != ""
 	case api.Trial:
 		return r.License.ID != ""

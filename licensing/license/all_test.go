@@ -49,17 +49,17 @@ func TestWaitingPurchasesPage(t *testing.T) {
 	}
 	sales := selling.New(s.Service)
 	var got []string
-	for _, f := range collect(t, sales.AllFulfillments(t.Context(), api.ListFulfillmentsParams{})) {
+	for _, f := range collect(t, sales.AllPurchases(t.Context(), api.ListPurchasesParams{})) {
 		got = append(got, f.Reference)
 	}
 	slices.Sort(got[:3])
 	is.Equal(got, append([]string{"a1", "a2", "a3"}, want...))
 
 	for _, limit := range []int{1, 2, 100, 0} {
-		p := api.ListFulfillmentsParams{Limit: limit}
+		p := api.ListPurchasesParams{Limit: limit}
 		var paged []string
 		for {
-			page, err := sales.ListFulfillments(t.Context(), p)
+			page, err := sales.ListPurchases(t.Context(), p)
 			is.NoErr(err)
 			is.True(len(page.Data) > 0 && len(page.Data) <= cmp.Or(limit, 50))
 			for _, f := range page.Data {
@@ -73,19 +73,19 @@ func TestWaitingPurchasesPage(t *testing.T) {
 		slices.Sort(paged[:3])
 		is.Equal(paged, got)
 	}
-	is.Equal(len(collect(t, sales.AllFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan}))), 3+167)
+	is.Equal(len(collect(t, sales.AllPurchases(t.Context(), api.ListPurchasesParams{Waiting: api.WaitingUnknownPlan}))), 3+167)
 
 	limited := selling.New(s.As(license.Caller{Products: []string{"prod_other"}}))
-	is.Equal(len(collect(t, limited.AllFulfillments(t.Context(), api.ListFulfillmentsParams{}))), 83)
-	page, err := sales.ListFulfillments(t.Context(), api.ListFulfillmentsParams{Limit: 7})
+	is.Equal(len(collect(t, limited.AllPurchases(t.Context(), api.ListPurchasesParams{}))), 83)
+	page, err := sales.ListPurchases(t.Context(), api.ListPurchasesParams{Limit: 7})
 	is.NoErr(err)
-	for _, p := range []api.ListFulfillmentsParams{
+	for _, p := range []api.ListPurchasesParams{
 		{Cursor: "x"}, {Cursor: page.NextCursor, Waiting: api.WaitingPlan}, {Limit: 201},
 	} {
-		_, err := sales.ListFulfillments(t.Context(), p)
+		_, err := sales.ListPurchases(t.Context(), p)
 		require.ErrorIs(t, err, api.ErrInvalid)
 	}
-	_, err = limited.ListFulfillments(t.Context(), api.ListFulfillmentsParams{Cursor: page.NextCursor})
+	_, err = limited.ListPurchases(t.Context(), api.ListPurchasesParams{Cursor: page.NextCursor})
 	require.ErrorIs(t, err, api.ErrInvalid)
 }
 

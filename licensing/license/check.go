@@ -21,8 +21,8 @@ func (s internals) Faults(params any) []api.FieldError {
 		return call.CheckGiven(p)
 	case *api.PutPlanParams:
 		return plans.CheckPlan(p, s.c.Now())
-	case *api.FulfillParams:
-		return purchases.CheckFulfill(p, s.c.Now())
+	case *api.RecordPurchaseParams:
+		return purchases.CheckPurchase(p, s.c.Now())
 	case *api.UpdateLicenseParams:
 		return licenses.CheckUpdate(*p)
 	case *api.TransferLicenseParams:

@@ -159,7 +159,7 @@ func TestTimeChangesTerms(t *testing.T) {
 	before := s.mustGet(t, id)
 	is.Equal(*before.MaxActivations, int64(7))
 	is.Equal(string(record.Encode(before.Upcoming)), `[{"at":"2026-03-31T12:00:00Z","max_activations":5,"entitlements":{"projects":null}}]`)
-	f, err := selling.New(s.Service).GetFulfillment(t.Context(), "b")
+	f, err := selling.New(s.Service).GetPurchase(t.Context(), "b")
 	is.NoErr(err)
 	is.Equal([]any{f.Counts, f.Governs, f.StartsAt, *f.EndsAt}, []any{true, false, (*time.Time)(nil), onDay(30)})
 
@@ -167,7 +167,7 @@ func TestTimeChangesTerms(t *testing.T) {
 	l := s.mustGet(t, id)
 	is.Equal([]any{*l.MaxActivations, l.Revision, l.UpdatedAt}, []any{int64(5), before.Revision + 1, onDay(30)})
 	is.Equal(len(l.Upcoming), 0)
-	f, err = selling.New(s.Service).GetFulfillment(t.Context(), "b")
+	f, err = selling.New(s.Service).GetPurchase(t.Context(), "b")
 	is.NoErr(err)
 	is.True(!f.Counts)
 	is.True(l.ETag() != before.ETag())
@@ -236,7 +236,7 @@ func TestStackedRenewal(t *testing.T) {
 	l := s.mustGet(t, id)
 	is.Equal([]any{*l.MaxActivations, l.Reference, *l.ExpiresAt}, []any{int64(5), "a", onDay(730)})
 	is.Equal([]any{l.Upcoming[0].At, l.Upcoming[0].MaxActivations.Value, l.Upcoming[0].Reference}, []any{onDay(365), int64(6), "b"})
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{LicenseID: id})
 	is.NoErr(err)
 	list := page.Data
 	is.Equal([]any{list[0].Reference, list[0].Governs, list[0].Counts}, []any{"a", true, true})
@@ -261,7 +261,7 @@ func TestUndoOfTakingOver(t *testing.T) {
 	s.check(t, l.ID)
 	got := s.mustGet(t, l.ID)
 	is.Equal([]any{*got.MaxActivations, *got.ExpiresAt, got.Reference}, []any{int64(5), onDay(465), "b"})
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: l.ID})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{LicenseID: l.ID})
 	is.NoErr(err)
 	list := page.Data
 	is.Equal(len(list), 1)
@@ -270,7 +270,7 @@ func TestUndoOfTakingOver(t *testing.T) {
 	s.check(t, l.ID)
 	got = s.mustGet(t, l.ID)
 	is.Equal([]any{*got.MaxActivations, *got.ExpiresAt, got.Reference, got.Name}, []any{int64(1), onDay(100), "", l.Name})
-	_, err = selling.New(s.Service).Fulfill(t.Context(), event{Reference: "license:" + l.ID, State: "active"})
+	_, err = selling.New(s.Service).RecordPurchase(t.Context(), event{Reference: "license:" + l.ID, State: "active"})
 	is.Equal(refusedField(err), "reference")
 	is.NoErr(s.Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID}))
 	is.True(!bytes.Contains([]byte(everything(t, s.store)), []byte(`"reference":"license:`)))
@@ -308,7 +308,7 @@ func TestProductOfALicense(t *testing.T) {
 	generation := s.mustGet(t, id).Generation
 	l := s.tell(t, "a", event{At: onDay(0.1), PlanID: "other"}).License
 	is.Equal([]any{l.ProductID, *l.MaxActivations, l.Generation}, []any{"prod_other", int64(1), generation + 1})
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingOtherProduct})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{Waiting: api.WaitingOtherProduct})
 	is.NoErr(err)
 	waiting := page.Data
 	is.Equal([]any{len(waiting), waiting[0].Reference, waiting[0].Counts}, []any{1, "b", false})
@@ -398,7 +398,7 @@ func TestCombineStopped(t *testing.T) {
 		before := archiveOf(t, st.Store)
 		for left := 0; ; left++ {
 			st.left = left
-			_, err := selling.New(s.Service).Fulfill(t.Context(), e.event)
+			_, err := selling.New(s.Service).RecordPurchase(t.Context(), e.event)
 			st.left = 1 << 30
 			if err == nil {
 				break
@@ -406,7 +406,7 @@ func TestCombineStopped(t *testing.T) {
 			crashes++
 			is.Equal(archiveOf(t, st.Store), before)
 		}
-		f, err := selling.New(s.Service).GetFulfillment(t.Context(), e.reference)
+		f, err := selling.New(s.Service).GetPurchase(t.Context(), e.reference)
 		is.NoErr(err)
 		id = f.LicenseID
 		s.check(t, id)

@@ -42,7 +42,7 @@ func TestTransferOfALicenseWithAddOns(t *testing.T) {
 	s.check(t, id)
 	is.Equal([]any{l.Name, l.Metadata, l.Status, l.StatusReason}, []any{"Bob", map[string]string{"room": "7"}, api.LicenseSuspended, ""})
 	is.Equal([]any{l.Terms, l.ExpiresAt, l.Upcoming, l.Reference}, []any{before.Terms, before.ExpiresAt, before.Upcoming, before.Reference})
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{LicenseID: id})
 	is.NoErr(err)
 	list := page.Data
 	is.Equal(len(list), 4)
@@ -90,9 +90,9 @@ func TestRevokedLicenseWithAddOns(t *testing.T) {
 	s.now = onDay(1)
 	for _, reference := range []string{"a", "b", "d"} {
 		f := s.tell(t, reference, event{At: onDay(1), State: "active", Quantity: ptr[int64](9)})
-		is.Equal([]any{f.Result, f.License.Status}, []any{api.FulfillRevoked, api.LicenseRevoked})
+		is.Equal([]any{f.Result, f.License.Status}, []any{api.PurchaseResultRevoked, api.LicenseRevoked})
 	}
-	is.Equal(s.tell(t, "e", event{At: onDay(1), CustomerID: "cus_ada", PlanID: "seats", State: "active", LicenseID: id}).Result, api.FulfillRevoked)
+	is.Equal(s.tell(t, "e", event{At: onDay(1), CustomerID: "cus_ada", PlanID: "seats", State: "active", LicenseID: id}).Result, api.PurchaseResultRevoked)
 	is.Equal(s.mustGet(t, id), before)
 	s.now = onDay(31)
 	l := s.mustGet(t, id)
@@ -115,7 +115,7 @@ func TestErasedLicenseWithAddOns(t *testing.T) {
 	n := s.licenses(t)
 	for _, reference := range []string{"a", "b", "c", "d", "f"} {
 		f := s.tell(t, reference, event{At: onDay(0.9), CustomerID: "cus_ada", PlanID: "year", State: "active"})
-		is.Equal([]any{f.Result, f.License}, []any{api.FulfillDeleted, (*api.License)(nil)})
+		is.Equal([]any{f.Result, f.License}, []any{api.PurchaseResultDeleted, (*api.License)(nil)})
 	}
 	is.Equal(s.licenses(t), n)
 	s.now = onDay(31)

@@ -60,7 +60,7 @@ func (s *Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
 // metadata and status reason, which say something about the former customer, are
 // replaced by those of p. Its purchases become those of the new customer, without
 // what they said of the former one. Later events about them that name the former
-// customer, or none, still change the license: see Service.Fulfill of package selling. With
+// customer, or none, still change the license: see Service.RecordPurchase of package selling. With
 // Options.HoldOffline, a seat that a license file holds stays spent until the file has
 // expired, unless its fingerprint takes a seat again.
 //

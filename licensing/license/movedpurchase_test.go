@@ -29,7 +29,7 @@ func (s *seller) comparable(t *testing.T, id string) string {
 	t.Helper()
 	l := s.mustGet(t, id)
 	l.Revision, l.Generation, l.UpdatedAt = 0, 0, time.Time{}
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{LicenseID: id})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{LicenseID: id})
 	is.New(t).NoErr(err)
 	list := page.Data
 	out := string(record.Encode(l))

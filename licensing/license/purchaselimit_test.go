@@ -31,7 +31,7 @@ func TestMorePurchasesThanOnePage(t *testing.T) {
 		base = fmt.Sprint("shop:", i)
 	}
 	l := s.tell(t, base, event{At: onDay(0), CustomerID: "cus_ada", PlanID: "forever", State: "active"}).License
-	pack := func(reference string, day float64) api.Fulfillment {
+	pack := func(reference string, day float64) api.Purchase {
 		return s.tell(t, reference, event{At: onDay(day), CustomerID: "cus_ada", PlanID: "pack", LicenseID: l.ID, State: "active"})
 	}
 	pack("pack:0", 1)

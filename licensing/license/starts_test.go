@@ -170,7 +170,7 @@ func TestStartsOrder(t *testing.T) {
 			}
 			is.Equal(s.ends(t, l.ID), 28.0) // the second follows the first
 			for reference, end := range map[string]float64{"shop:1": 18, "shop:2": 28, "shop:3": 18} {
-				f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+				f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 				is.NoErr(err)
 				is.Equal(*f.ActivatedAt, onDay(8))
 				is.Equal(*f.EndsAt, onDay(end))

@@ -232,7 +232,7 @@ func TestErasureStopped(t *testing.T) {
 		}
 		is.Equal(s.mustGet(t, gone.ID), before)
 		f := s.tell(t, "shop:2", event{At: onDay(402), CustomerID: "zaphod", State: "active", Until: api.To(onDay(800))})
-		is.Equal(f.Result, api.FulfillTransferred)
+		is.Equal(f.Result, api.PurchaseResultTransferred)
 		is.Equal(*s.mustGet(t, gone.ID).ExpiresAt, onDay(800))
 		if finished {
 			is.True(n > 5)

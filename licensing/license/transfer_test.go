@@ -256,7 +256,7 @@ func TestDepartures(t *testing.T) {
 			s.tell(t, "shop:1", event{At: onDay(2), State: "paused", CustomerID: "cus_bob", Reason: "Babbage did not pay"})
 			s.erase(t, "cus_bob")
 			s.nothing(t, "cus_bob", "babbage", "bob@example.com")
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(3), CustomerID: "cus_ada"}).Result, api.FulfillDeleted)
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(3), CustomerID: "cus_ada"}).Result, api.PurchaseResultDeleted)
 		},
 		"a purchase keeps working after its payer was erased": func(t *testing.T, is *is.I, s *sale) {
 			s.transfer(t, "cus_bob")
@@ -266,7 +266,7 @@ func TestDepartures(t *testing.T) {
 				{At: onDay(2), CustomerID: "cus_ada", State: "paused"},
 				{At: onDay(3), Quantity: ptr[int64](3), State: "active"},
 			} {
-				is.Equal(s.tell(t, "shop:1", e).Result, api.FulfillTransferred)
+				is.Equal(s.tell(t, "shop:1", e).Result, api.PurchaseResultTransferred)
 			}
 			l := s.mustGet(t, s.l.ID)
 			is.Equal([]any{l.CustomerID, l.Status, *l.ExpiresAt, *l.MaxActivations}, []any{"cus_bob", api.LicenseActive, onDay(500), int64(3)})
@@ -277,18 +277,18 @@ func TestDepartures(t *testing.T) {
 				f := s.tell(t, "shop:1", event{
 					At: onDay(5), CustomerID: customer, State: "paused", Name: "Ada Byron", Reason: "Byron did not pay", Metadata: map[string]*string{"mail": ptr("byron@example.com")},
 				})
-				is.Equal([]any{f.Result, f.License == nil, f.CustomerID, len(f.Fields)}, []any{api.FulfillTransferred, true, "", 0})
+				is.Equal([]any{f.Result, f.License == nil, f.CustomerID, len(f.Fields)}, []any{api.PurchaseResultTransferred, true, "", 0})
 			}
 			l := s.mustGet(t, s.l.ID)
 			is.Equal([]any{l.Status, l.Name, l.StatusReason, len(l.Metadata)}, []any{api.LicenseSuspended, moved.Name, "", 0})
 			s.nothing(t, "byron")
 			f := s.tell(t, "shop:1", event{At: onDay(6), CustomerID: "cus_bob", State: "active", Name: "Bob"})
-			is.Equal([]any{f.Result, f.License.Name, f.License.Status}, []any{api.FulfillChanged, "Bob", api.LicenseActive})
+			is.Equal([]any{f.Result, f.License.Name, f.License.Status}, []any{api.PurchaseResultChanged, "Bob", api.LicenseActive})
 			back := s.transfer(t, "cus_ada")
 			f = s.tell(t, "shop:1", event{At: onDay(7), CustomerID: "cus_ada", Name: "Ada"})
-			is.Equal([]any{f.Result, f.License.ID, f.License.Name}, []any{api.FulfillChanged, back.ID, "Ada"})
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(8), CustomerID: "cus_bob"}).Result, api.FulfillTransferred)
-			_, err := selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:1", At: onDay(9), CustomerID: "cus_eve"})
+			is.Equal([]any{f.Result, f.License.ID, f.License.Name}, []any{api.PurchaseResultChanged, back.ID, "Ada"})
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(8), CustomerID: "cus_bob"}).Result, api.PurchaseResultTransferred)
+			_, err := selling.New(s.Service).RecordPurchase(t.Context(), event{Reference: "shop:1", At: onDay(9), CustomerID: "cus_eve"})
 			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"the former customer does not get the license by its reference": func(t *testing.T, is *is.I, s *sale) {
@@ -319,8 +319,8 @@ func TestDepartures(t *testing.T) {
 			other := s.tell(t, "shop:2", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active"})
 			s.correct(t, "cus_grace")
 			f := s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_ada", Name: "Grace Hopper"}) // the provider has the wrong ID
-			is.Equal([]any{f.Result, f.License.CustomerID, f.License.Name}, []any{api.FulfillChanged, "cus_grace", "Grace Hopper"})
-			is.Equal(s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_grace"}).Result, api.FulfillUnchanged)
+			is.Equal([]any{f.Result, f.License.CustomerID, f.License.Name}, []any{api.PurchaseResultChanged, "cus_grace", "Grace Hopper"})
+			is.Equal(s.tell(t, "shop:1", event{At: onDay(1), CustomerID: "cus_grace"}).Result, api.PurchaseResultUnchanged)
 			s.erase(t, "cus_grace")
 			s.nothing(t, "cus_grace", "hopper", "lovelace", "ada@example.com")
 			is.Equal(s.mustGet(t, other.LicenseID).CustomerID, "cus_ada") // it is somebody else's ID
@@ -356,30 +356,30 @@ func TestDepartures(t *testing.T) {
 		},
 		"a waiting purchase of a license that is transferred gets one of its own": func(t *testing.T, is *is.I, s *sale) {
 			waits := event{At: onDay(1), CustomerID: "cus_ada", PlanID: "later", State: "active", LicenseID: s.l.ID}
-			is.Equal(s.tell(t, "shop:2", waits).Result, api.FulfillWaiting)
-			is.Equal(s.tell(t, "shop:3", event{At: onDay(1), PlanID: "other", State: "active", LicenseID: s.l.ID}).Result, api.FulfillWaiting)
+			is.Equal(s.tell(t, "shop:2", waits).Result, api.PurchaseResultWaiting)
+			is.Equal(s.tell(t, "shop:3", event{At: onDay(1), PlanID: "other", State: "active", LicenseID: s.l.ID}).Result, api.PurchaseResultWaiting)
 			s.transfer(t, "cus_bob")
-			f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:2")
+			f, err := selling.New(s.Service).GetPurchase(t.Context(), "shop:2")
 			is.NoErr(err)
-			is.Equal([]any{f.Result, f.License == nil}, []any{api.FulfillWaiting, true})
+			is.Equal([]any{f.Result, f.License == nil}, []any{api.PurchaseResultWaiting, true})
 			_, err = selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "later", ProductID: "prod_other"})
 			is.NoErr(err)
 			f = s.tell(t, "shop:2", waits)
-			is.Equal([]any{f.Result, f.License.CustomerID}, []any{api.FulfillCreated, "cus_ada"})
+			is.Equal([]any{f.Result, f.License.CustomerID}, []any{api.PurchaseResultCreated, "cus_ada"})
 			is.Equal(s.tell(t, "shop:2", waits).License.ID, f.License.ID) // each event may name the license
 			is.Equal(s.tell(t, "shop:3", event{At: onDay(2), LicenseID: s.l.ID}).Waiting, api.WaitingCustomer)
-			is.Equal(s.tell(t, "shop:3", event{At: onDay(3), CustomerID: "cus_ada", LicenseID: s.l.ID}).Result, api.FulfillCreated)
+			is.Equal(s.tell(t, "shop:3", event{At: onDay(3), CustomerID: "cus_ada", LicenseID: s.l.ID}).Result, api.PurchaseResultCreated)
 			is.Equal(s.mustGet(t, s.l.ID).CustomerID, "cus_bob")
-			_, err = selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:4", At: onDay(1), CustomerID: "cus_ada", PlanID: "other", State: "active", LicenseID: s.l.ID})
+			_, err = selling.New(s.Service).RecordPurchase(t.Context(), event{Reference: "shop:4", At: onDay(1), CustomerID: "cus_ada", PlanID: "other", State: "active", LicenseID: s.l.ID})
 			require.ErrorIs(t, err, api.ErrReferenceTaken)
 		},
 		"a reference that was used again is not erased with its first customer": func(t *testing.T, is *is.I, s *sale) {
 			s.tell(t, "shop:2", event{At: onDay(1), CustomerID: "cus_eve", PlanID: "nothing", State: "active"})
 			s.now = s.now.Add(91 * day)
 			f := s.tell(t, "shop:2", event{CustomerID: "cus_bob", PlanID: "other", State: "active"})
-			is.Equal(f.Result, api.FulfillCreated)
+			is.Equal(f.Result, api.PurchaseResultCreated)
 			s.erase(t, "cus_eve")
-			is.Equal(s.tell(t, "shop:2", event{CustomerID: "cus_bob", Quantity: ptr[int64](2)}).Result, api.FulfillChanged)
+			is.Equal(s.tell(t, "shop:2", event{CustomerID: "cus_bob", Quantity: ptr[int64](2)}).Result, api.PurchaseResultChanged)
 		},
 		"a customer who was asked for is not stored with a refusal": func(t *testing.T, is *is.I, s *sale) {
 			v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: s.l.Key, CustomerID: "cus_eve"})

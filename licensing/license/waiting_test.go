@@ -47,36 +47,36 @@ func (s *seller) licenses(t *testing.T) int {
 	return len(page.Data)
 }
 
-// TestFulfillWaiting: after a plan was created, each purchase that waited for it gets
+// TestTakeUpWaiting: after a plan was created, each purchase that waited for it gets
 // the license that it would have had, 50 a call, and no other purchase does.
-func TestFulfillWaiting(t *testing.T) {
+func TestTakeUpWaiting(t *testing.T) {
 	is := is.New(t)
 	s := newWaiting(t, 120)
-	fulfill := inner.Of(s.Service).Purchases().FulfillWaiting
-	next, n, err := fulfill(t.Context(), "new", "")
+	takeUp := inner.Of(s.Service).Purchases().TakeUpWaiting
+	next, n, err := takeUp(t.Context(), "new", "")
 	is.NoErr(err)
 	is.Equal([]any{next, n}, []any{"", 0}) // there is no plan yet
 	s.putNew(t)
 	for _, want := range []int{50, 50, 20} {
-		next, n, err = fulfill(t.Context(), "new", next)
+		next, n, err = takeUp(t.Context(), "new", next)
 		is.NoErr(err)
 		is.Equal(n, want)
 	}
 	is.Equal(next, "")
 	is.Equal(s.licenses(t), 120)
-	f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:7")
+	f, err := selling.New(s.Service).GetPurchase(t.Context(), "shop:7")
 	is.NoErr(err)
 	is.Equal(*f.License.ExpiresAt, onDay(1).AddDate(1, 0, 0)) // from when it was paid
-	next, n, err = fulfill(t.Context(), "new", "")
+	next, n, err = takeUp(t.Context(), "new", "")
 	is.NoErr(err)
 	is.Equal([]any{next, n, s.licenses(t)}, []any{"", 0, 120})
-	_, _, err = fulfill(t.Context(), "new", "wrong")
+	_, _, err = takeUp(t.Context(), "new", "wrong")
 	require.ErrorIs(t, err, api.ErrInvalid)
 }
 
-// TestFulfillWaitingStops: wherever the call stops, repeating it gives the rest their
+// TestTakeUpWaitingStops: wherever the call stops, repeating it gives the rest their
 // licenses. A purchase that the hook refuses keeps waiting and holds up no other.
-func TestFulfillWaitingStops(t *testing.T) {
+func TestTakeUpWaitingStops(t *testing.T) {
 	const all = 4
 	down := errors.New("the other system is down")
 	for stop := range all {
@@ -95,7 +95,7 @@ func TestFulfillWaitingStops(t *testing.T) {
 		}
 		s := newWaiting(t, all, func(o *license.Options) { o.BeforeCreate = hook })
 		s.putNew(t)
-		_, n, err := inner.Of(s.Service).Purchases().FulfillWaiting(t.Context(), "new", "")
+		_, n, err := inner.Of(s.Service).Purchases().TakeUpWaiting(t.Context(), "new", "")
 		if stop == all-1 { // as many as the hook accepts
 			is.NoErr(err)
 		} else {
@@ -103,13 +103,13 @@ func TestFulfillWaitingStops(t *testing.T) {
 		}
 		is.Equal(n, stop)
 		is.Equal(s.licenses(t), stop)
-		_, n, err = inner.Of(s.Service).Purchases().FulfillWaiting(t.Context(), "new", "")
+		_, n, err = inner.Of(s.Service).Purchases().TakeUpWaiting(t.Context(), "new", "")
 		is.NoErr(err)
 		is.Equal(n, all-1-stop)
 		is.Equal(s.licenses(t), all-1)
-		f, err := selling.New(s.Service).GetFulfillment(t.Context(), "shop:1")
+		f, err := selling.New(s.Service).GetPurchase(t.Context(), "shop:1")
 		is.NoErr(err)
-		is.Equal([]any{f.Result, f.Waiting}, []any{api.FulfillWaiting, api.Waiting("")})
+		is.Equal([]any{f.Result, f.Waiting}, []any{api.PurchaseResultWaiting, api.Waiting("")})
 	}
 }
 

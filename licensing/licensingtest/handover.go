@@ -17,7 +17,7 @@ func testHandover(a *site) {
 	a.call(http.MethodPut, "plan/pro", object("product_id", "atlas", "max_activations", 2)).is(http.StatusCreated)
 	at := a.Clock.Now()
 	tell := func(customer string, quantity int, after time.Duration) *answer {
-		return a.call(http.MethodPut, "fulfillment/shop:1", object("at", stamp(at.Add(after)), "customer_id", customer, "plan_id", "pro", "state", "active",
+		return a.call(http.MethodPut, "purchase/shop:1", object("at", stamp(at.Add(after)), "customer_id", customer, "plan_id", "pro", "state", "active",
 			"quantity", quantity, "name", "Ada of Former", "metadata", map[string]string{"email": "ada@former.example"}))
 	}
 	bought := tell("ada", 1, 0).is(http.StatusCreated)

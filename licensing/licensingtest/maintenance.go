@@ -79,7 +79,7 @@ func testMaintenance(a *site) {
 		now := a.Clock.Now()
 		tell := func(pairs ...any) *answer {
 			a.t.Helper()
-			return a.call(http.MethodPut, "fulfillment/shop:1", object(append(pairs, "at", stamp(a.Clock.Now()))...))
+			return a.call(http.MethodPut, "purchase/shop:1", object(append(pairs, "at", stamp(a.Clock.Now()))...))
 		}
 		tell("customer_id", "ada", "plan_id", "maintained", "state", "active").is(http.StatusCreated).
 			has("license/expires_at", nil).has("license/updates_until", stamp(now.AddDate(1, 0, 0)))

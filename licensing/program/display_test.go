@@ -25,10 +25,10 @@ func TestDisplay(t *testing.T) {
 		}
 		start := time.Now()
 		more := start.Add(30 * time.Hour)
-		f, err := sell.Fulfill(s.Context(), api.FulfillParams{Reference: "shop:1", At: start, CustomerID: "cus_1", PlanID: "pro", State: api.PurchaseActive, Until: api.To(start.Add(100 * day))})
+		f, err := sell.RecordPurchase(s.Context(), api.RecordPurchaseParams{Reference: "shop:1", At: start, CustomerID: "cus_1", PlanID: "pro", State: api.PurchaseActive, Until: api.To(start.Add(100 * day))})
 		s.NoErr(err)
 		s.license = *f.License
-		_, err = sell.Fulfill(s.Context(), api.FulfillParams{Reference: "shop:2", At: start, CustomerID: "cus_1", PlanID: "seats", LicenseID: s.license.ID, State: api.PurchaseActive, Until: api.To(more)})
+		_, err = sell.RecordPurchase(s.Context(), api.RecordPurchaseParams{Reference: "shop:2", At: start, CustomerID: "cus_1", PlanID: "seats", LicenseID: s.license.ID, State: api.PurchaseActive, Until: api.To(more)})
 		s.NoErr(err)
 
 		b := s.box("pc-1")

@@ -3,7 +3,7 @@ Package selling sells licenses: plans hold the terms that a shop sells, purchase
 a payment provider reports in any order, and trials end by themselves. Its [Service] is
 Handler.Selling of package licensing:
 
-	f, err := h.Selling().Fulfill(ctx, api.FulfillParams{
+	f, err := h.Selling().RecordPurchase(ctx, api.RecordPurchaseParams{
 		Reference: "shop:1001", CustomerID: "ada", PlanID: "team", State: api.PurchaseActive,
 	})
 	if err != nil {

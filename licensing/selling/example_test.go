@@ -34,7 +34,7 @@ func ExampleService_PutPlan() {
 		log.Fatal(err)
 	}
 	quantity := int64(2)
-	f, err := sales.Fulfill(ctx, api.FulfillParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", Quantity: &quantity, State: api.PurchaseActive})
+	f, err := sales.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", Quantity: &quantity, State: api.PurchaseActive})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func ExampleService_RollOutPlan() {
 	plan := api.PutPlanParams{ID: "team", ProductID: "editor", Terms: api.Terms{MaxActivations: &five}}
 	_, err := sales.PutPlan(ctx, plan)
 	if err == nil {
-		_, err = sales.Fulfill(ctx, api.FulfillParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", State: api.PurchaseActive})
+		_, err = sales.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", State: api.PurchaseActive})
 	}
 	if plan.MaxActivations = &seven; err == nil {
 		_, err = sales.PutPlan(ctx, plan)
@@ -94,7 +94,7 @@ func ExampleService_RollOutPlan() {
 	if err == nil {
 		err = rollOut(ctx, sales)
 	}
-	f, _ := sales.GetFulfillment(ctx, "shop:1001")
+	f, _ := sales.GetPurchase(ctx, "shop:1001")
 	fmt.Println(err, *f.License.MaxActivations)
 	// Output: <nil> 7
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// Fulfill records what an event says about a purchase, and creates or changes its
+// RecordPurchase records what an event says about a purchase, and creates or changes its
 // license accordingly. The same events lead to the same license in any order,
 // however often they arrive and however many calls run concurrently: of each
 // field, what the event with the latest At says counts. So the same call serves
@@ -30,48 +30,48 @@ import (
 // After a correction of the customer ID, events may name the ID before. After a
 // transfer, an event that names the former customer, or none, still counts for plan,
 // quantity, end and state. What it says of a person is dropped, and the result is
-// FulfillTransferred, without a license. If a license is transferred while a purchase
-// waits for it, the purchase gets a license of its own once it can be fulfilled. So does one
+// PurchaseResultTransferred, without a license. If a license is transferred while a purchase
+// waits for it, the purchase gets a license of its own once it can have one. So does one
 // whose LicenseID names a license of another customer, unless an event names both: that is
 // refused.
 //
-// If the license changed, Fulfill appends a license.created, license.renewed,
+// If the license changed, RecordPurchase appends a license.created, license.renewed,
 // license.suspended, license.reinstated or license.updated event. It returns an
 // [*api.InvalidError], or [api.ErrReferenceTaken] if the purchase, or the license of
 // LicenseID, is one of another customer or if LicenseID is not the license of the
 // purchase. A caller limited to products must set PlanID in each call and gets
 // [api.ErrProductForbidden] for other plans. Options.BeforeCreate runs as for Create.
-func (s *Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
-	return inner.Of(s.rules).Purchases().Fulfill(ctx, p)
+func (s *Service) RecordPurchase(ctx context.Context, p api.RecordPurchaseParams) (api.Purchase, error) {
+	return inner.Of(s.rules).Purchases().RecordPurchase(ctx, p)
 }
 
-// GetFulfillment returns what a purchase was last known to be. It returns
+// GetPurchase returns a purchase as it was last reported. It returns
 // [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
-func (s *Service) GetFulfillment(ctx context.Context, reference string) (api.Fulfillment, error) {
-	return inner.Of(s.rules).Purchases().GetFulfillment(ctx, reference)
+func (s *Service) GetPurchase(ctx context.Context, reference string) (api.Purchase, error) {
+	return inner.Of(s.rules).Purchases().GetPurchase(ctx, reference)
 }
 
-// ListFulfillments returns all purchases of a license on one page, the governing one first.
+// ListPurchases returns all purchases of a license on one page, the governing one first.
 // Without a license, it returns a page of the purchases that wait: those with a license
 // first, then those that expire first. Elements have LicenseID, and no License. It returns an
 // [*api.InvalidError].
-func (s *Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (api.Page[api.Fulfillment], error) {
-	return inner.Of(s.rules).Purchases().ListFulfillments(ctx, p)
+func (s *Service) ListPurchases(ctx context.Context, p api.ListPurchasesParams) (api.Page[api.Purchase], error) {
+	return inner.Of(s.rules).Purchases().ListPurchases(ctx, p)
 }
 
-// AllFulfillments iterates over the purchases that p selects, in the order of
-// [Service.ListFulfillments], and stops after the first error. It ignores p.Limit and
+// AllPurchases iterates over the purchases that p selects, in the order of
+// [Service.ListPurchases], and stops after the first error. It ignores p.Limit and
 // p.Cursor. Each page is a separate read.
-func (s *Service) AllFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
-	return inner.Of(s.rules).Purchases().AllFulfillments(ctx, p)
+func (s *Service) AllPurchases(ctx context.Context, p api.ListPurchasesParams) iter.Seq2[api.Purchase, error] {
+	return inner.Of(s.rules).Purchases().AllPurchases(ctx, p)
 }
 
-// Reopen continues a purchase that was ended by mistake: events that say ended or refunded with
+// ReopenPurchase continues a purchase that was ended by mistake: events that say ended or refunded with
 // an At up to that of p do not count any more, also if they arrive again, and later
-// ones do. It changes the license as Fulfill does. It returns [api.ErrNotFound], or an
+// ones do. It changes the license as RecordPurchase does. It returns [api.ErrNotFound], or an
 // [*api.InvalidError] if the purchase has not ended, or if an event ended it after At.
-func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
-	return inner.Of(s.rules).Purchases().Reopen(ctx, p)
+func (s *Service) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams) (api.Purchase, error) {
+	return inner.Of(s.rules).Purchases().ReopenPurchase(ctx, p)
 }
 
 // StartTrial creates a license for the Duration of a plan, unless the customer or one
@@ -81,7 +81,7 @@ func (s *Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillme
 // returns [api.ErrTrialTaken] if another customer had a trial with one of the subjects, or
 // if the license of the trial has been revoked or deleted, and an [*api.InvalidError].
 //
-// To turn the trial into a purchase, name its license in FulfillParams.LicenseID.
+// To turn the trial into a purchase, name its license in RecordPurchaseParams.LicenseID.
 func (s *Service) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Trial, error) {
 	return inner.Of(s.rules).Purchases().StartTrial(ctx, p)
 }

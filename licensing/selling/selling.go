@@ -13,7 +13,7 @@ func New(rules *license.Service) *Service { return &Service{rules} }
 // In returns a Service that acts as in, so that its calls are part of the same Update:
 //
 //	err := h.Service().Atomically(ctx, func(in *license.Service) error {
-//		_, err := h.Selling().In(in).Fulfill(ctx, purchase)
+//		_, err := h.Selling().In(in).RecordPurchase(ctx, purchase)
 //		return err
 //	})
 func (s *Service) In(in *license.Service) *Service { return New(in) }

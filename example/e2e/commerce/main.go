@@ -109,11 +109,11 @@ func (p provider) deliver(ctx context.Context, sales *selling.Service, n int) er
 	body := p.payloads[n]
 	switch p.Name {
 	case "paddle":
-		return paddle().Fulfill(ctx, sales, body)
+		return paddle().Record(ctx, sales, body)
 	case "lemonsqueezy":
-		return payment.FulfillLemonSqueezy(ctx, sales, body)
+		return payment.RecordLemonSqueezy(ctx, sales, body)
 	case "polar":
-		return payment.FulfillPolar(ctx, sales, body)
+		return payment.RecordPolar(ctx, sales, body)
 	}
 	a, err := p.stripeAccount()
 	if err != nil {
@@ -154,7 +154,7 @@ func (p provider) shuffled() []int {
 
 // outcome describes the license of the subscription.
 func (p provider) outcome(ctx context.Context, sales *selling.Service) (string, error) {
-	f, err := sales.GetFulfillment(ctx, p.reference)
+	f, err := sales.GetPurchase(ctx, p.reference)
 	if err != nil {
 		return "", err
 	}

@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 }
 
 // TestStripe: the recorded events are those of the version of Stripe's API that its
-// library is made for, and only what Stripe has signed is fulfilled.
+// library is made for, and only what Stripe has signed is recorded.
 func TestStripe(t *testing.T) {
 	is := is.New(t)
 	all, err := providers()
@@ -88,7 +88,7 @@ func TestStripe(t *testing.T) {
 			serveStripe(sales, a.client(), stripeSecret)(w, r)
 			is := is.New(t)
 			is.Equal(w.Code, http.StatusBadRequest)
-			_, err := sales.GetFulfillment(t.Context(), p.reference)
+			_, err := sales.GetPurchase(t.Context(), p.reference)
 			require.ErrorIs(t, err, api.ErrNotFound)
 		})
 	}
@@ -105,7 +105,7 @@ func TestStripe(t *testing.T) {
 	w = httptest.NewRecorder()
 	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(t.Context(), payload))
 	is.Equal(w.Code, http.StatusOK)
-	f, err := sales.GetFulfillment(t.Context(), p.reference)
+	f, err := sales.GetPurchase(t.Context(), p.reference)
 	is.NoErr(err)
 	is.True(f.License != nil)
 }

@@ -152,10 +152,10 @@ func TestSale(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"stripe": stripeSteps(t),
 		"paddle": recordedSteps(t, "paddle", func(ctx context.Context, sales *selling.Service, body []byte) error {
-			return paddle().Fulfill(ctx, sales, body)
+			return paddle().Record(ctx, sales, body)
 		}, valid, valid, denied, valid, valid, denied),
-		"lemonsqueezy": recordedSteps(t, "lemonsqueezy", payment.FulfillLemonSqueezy, valid, valid, denied),
-		"polar":        recordedSteps(t, "polar", payment.FulfillPolar, valid, valid, denied),
+		"lemonsqueezy": recordedSteps(t, "lemonsqueezy", payment.RecordLemonSqueezy, valid, valid, denied),
+		"polar":        recordedSteps(t, "polar", payment.RecordPolar, valid, valid, denied),
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -190,7 +190,7 @@ func TestSale(t *testing.T) {
 			is.Equal(page.Data[0].Name, map[string]string{"stripe": "Grace Hopper", "paddle": "ada@customer.example"}[name]+
 				map[string]string{"lemonsqueezy": "Ada Lovelace", "polar": "Ada Lovelace"}[name])
 			is.Equal(s.inbox.Waiting(), 0)
-			_, err = s.h.Selling().GetFulfillment(t.Context(), "paddle:txnitm_01hv8xbtv1bxmsvwhq2w0sk2tq") // a payment of a subscription
+			_, err = s.h.Selling().GetPurchase(t.Context(), "paddle:txnitm_01hv8xbtv1bxmsvwhq2w0sk2tq") // a payment of a subscription
 			require.ErrorIs(t, err, api.ErrNotFound)
 		})
 	}
@@ -201,9 +201,9 @@ func TestSale(t *testing.T) {
 func TestOrdersInAnyOrder(t *testing.T) {
 	for name, fulfill := range map[string]func(context.Context, *selling.Service, []byte) error{
 		"paddle": func(ctx context.Context, sales *selling.Service, body []byte) error {
-			return paddle().Fulfill(ctx, sales, body)
+			return paddle().Record(ctx, sales, body)
 		},
-		"lemonsqueezy": payment.FulfillLemonSqueezy, "polar": payment.FulfillPolar,
+		"lemonsqueezy": payment.RecordLemonSqueezy, "polar": payment.RecordPolar,
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -241,7 +241,7 @@ func TestSubscriptionIsMailed(t *testing.T) {
 				is.NoErr(p.deliver(t.Context(), s.h.Selling(), n))
 			}
 			to, key := s.key(t)
-			f, err := s.h.Selling().GetFulfillment(t.Context(), p.reference)
+			f, err := s.h.Selling().GetPurchase(t.Context(), p.reference)
 			is.NoErr(err)
 			is.Equal([]string{to, key}, []string{"<ada@customer.example>", f.License.Key})
 			is.Equal(s.inbox.Waiting(), 0)
@@ -259,7 +259,7 @@ func TestCheckout(t *testing.T) {
 	is.NoErr(err)
 	s := newShop(t)
 	fulfill := func(id string) []*api.License {
-		got, err := fulfillCheckout(t.Context(), s.h.Selling(), a.client(), id)
+		got, err := recordCheckout(t.Context(), s.h.Selling(), a.client(), id)
 		is.NoErr(err)
 		return got
 	}
@@ -274,7 +274,7 @@ func TestCheckout(t *testing.T) {
 
 	session["mode"], session["subscription"], session["customer"], session["payment_status"] = "subscription", "sub_1MowQVLkdIwHu7ixeRlqHVzs", "cus_Na6dX7aXxi11N4", "paid"
 	is.Equal(fulfill(checkout)[0].CustomerID, "cus_Na6dX7aXxi11N4")
-	_, err = fulfillCheckout(t.Context(), s.h.Selling(), a.client(), "cs_test_none")
+	_, err = recordCheckout(t.Context(), s.h.Selling(), a.client(), "cs_test_none")
 	is.True(err != nil)
 }
 
@@ -299,7 +299,7 @@ func TestItems(t *testing.T) {
 		w := httptest.NewRecorder()
 		serveStripe(s.h.Selling(), a.client(), stripeSecret)(w, signedByStripe(t.Context(), a.event(kind, id)))
 		is.Equal(w.Code, http.StatusOK)
-		f, err := s.h.Selling().GetFulfillment(t.Context(), all[0].reference)
+		f, err := s.h.Selling().GetPurchase(t.Context(), all[0].reference)
 		is.NoErr(err)
 		is.Equal(*f.License.MaxActivations, int64(15+20))
 	}

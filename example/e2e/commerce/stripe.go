@@ -17,10 +17,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
-// fulfillCheckout brings the licenses of a checkout up to date, also of a payment link, and
+// recordCheckout brings the licenses of a checkout up to date, also of a payment link, and
 // returns them. Call it for checkout.session.* events, and on the page after the payment,
 // in whose URL Stripe replaces {CHECKOUT_SESSION_ID}.
-func fulfillCheckout(ctx context.Context, sales *selling.Service, sc *stripe.Client, id string) ([]*api.License, error) {
+func recordCheckout(ctx context.Context, sales *selling.Service, sc *stripe.Client, id string) ([]*api.License, error) {
 	at := time.Now() // before the session is read
 	params := &stripe.CheckoutSessionRetrieveParams{}
 	params.AddExpand("payment_intent.latest_charge")
@@ -29,20 +29,20 @@ func fulfillCheckout(ctx context.Context, sales *selling.Service, sc *stripe.Cli
 		return nil, err // a bank debit takes days
 	}
 	if s.Subscription != nil {
-		return fulfillSubscription(ctx, sales, sc, s.Subscription.ID)
+		return recordSubscription(ctx, sales, sc, s.Subscription.ID)
 	}
 	state, err := stateOfPayment(ctx, sc, s.PaymentIntent)
 	if err != nil {
 		return nil, err // Stripe delivers the event again
 	}
 	by := cmp.Or(s.CustomerDetails, &stripe.CheckoutSessionCustomerDetails{})
-	p := payment.OfCustomer(api.FulfillParams{At: at, State: state}, by.Name, by.Email)
+	p := payment.OfCustomer(api.RecordPurchaseParams{At: at, State: state}, by.Name, by.Email)
 	if s.Customer != nil {
 		p.CustomerID = s.Customer.ID
 	} else if by.Email != "" { // a guest
 		p.CustomerID = "mail:" + strings.ToLower(by.Email)
 	}
-	var items []api.FulfillParams
+	var items []api.RecordPurchaseParams
 	for item, err := range sc.V1CheckoutSessions.ListLineItems(ctx, &stripe.CheckoutSessionListLineItemsParams{Session: &id}).All(ctx) {
 		if err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func fulfillCheckout(ctx context.Context, sales *selling.Service, sc *stripe.Cli
 		p.Reference, p.PlanID, p.Quantity = "stripe:"+id+":"+item.ID, item.Price.ID, &item.Quantity
 		items = append(items, p)
 	}
-	return payment.FulfillItems(ctx, sales, items...)
+	return payment.RecordItems(ctx, sales, items...)
 }
 
 var stripeDisputes = map[stripe.DisputeStatus]api.PurchaseState{
@@ -82,15 +82,15 @@ func stateOfPayment(ctx context.Context, sc *stripe.Client, paid *stripe.Payment
 	return state, nil
 }
 
-// fulfillPayment brings the licenses up to date that were paid once by a payment, after a
+// recordPayment brings the licenses up to date that were paid once by a payment, after a
 // refund or a dispute. The payments of a subscription change nothing: it is canceled, too.
-func fulfillPayment(ctx context.Context, sales *selling.Service, sc *stripe.Client, paymentIntent string) error {
+func recordPayment(ctx context.Context, sales *selling.Service, sc *stripe.Client, paymentIntent string) error {
 	if paymentIntent == "" {
 		return nil
 	}
 	for s, err := range sc.V1CheckoutSessions.List(ctx, &stripe.CheckoutSessionListParams{PaymentIntent: &paymentIntent}).All(ctx) {
 		if err == nil {
-			_, err = fulfillCheckout(ctx, sales, sc, s.ID)
+			_, err = recordCheckout(ctx, sales, sc, s.ID)
 		}
 		if err != nil {
 			return err
@@ -104,9 +104,9 @@ var stripeStates = map[stripe.SubscriptionStatus]api.PurchaseState{
 	"canceled": "ended", "incomplete_expired": "ended", "incomplete": "", // the first payment is under way
 }
 
-// fulfillSubscription brings the licenses of a subscription up to date, and returns them.
+// recordSubscription brings the licenses of a subscription up to date, and returns them.
 // Call it for customer.subscription.* events, and every night.
-func fulfillSubscription(ctx context.Context, sales *selling.Service, sc *stripe.Client, id string) ([]*api.License, error) {
+func recordSubscription(ctx context.Context, sales *selling.Service, sc *stripe.Client, id string) ([]*api.License, error) {
 	at := time.Now() // before the subscription is read
 	params := &stripe.SubscriptionRetrieveParams{}
 	params.AddExpand("customer")
@@ -118,14 +118,14 @@ func fulfillSubscription(ctx context.Context, sales *selling.Service, sc *stripe
 	if err != nil {
 		return nil, err
 	}
-	p := payment.OfCustomer(api.FulfillParams{At: at, CustomerID: sub.Customer.ID, State: state}, sub.Customer.Name, sub.Customer.Email)
-	var items []api.FulfillParams
+	p := payment.OfCustomer(api.RecordPurchaseParams{At: at, CustomerID: sub.Customer.ID, State: state}, sub.Customer.Name, sub.Customer.Email)
+	var items []api.RecordPurchaseParams
 	for _, item := range sub.Items.Data {
 		p.Reference, p.PlanID, p.Quantity = "stripe:"+item.ID, item.Price.ID, &item.Quantity
 		p.Until = api.To(time.Unix(item.CurrentPeriodEnd, 0))
 		items = append(items, p)
 	}
-	return payment.FulfillItems(ctx, sales, items...)
+	return payment.RecordItems(ctx, sales, items...)
 }
 
 // serveStripe serves the webhook of Stripe.
@@ -140,11 +140,11 @@ func serveStripe(sales *selling.Service, sc *stripe.Client, secret string) http.
 		}
 		switch kind, _, _ := strings.Cut(strings.TrimPrefix(string(event.Type), "customer."), "."); kind {
 		case "checkout":
-			_, err = fulfillCheckout(r.Context(), sales, sc, event.GetObjectValue("id"))
+			_, err = recordCheckout(r.Context(), sales, sc, event.GetObjectValue("id"))
 		case "charge": // charge.refunded and charge.dispute.*
-			err = fulfillPayment(r.Context(), sales, sc, event.GetObjectValue("payment_intent"))
+			err = recordPayment(r.Context(), sales, sc, event.GetObjectValue("payment_intent"))
 		case "subscription":
-			_, err = fulfillSubscription(r.Context(), sales, sc, event.GetObjectValue("id"))
+			_, err = recordSubscription(r.Context(), sales, sc, event.GetObjectValue("id"))
 		}
 		if err != nil {
 			slog.Error("webhook failed", "error", err)

@@ -265,9 +265,9 @@ func TestLongWords(t *testing.T) {
 	word := strings.Repeat("w", 200)
 	_, err := h.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "plan_" + word, Name: word, ProductID: word, Duration: api.Duration{Days: 9}})
 	is.NoErr(err)
-	bought, err := h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:" + word, CustomerID: "cus_" + word, Name: word, PlanID: "plan_" + word, State: api.PurchaseActive})
+	bought, err := h.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:" + word, CustomerID: "cus_" + word, Name: word, PlanID: "plan_" + word, State: api.PurchaseActive})
 	is.NoErr(err)
-	_, err = h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2" + word, CustomerID: "cus_" + word, PlanID: "price_" + word, State: api.PurchaseActive})
+	_, err = h.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:2" + word, CustomerID: "cus_" + word, PlanID: "price_" + word, State: api.PurchaseActive})
 	is.NoErr(err)
 	var views []view
 	for name, path := range map[string]string{

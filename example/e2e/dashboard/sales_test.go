@@ -23,12 +23,12 @@ func (h *host) seedSales(t *testing.T) (trialPath string) {
 	})
 	is.NoErr(err)
 	order := "2026-00417"
-	for _, p := range []api.FulfillParams{
+	for _, p := range []api.RecordPurchaseParams{
 		{Reference: "shop:sub_1", CustomerID: "harbour-pilots", PlanID: "price_atlas_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}, At: time.Now().Add(-time.Hour)},
 		{Reference: "shop:sub_1", State: api.PurchaseEnded, At: time.Now()},
 		{Reference: "shop:sub_2", CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org", PlanID: "price_of_another_shop", State: api.PurchaseActive},
 	} {
-		_, err := h.Selling().Fulfill(ctx, p)
+		_, err := h.Selling().RecordPurchase(ctx, p)
 		is.NoErr(err)
 	}
 	trial, err := h.Selling().StartTrial(ctx, api.StartTrialParams{PlanID: "price_atlas_1", CustomerID: "cus_ada"})
@@ -106,7 +106,7 @@ func TestSalePages(t *testing.T) {
 	cookie := h.cookie(t, adminEmail, adminPassword)
 	inspect.views(t, h, cookie, views(map[string]string{"plans-empty": "plans", "purchases-empty": "purchases?reference=shop:7"}))
 	trial := h.seedSales(t)
-	bought, err := h.Selling().GetFulfillment(t.Context(), "shop:sub_1")
+	bought, err := h.Selling().GetPurchase(t.Context(), "shop:sub_1")
 	is.New(t).NoErr(err)
 	h.counted(t)
 	inspect.views(t, h, cookie, views(map[string]string{
@@ -125,11 +125,11 @@ func (h *host) counted(t *testing.T) {
 	is := is.New(t)
 	for i := range 7 {
 		mail := "office@lighthouse.example"
-		p := api.FulfillParams{
+		p := api.RecordPurchaseParams{
 			Reference: fmt.Sprint("shop:lighthouse_", i), CustomerID: "lighthouse-trust", Name: "Lighthouse Trust", PlanID: "price_atlas_1", State: api.PurchaseActive,
 			Until: api.To(time.Now().AddDate(0, 0, 2+i)), Metadata: map[string]*string{"email": &mail}, At: time.Now(),
 		}
-		f, err := h.Selling().Fulfill(t.Context(), p)
+		f, err := h.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 		for n := range 3 {
 			_, err = h.Service().Activate(t.Context(), api.ActivateKeyParams{Key: f.License.Key, Fingerprint: fmt.Sprint("pc-", n)})

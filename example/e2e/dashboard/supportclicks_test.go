@@ -47,7 +47,7 @@ func TestClicksOfSupport(t *testing.T) {
 	}
 	create(api.CreateLicenseParams{Name: "Erased Elm"})
 	bought := create(api.CreateLicenseParams{Name: "Bought Birch"})
-	_, err := h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:charged", CustomerID: "customer who was charged", PlanID: "price_new", State: api.PurchaseActive, At: time.Now()})
+	_, err := h.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:charged", CustomerID: "customer who was charged", PlanID: "price_new", State: api.PurchaseActive, At: time.Now()})
 	is.NoErr(err)
 	active := func(l api.License) int {
 		page, err := h.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})

@@ -132,7 +132,7 @@ func (g *group) choose(kind, subject string) request {
 	case "trial":
 		q.number, q.fingerprint, mayHaveKey = rand.N(devices), rand.N(customers), true
 	case "fulfill":
-		q.at = fulfilledSince.UnixMilli() + rand.Int64N(1e9)
+		q.at = purchasesSince.UnixMilli() + rand.Int64N(1e9)
 		q.quantity = rand.N(3) * number
 	}
 	if mayHaveKey && (q.verb == "create" || rand.N(2) == 0) {
@@ -147,8 +147,8 @@ func (g *group) choose(kind, subject string) request {
 	return q
 }
 
-// fulfilledSince is before all instants of purchases.
-var fulfilledSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// purchasesSince is before all instants of purchases.
+var purchasesSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func changes(q request) bool {
 	return !slices.Contains([]string{"list", "get", "seats", "get plan", "purchase"}, q.verb)
@@ -250,10 +250,10 @@ func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 		if q.name != "" {
 			fields += fmt.Sprintf(`,"metadata":{"name":%q}`, q.name)
 		}
-		method, path = "PUT", "/fulfillment/"+q.subject
+		method, path = "PUT", "/purchase/"+q.subject
 		body = fmt.Sprintf(`{"at":%q,"customer_id":%q,"plan_id":%q,"state":"active"%s}`, time.UnixMilli(q.at).UTC().Format(time.RFC3339Nano), q.subject, soldPlan, fields)
 	case "purchase":
-		method, path = "GET", "/fulfillment/"+q.subject
+		method, path = "GET", "/purchase/"+q.subject
 	case "trial":
 		path = "/license/trial"
 		body = fmt.Sprintf(`{"plan_id":%q,"customer_id":"%s-%d","subjects":["device:%s-%d"]}`, soldPlan, q.subject, q.fingerprint, q.subject, q.number)

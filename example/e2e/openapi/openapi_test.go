@@ -111,8 +111,8 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		_, err = h.Selling().PutPlan(ctx, api.PutPlanParams{ID: id, ProductID: "atlas", Duration: api.Duration{Days: 14}})
 		is.NoErr(err)
 	}
-	if strings.HasPrefix(path, "/fulfillment") {
-		_, err = h.Selling().Fulfill(ctx, api.FulfillParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
+	if strings.HasPrefix(path, "/purchase") {
+		_, err = h.Selling().RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
 		is.NoErr(err)
 	}
 	link, err := inner.Of(h.Service()).Links().Start(ctx, api.StartLinkParams{ProductID: "atlas", Fingerprint: "host-1b2c", Name: "Laptop"}, "https://host.example/account")
@@ -196,7 +196,7 @@ func testSelling(t *testing.T, c *checker) {
 	trial := `{"plan_id":"trial","customer_id":"cus_3","subjects":["device:1"]}`
 	for _, status := range []int{http.StatusCreated, http.StatusOK} {
 		is.Equal(do("PUT", "/plan/price_new", `{"product_id":"atlas"}`).Code, status)
-		is.Equal(do("PUT", "/fulfillment/shop:7", purchase).Code, status)
+		is.Equal(do("PUT", "/purchase/shop:7", purchase).Code, status)
 		is.Equal(do("POST", "/license/trial", trial).Code, status)
 	}
 	tag := do("GET", "/plan/price_new", "").Header().Get("ETag")

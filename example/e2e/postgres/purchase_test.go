@@ -31,7 +31,7 @@ func TestPurchasesConverge(t *testing.T) {
 	_, err := selling.New(rules).PutPlan(t.Context(), api.PutPlanParams{ID: "maintained", ProductID: "atlas", UntilEnds: api.UntilEndsUpdates})
 	is.NoErr(err)
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
-	history := []api.FulfillParams{
+	history := []api.RecordPurchaseParams{
 		{At: day(1), CustomerID: "cus_1", PlanID: "basic"},
 		{At: day(2), State: api.PurchaseActive, Until: api.To(day(30))},
 		{At: day(2), State: api.PurchasePaused, Quantity: new(int64(2))},
@@ -48,7 +48,7 @@ func TestPurchasesConverge(t *testing.T) {
 				e := history[i]
 				e.Reference = fmt.Sprint("shop:", n)
 				deliver := func() {
-					if _, err := selling.New(rules).Fulfill(t.Context(), e); err != nil {
+					if _, err := selling.New(rules).RecordPurchase(t.Context(), e); err != nil {
 						t.Error(err)
 					}
 				}
@@ -69,7 +69,7 @@ func TestPurchasesConverge(t *testing.T) {
 	}
 	wg.Wait()
 	for n := range 20 {
-		f, err := selling.New(rules).GetFulfillment(t.Context(), fmt.Sprint("shop:", n))
+		f, err := selling.New(rules).GetPurchase(t.Context(), fmt.Sprint("shop:", n))
 		is.NoErr(err)
 		l := f.License
 		is.Equal([]any{l.PlanID, *l.MaxActivations, *l.ExpiresAt, l.UpdatesUntil, l.Status}, []any{"pro", int64(10), day(4), (*time.Time)(nil), api.LicenseExpired})

@@ -209,7 +209,7 @@ func (l *load) work(ctx context.Context, worker int) {
 			}
 			cursor = l.send(ctx, "events", "GET", path, "").NextCursor
 		case 14:
-			l.send(ctx, "fulfill", "PUT", fmt.Sprintf("/fulfillment/shop:%d", rand.N(50)), fmt.Sprintf(
+			l.send(ctx, "fulfill", "PUT", fmt.Sprintf("/purchase/shop:%d", rand.N(50)), fmt.Sprintf(
 				`{"at":%q,"customer_id":"cus_shop","plan_id":"sold","state":"active","quantity":%d}`, time.Now().UTC().Format(time.RFC3339Nano), 1+rand.N(9)))
 		case 15:
 			l.send(ctx, "dashboard", "GET", "/dashboard/licenses?q=cus_1", "")

@@ -72,16 +72,16 @@ func TestSeedSales(t *testing.T) {
 	plans, err := selling.New(svc).ListPlans(t.Context(), api.ListPlansParams{})
 	is.NoErr(err)
 	is.Equal(len(plans.Data), 3)
-	states, results := map[any]int{}, map[api.FulfillResult]int{}
+	states, results := map[any]int{}, map[api.PurchaseResult]int{}
 	for i := range seedPurchases {
-		f, err := selling.New(svc).GetFulfillment(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
+		f, err := selling.New(svc).GetPurchase(t.Context(), fmt.Sprintf("shop:%d", 2001+i))
 		is.NoErr(err)
 		results[f.Result]++
 		if states[f.Fields["state"].Value]++; f.EndedAt != nil {
 			states[api.PurchaseEnded]++
 		}
 	}
-	is.Equal(results[api.FulfillWaiting], seedUnsold)
+	is.Equal(results[api.PurchaseResultWaiting], seedUnsold)
 	is.Equal([]int{states[api.PurchaseEnded], states[api.PurchasePaused], states[nil]}, []int{2, 1, 2})
 	trials := 0
 	var last time.Time

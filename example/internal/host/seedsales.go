@@ -86,7 +86,7 @@ func seedSold(i int) int {
 }
 
 // sale returns what the shop reports about a purchase at an age in days, if anything.
-func (s *seeding) sale(i, age int) (e api.FulfillParams, ok bool) {
+func (s *seeding) sale(i, age int) (e api.RecordPurchaseParams, ok bool) {
 	monthly := i%3 != 2
 	switch {
 	case age == 0:
@@ -118,14 +118,14 @@ func (s *seeding) sale(i, age int) (e api.FulfillParams, ok bool) {
 }
 
 // report reports an event of a purchase, and activates a new license.
-func (s *seeding) report(i, age int, e api.FulfillParams) error {
+func (s *seeding) report(i, age int, e api.RecordPurchaseParams) error {
 	e.Reference = fmt.Sprintf("shop:%d", 2001+i)
 	if j, ok := seedBought[i]; ok {
 		e.LicenseID, e.PlanID = s.trials[j].ID, monthlyPlan
 		e.CustomerID = s.trials[j].CustomerID
 		e.Name = ""
 	}
-	f, err := selling.New(s.rules).Fulfill(s.ctx, e)
+	f, err := selling.New(s.rules).RecordPurchase(s.ctx, e)
 	if err != nil || f.License == nil || age > 0 {
 		return err
 	}

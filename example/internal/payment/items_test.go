@@ -13,9 +13,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestFulfillItems: an add-on comes before the bases of two products, and gets the license
+// TestRecordItems: an add-on comes before the bases of two products, and gets the license
 // of its own. One without a base waits.
-func TestFulfillItems(t *testing.T) {
+func TestRecordItems(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
 	sales := selling.New(rules)
@@ -27,15 +27,15 @@ func TestFulfillItems(t *testing.T) {
 		_, err := sales.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: id, Kind: kind, Terms: api.Terms{MaxActivations: new(int64(7))}})
 		is.NoErr(err)
 	}
-	item := func(reference, plan string, quantity int64) api.FulfillParams {
-		return api.FulfillParams{Reference: reference, CustomerID: "ada", PlanID: plan, Quantity: &quantity, State: api.PurchaseActive}
+	item := func(reference, plan string, quantity int64) api.RecordPurchaseParams {
+		return api.RecordPurchaseParams{Reference: reference, CustomerID: "ada", PlanID: plan, Quantity: &quantity, State: api.PurchaseActive}
 	}
 	for range 2 { // the second time, nothing waits for its license
-		got, err := FulfillItems(t.Context(), sales, item("1", "seats", 3), item("2", "sun", 1), item("3", "globe", 0), item("4", "pro", 1), item("5", "max", 1))
+		got, err := RecordItems(t.Context(), sales, item("1", "seats", 3), item("2", "sun", 1), item("3", "globe", 0), item("4", "pro", 1), item("5", "max", 1))
 		is.NoErr(err)
-		f := map[string]api.Fulfillment{}
+		f := map[string]api.Purchase{}
 		for _, reference := range []string{"1", "2", "3", "4", "5"} {
-			f[reference], err = sales.GetFulfillment(t.Context(), reference)
+			f[reference], err = sales.GetPurchase(t.Context(), reference)
 			is.NoErr(err)
 		}
 		is.Equal(f["1"].LicenseID, f["4"].LicenseID)
@@ -53,9 +53,9 @@ func TestFulfillItems(t *testing.T) {
 	}
 }
 
-// TestFulfillKeys: each unit has a key of its own, those that are not bought any more are
+// TestRecordKeys: each unit has a key of its own, those that are not bought any more are
 // suspended, and the end is that of all.
-func TestFulfillKeys(t *testing.T) {
+func TestRecordKeys(t *testing.T) {
 	is := is.New(t)
 	rules := license.New(memory.New(), license.Options{})
 	sales := selling.New(rules)
@@ -65,7 +65,7 @@ func TestFulfillKeys(t *testing.T) {
 	at := start
 	fulfill := func(quantity int64, state api.PurchaseState) map[api.LicenseStatus]int {
 		at = at.Add(time.Second)
-		is.NoErr(FulfillKeys(t.Context(), sales, api.FulfillParams{Reference: "stripe:si_1", At: at, CustomerID: "ada", PlanID: "pro", Quantity: &quantity, State: state}))
+		is.NoErr(RecordKeys(t.Context(), sales, api.RecordPurchaseParams{Reference: "stripe:si_1", At: at, CustomerID: "ada", PlanID: "pro", Quantity: &quantity, State: state}))
 		page, err := rules.List(t.Context(), api.ListLicensesParams{CustomerID: "ada"})
 		is.NoErr(err)
 		count := map[api.LicenseStatus]int{}

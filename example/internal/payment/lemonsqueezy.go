@@ -20,11 +20,11 @@ var lemonSqueezyOrders = map[string]api.PurchaseState{
 	"paid": "active", "refunded": "refunded", "pending": "", "failed": "", "fraudulent": "", "partial_refund": "",
 }
 
-// FulfillLemonSqueezy brings the license of a Lemon Squeezy order or subscription up to
+// RecordLemonSqueezy brings the license of a Lemon Squeezy order or subscription up to
 // date. The body is that of an order_created, order_refunded or subscription_* event.
 // The item of the order is the reference of both: an order that begins a subscription is
 // the same purchase.
-func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byte) error {
+func RecordLemonSqueezy(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		Meta struct {
 			Name string `json:"event_name"`
@@ -50,7 +50,7 @@ func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byt
 		return err
 	}
 	is := event.Data.Is
-	p := OfCustomer(api.FulfillParams{At: is.Updated, CustomerID: fmt.Sprint(is.Customer)}, is.Name, is.Email)
+	p := OfCustomer(api.RecordPurchaseParams{At: is.Updated, CustomerID: fmt.Sprint(is.Customer)}, is.Name, is.Email)
 	states := map[string]map[string]api.PurchaseState{"subscriptions": lemonSqueezyStates, "orders": lemonSqueezyOrders}[event.Data.Type]
 	if states == nil {
 		return nil
@@ -67,13 +67,13 @@ func FulfillLemonSqueezy(ctx context.Context, sales *selling.Service, body []byt
 		p.Reference, p.PlanID, p.Quantity = ordered, fmt.Sprint(is.Ordered.Variant), is.Ordered.Quantity
 	case event.Meta.Name == "order_refunded" && p.State == api.PurchaseRefunded: // and not a part of it
 		p.Reference = ordered
-		if f, err := sales.GetFulfillment(ctx, ordered); err == nil && f.Fields["until"].Value != nil {
+		if f, err := sales.GetPurchase(ctx, ordered); err == nil && f.Fields["until"].Value != nil {
 			return nil // the payments of a subscription change nothing: it is canceled, too
 		}
 	default:
 		return nil
 	}
-	_, err = FulfillItems(ctx, sales, p)
+	_, err = RecordItems(ctx, sales, p)
 	return err
 }
 

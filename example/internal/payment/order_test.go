@@ -37,8 +37,8 @@ func TestOrderOfSubscription(t *testing.T) {
 		fulfill func(context.Context, *selling.Service, []byte) error
 		bodies  []string
 	}{
-		"lemonsqueezy": {FulfillLemonSqueezy, []string{order("order_created", "paid", 1), subscription(9, 2), subscription(10, 3), order("order_created", "paid", 1), order("order_refunded", "refunded", 4)}},
-		"polar":        {FulfillPolar, []string{polar("order.paid", "paid", 1), polarSubscription, polar("order.refunded", "refunded", 4)}},
+		"lemonsqueezy": {RecordLemonSqueezy, []string{order("order_created", "paid", 1), subscription(9, 2), subscription(10, 3), order("order_created", "paid", 1), order("order_refunded", "refunded", 4)}},
+		"polar":        {RecordPolar, []string{polar("order.paid", "paid", 1), polarSubscription, polar("order.refunded", "refunded", 4)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -60,11 +60,11 @@ func TestOrderOfSubscription(t *testing.T) {
 	}
 	is := is.New(t)
 	sales := selling.New(license.New(memory.New(), license.Options{}))
-	is.NoErr(FulfillLemonSqueezy(t.Context(), sales, []byte(order("order_created", "pending", 0))))
-	_, err := sales.GetFulfillment(t.Context(), "lemonsqueezy:8")
+	is.NoErr(RecordLemonSqueezy(t.Context(), sales, []byte(order("order_created", "pending", 0))))
+	_, err := sales.GetPurchase(t.Context(), "lemonsqueezy:8")
 	require.ErrorIs(t, err, api.ErrNotFound)
-	is.NoErr(Paddle{URL: "http://127.0.0.1:0"}.Fulfill(t.Context(), sales, []byte(`{"event_type":"customer.updated","data":{"id":"ctm_1"}}`)))
-	err = Paddle{URL: "http://127.0.0.1:0"}.Fulfill(t.Context(), sales, []byte(`{"event_type":"subscription.updated","data":{"id":"sub_1","customer_id":"ctm_1"}}`))
+	is.NoErr(Paddle{URL: "http://127.0.0.1:0"}.Record(t.Context(), sales, []byte(`{"event_type":"customer.updated","data":{"id":"ctm_1"}}`)))
+	err = Paddle{URL: "http://127.0.0.1:0"}.Record(t.Context(), sales, []byte(`{"event_type":"subscription.updated","data":{"id":"sub_1","customer_id":"ctm_1"}}`))
 	is.True(err != nil) // Paddle delivers the event again
 	require.Contains(t, err.Error(), "/customers/ctm_1")
 }

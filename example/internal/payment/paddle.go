@@ -51,9 +51,9 @@ type paddleData struct {
 	}
 }
 
-// Fulfill brings the licenses of a customer of Paddle up to date. The body is that of a
+// Record brings the licenses of a customer of Paddle up to date. The body is that of a
 // subscription.*, transaction.completed, adjustment.created or adjustment.updated event.
-func (p Paddle) Fulfill(ctx context.Context, sales *selling.Service, body []byte) error {
+func (p Paddle) Record(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		Type string     `json:"event_type"`
 		At   time.Time  `json:"occurred_at"`
@@ -62,7 +62,7 @@ func (p Paddle) Fulfill(ctx context.Context, sales *selling.Service, body []byte
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}
-	data, of := event.Data, api.FulfillParams{At: event.At, CustomerID: event.Data.Customer}
+	data, of := event.Data, api.RecordPurchaseParams{At: event.At, CustomerID: event.Data.Customer}
 	switch kind, name, _ := strings.Cut(event.Type, "."); {
 	case kind == "adjustment" && data.Status == "approved" && paddleStates[data.Action] != "":
 		return p.adjust(ctx, sales, data, of)
@@ -74,7 +74,7 @@ func (p Paddle) Fulfill(ctx context.Context, sales *selling.Service, body []byte
 		return err
 	}
 	of = OfCustomer(of, customer.Name, customer.Email)
-	var items []api.FulfillParams
+	var items []api.RecordPurchaseParams
 	if data.Details.Lines == nil {
 		var err error
 		if of.State, err = StateOf(paddleStates, data.Status); err != nil {
@@ -92,7 +92,7 @@ func (p Paddle) Fulfill(ctx context.Context, sales *selling.Service, body []byte
 			items = append(items, of)
 		}
 	}
-	_, err := FulfillItems(ctx, sales, items...)
+	_, err := RecordItems(ctx, sales, items...)
 	return err
 }
 
@@ -111,7 +111,7 @@ func (t paddleData) paidOnce(id string) bool {
 // adjust ends, pauses or resumes what was paid once, after a refund of a whole line of a
 // transaction or a dispute. The payments of a subscription change nothing: it is canceled,
 // too.
-func (p Paddle) adjust(ctx context.Context, sales *selling.Service, adjustment paddleData, of api.FulfillParams) error {
+func (p Paddle) adjust(ctx context.Context, sales *selling.Service, adjustment paddleData, of api.RecordPurchaseParams) error {
 	var transaction paddleData
 	if err := p.get(ctx, "/transactions/"+adjustment.Transaction, &transaction); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (p Paddle) adjust(ctx context.Context, sales *selling.Service, adjustment p
 	for _, item := range adjustment.Items {
 		if item.Type == "full" && transaction.paidOnce(item.Line) {
 			of.Reference, of.State = "paddle:"+item.Line, paddleStates[adjustment.Action]
-			if _, err := sales.Fulfill(ctx, of); err != nil {
+			if _, err := sales.RecordPurchase(ctx, of); err != nil {
 				return err
 			}
 		}

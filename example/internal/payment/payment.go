@@ -44,7 +44,7 @@ func StateOf[S ~string](states map[S]api.PurchaseState, status S) (api.PurchaseS
 
 // OfCustomer returns p with the name and the address of the customer. Without a name, the
 // license has the address as its name.
-func OfCustomer(p api.FulfillParams, name, email string) api.FulfillParams {
+func OfCustomer(p api.RecordPurchaseParams, name, email string) api.RecordPurchaseParams {
 	p.Name = cmp.Or(strings.Join(strings.Fields(name), " "), email)
 	if email != "" {
 		p.Metadata = map[string]*string{"email": &email}
@@ -52,15 +52,15 @@ func OfCustomer(p api.FulfillParams, name, email string) api.FulfillParams {
 	return p
 }
 
-// FulfillItems fulfills the items of an order or a subscription, and returns their
+// RecordItems records the items of an order or a subscription, and returns their
 // licenses. An add-on gets the license of the first base of its product.
-func FulfillItems(ctx context.Context, sales *selling.Service, items ...api.FulfillParams) (all []*api.License, err error) {
-	addOns := map[string][]api.FulfillParams{} // that wait for a license, by product
+func RecordItems(ctx context.Context, sales *selling.Service, items ...api.RecordPurchaseParams) (all []*api.License, err error) {
+	addOns := map[string][]api.RecordPurchaseParams{} // that wait for a license, by product
 	for _, p := range items {
 		if p.Quantity != nil && *p.Quantity == 0 {
 			p.Quantity = nil // of a price that is billed by usage
 		}
-		f, err := sales.Fulfill(ctx, p)
+		f, err := sales.RecordPurchase(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func FulfillItems(ctx context.Context, sales *selling.Service, items ...api.Fulf
 	for _, l := range all {
 		for _, p := range addOns[l.ProductID] {
 			p.LicenseID = l.ID
-			if _, err := sales.Fulfill(ctx, p); err != nil {
+			if _, err := sales.RecordPurchase(ctx, p); err != nil {
 				return nil, err
 			}
 		}
@@ -82,15 +82,15 @@ func FulfillItems(ctx context.Context, sales *selling.Service, items ...api.Fulf
 	return all, nil
 }
 
-// FulfillKeys gives each unit of a purchase a license of its own. The licenses of units
+// RecordKeys gives each unit of a purchase a license of its own. The licenses of units
 // that are not bought any more are suspended until they are bought again.
-func FulfillKeys(ctx context.Context, sales *selling.Service, p api.FulfillParams) error {
+func RecordKeys(ctx context.Context, sales *selling.Service, p api.RecordPurchaseParams) error {
 	reference, quantity := p.Reference, *p.Quantity
 	p.Quantity = nil
 	for n := int64(1); ; n++ {
 		p.Reference = fmt.Sprintf("%s:%d", reference, n)
 		if n > quantity {
-			if _, err := sales.GetFulfillment(ctx, p.Reference); errors.Is(err, api.ErrNotFound) {
+			if _, err := sales.GetPurchase(ctx, p.Reference); errors.Is(err, api.ErrNotFound) {
 				return nil
 			} else if err != nil {
 				return err
@@ -99,7 +99,7 @@ func FulfillKeys(ctx context.Context, sales *selling.Service, p api.FulfillParam
 				p.State = api.PurchasePaused
 			}
 		}
-		if _, err := sales.Fulfill(ctx, p); err != nil {
+		if _, err := sales.RecordPurchase(ctx, p); err != nil {
 			return err
 		}
 	}

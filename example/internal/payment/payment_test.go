@@ -45,20 +45,20 @@ func TestSelling(t *testing.T) {
 	names := map[string]string{"paddle:sub_1:pro_1": "ada@customer.example", "lemonsqueezy:8": "Ada", "polar:7b0c": "Ada Lovelace"}
 	for reference, send := range map[string]func(hour int, status string) error{
 		"paddle:sub_1:pro_1": func(hour int, status string) error {
-			return paddle.Fulfill(t.Context(), sales, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
+			return paddle.Record(t.Context(), sales, fmt.Appendf(nil, `{"event_type":"subscription.updated","occurred_at":%q,"data":{"id":"sub_1","status":%q,"customer_id":"ctm_1","current_billing_period":{"starts_at":%q,"ends_at":%q},"items":[{"quantity":3,"price":{"id":"pri_1","product_id":"pro_1"}}]}}`, at(hour), status, at(0), end))
 		},
 		"lemonsqueezy:8": func(hour int, status string) error {
 			status = strings.NewReplacer("trialing", "on_trial", "canceled", "expired").Replace(status)
-			return FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"order_item_id":8,"user_email":"ada@customer.example","variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
+			return RecordLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"subscription_updated"},"data":{"type":"subscriptions","id":"7","attributes":{"customer_id":5,"order_item_id":8,"user_email":"ada@customer.example","variant_id":9,"status":%q,"user_name":"Ada","renews_at":%q,"ends_at":null,"updated_at":%q}}}`, status, end, at(hour)))
 		},
 		"polar:7b0c": func(hour int, status string) error {
-			return FulfillPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","customer":{"name":" Ada\tLovelace ","email":"ada@customer.example"},"product_id":"prod-1","units":3,"current_period_end":%q}}`, at(hour), status, end))
+			return RecordPolar(t.Context(), sales, fmt.Appendf(nil, `{"type":"subscription.updated","timestamp":%q,"data":{"id":"7b0c","status":%q,"customer_id":"c-1","customer":{"name":" Ada\tLovelace ","email":"ada@customer.example"},"product_id":"prod-1","units":3,"current_period_end":%q}}`, at(hour), status, end))
 		},
 	} {
 		t.Run(reference, func(t *testing.T) {
 			is := is.New(t)
 			is.NoErr(send(1, "trialing"))
-			f, err := sales.GetFulfillment(t.Context(), reference)
+			f, err := sales.GetPurchase(t.Context(), reference)
 			is.NoErr(err)
 			is.Equal([]any{f.License.Status, *f.License.ExpiresAt}, []any{api.LicenseActive, until})
 			is.Equal(f.License.Metadata, map[string]string{"email": "ada@customer.example"})
@@ -69,7 +69,7 @@ func TestSelling(t *testing.T) {
 			is.NoErr(send(2, "past_due"))
 			is.NoErr(send(2, "past_due"))
 			is.NoErr(send(3, "paused"))
-			f, err = sales.GetFulfillment(t.Context(), reference)
+			f, err = sales.GetPurchase(t.Context(), reference)
 			is.NoErr(err)
 			is.Equal(f.License.Status, api.LicenseSuspended)
 			err = send(5, "hibernating") // a status that the provider has added since
@@ -77,7 +77,7 @@ func TestSelling(t *testing.T) {
 			require.Contains(t, err.Error(), "hibernating")
 			is.NoErr(send(4, "canceled"))
 			is.NoErr(send(2, "active")) // late
-			f, err = sales.GetFulfillment(t.Context(), reference)
+			f, err = sales.GetPurchase(t.Context(), reference)
 			is.NoErr(err)
 			is.True(f.EndedAt != nil)
 			is.True(f.License.ExpiresAt.Before(until))
@@ -90,9 +90,9 @@ func TestSelling(t *testing.T) {
 	require.ErrorIs(t, err, api.ErrTrialTaken)
 
 	for status, refused := range map[string]bool{"pending": false, "hibernating": true} {
-		err := FulfillLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"order_created"},"data":{"type":"orders","id":"1","attributes":{"customer_id":5,"status":%q,"updated_at":%q,"first_order_item":{"id":77,"variant_id":9}}}}`, status, at(1)))
+		err := RecordLemonSqueezy(t.Context(), sales, fmt.Appendf(nil, `{"meta":{"event_name":"order_created"},"data":{"type":"orders","id":"1","attributes":{"customer_id":5,"status":%q,"updated_at":%q,"first_order_item":{"id":77,"variant_id":9}}}}`, status, at(1)))
 		is.Equal(err != nil, refused)
-		_, err = sales.GetFulfillment(t.Context(), "lemonsqueezy:77")
+		_, err = sales.GetPurchase(t.Context(), "lemonsqueezy:77")
 		require.ErrorIs(t, err, api.ErrNotFound)
 	}
 

@@ -17,9 +17,9 @@ var polarStates = map[string]api.PurchaseState{
 	"pending": "", "draft": "", "void": "", "paid": "active", "partially_refunded": "active", "refunded": "refunded", // of an order
 }
 
-// FulfillPolar brings the license of a Polar order or subscription up to date. The body
+// RecordPolar brings the license of a Polar order or subscription up to date. The body
 // is that of an order.paid, order.refunded or subscription.* event.
-func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) error {
+func RecordPolar(ctx context.Context, sales *selling.Service, body []byte) error {
 	var event struct {
 		Type string
 		At   time.Time `json:"timestamp"`
@@ -38,7 +38,7 @@ func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) erro
 		return err
 	}
 	is := event.Data
-	p := OfCustomer(api.FulfillParams{
+	p := OfCustomer(api.RecordPurchaseParams{
 		Reference: "polar:" + is.ID, At: event.At, CustomerID: is.CustomerID, PlanID: is.Product, Quantity: cmp.Or(is.Units, is.Seats),
 	}, is.Customer.Name, is.Customer.Email)
 	switch kind, _, _ := strings.Cut(event.Type, "."); {
@@ -49,7 +49,7 @@ func FulfillPolar(ctx context.Context, sales *selling.Service, body []byte) erro
 	}
 	var err error
 	if p.State, err = StateOf(polarStates, is.Status); err == nil {
-		_, err = FulfillItems(ctx, sales, p)
+		_, err = RecordItems(ctx, sales, p)
 	}
 	return err
 }

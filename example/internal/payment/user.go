@@ -12,7 +12,7 @@ import (
 // EnsureLicense returns the license of a user of the host, and creates it when there
 // is none. Call it at each sign-in: the reference makes the license the only one.
 func EnsureLicense(ctx context.Context, sales *selling.Service, userID string, joined time.Time) (*api.License, error) {
-	f, err := sales.Fulfill(ctx, api.FulfillParams{
+	f, err := sales.RecordPurchase(ctx, api.RecordPurchaseParams{
 		Reference: "user:" + userID, At: joined, CustomerID: userID, PlanID: "free", State: api.PurchaseActive,
 	})
 	return f.License, err

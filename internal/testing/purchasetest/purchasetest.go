@@ -29,7 +29,7 @@ var plans = []api.PutPlanParams{
 }
 
 // A sale is an event of a purchase.
-type sale = api.FulfillParams
+type sale = api.RecordPurchaseParams
 
 func sold(reference, plan string, day float64) sale {
 	return sale{Reference: reference, At: onDay(day), PlanID: plan, State: api.PurchaseActive}
@@ -103,7 +103,7 @@ func Run(t *testing.T, st store.Store, check func(t *testing.T, licenseID string
 						e.LicenseID = id
 					}
 					e.Reference = fmt.Sprint(e.Reference, ":", n, ":", m)
-					f, err := sell.Fulfill(t.Context(), e)
+					f, err := sell.RecordPurchase(t.Context(), e)
 					if err != nil {
 						t.Fatal(err)
 					}

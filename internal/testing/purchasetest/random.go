@@ -93,7 +93,7 @@ func tell(t *testing.T, rules *license.Service, e sale, licenseID string) string
 	if e.CustomerID = "cus_ada"; e.Reference[0] != 'a' {
 		e.LicenseID = licenseID
 	}
-	f, err := selling.New(rules).Fulfill(t.Context(), e)
+	f, err := selling.New(rules).RecordPurchase(t.Context(), e)
 	if err != nil {
 		t.Error(err)
 	}

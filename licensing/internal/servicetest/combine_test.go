@@ -20,7 +20,7 @@ func TestSeveralPurchasesOverHTTP(t *testing.T) {
 	at := func(c *caller) string { return c.Clock.Now().UTC().Format(time.RFC3339) }
 	tell := func(c *caller, reference, members string) answer {
 		c.Clock.Advance(time.Minute)
-		a := c.do("PUT", "/fulfillment/"+reference, `{"at":"`+at(c)+`",`+members+`}`)
+		a := c.do("PUT", "/purchase/"+reference, `{"at":"`+at(c)+`",`+members+`}`)
 		if a.Code > http.StatusCreated {
 			t.Fatalf("%s %s: %s", reference, members, a.Body)
 		}
@@ -60,10 +60,10 @@ func TestSeveralPurchasesOverHTTP(t *testing.T) {
 	early := at(c)
 	tell(c, "shop:3", `"customer_id":"cus_1","license_id":"`+other+`"`)
 	tell(c, "shop:3", `"license_id":"`+id+`"`)
-	is.Equal(c.do("PUT", "/fulfillment/shop:3", `{"at":"`+early+`","license_id":"`+other+`"}`).json["license_id"], id)
+	is.Equal(c.do("PUT", "/purchase/shop:3", `{"at":"`+early+`","license_id":"`+other+`"}`).json["license_id"], id)
 	sso := tell(c, "shop:3", `"plan_id":"sso","state":"active"`)
 	is.Equal([]any{sso.json["result"], sso.json["license_id"], sso.json["counts"], sso.json["governs"]}, []any{"changed", id, true, false})
-	is.Equal(c.do("PUT", "/fulfillment/shop:3", `{"at":"`+at(c)+`","license_id":"`+other+`"}`).json["code"], "reference_taken") // it was granted
+	is.Equal(c.do("PUT", "/purchase/shop:3", `{"at":"`+at(c)+`","license_id":"`+other+`"}`).json["code"], "reference_taken") // it was granted
 
 	extra := tell(c, "shop:2", `"license_id":"`+id+`","quantity":2`)
 	is.Equal([]any{extra.json["result"], extra.json["waiting"]}, []any{"changed", nil})
@@ -104,7 +104,7 @@ func TestSeveralPurchasesOverHTTP(t *testing.T) {
 		}
 		is.Equal(b, a)
 		for _, reference := range []string{"shop:1", "shop:2", "shop:3", "shop:4"} {
-			a, b := c.do("GET", "/fulfillment/"+reference, "").json, to.do("GET", "/fulfillment/"+reference, "").json
+			a, b := c.do("GET", "/purchase/"+reference, "").json, to.do("GET", "/purchase/"+reference, "").json
 			for _, f := range []map[string]any{a, b} {
 				delete(f, "updated_at")
 				delete(f, "license")

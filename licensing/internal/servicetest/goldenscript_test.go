@@ -86,13 +86,13 @@ func (g *golden) selling() {
 	g.call("GET", "/plan/price_2", "")
 	g.call("GET", "/plan?product_id=shop", "")
 	const paid = `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_8","plan_id":"price_1","state":"active"}`
-	bought := g.call("PUT", "/fulfillment/shop:1", paid)
-	g.call("PUT", "/fulfillment/shop:1", paid)
-	g.call("PUT", "/fulfillment/shop:1", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_9"}`)
-	g.call("PUT", "/fulfillment/shop:1", `{"state":"past_due","quantity":0}`)
-	g.call("PUT", "/fulfillment/shop:2", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_8","plan_id":"price_2","state":"active"}`)
-	g.call("GET", "/fulfillment/shop:1", "")
-	g.call("GET", "/fulfillment/shop:3", "")
+	bought := g.call("PUT", "/purchase/shop:1", paid)
+	g.call("PUT", "/purchase/shop:1", paid)
+	g.call("PUT", "/purchase/shop:1", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_9"}`)
+	g.call("PUT", "/purchase/shop:1", `{"state":"past_due","quantity":0}`)
+	g.call("PUT", "/purchase/shop:2", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_8","plan_id":"price_2","state":"active"}`)
+	g.call("GET", "/purchase/shop:1", "")
+	g.call("GET", "/purchase/shop:3", "")
 	path := "/license/" + bought.json["license_id"].(string) + "/plan"
 	g.call("POST", path, `{"plan_id":"price_1"}`)
 	g.call("POST", path, `{"plan_id":"price_2"}`)
@@ -106,9 +106,9 @@ func (g *golden) selling() {
 	g.call("POST", "/plan/price_1/rollout", `{"cursor":"x"}`)
 	g.call("POST", "/plan/price_2/rollout", "")
 	g.call("DELETE", "/plan/price_1", "")
-	g.call("GET", "/fulfillment?license_id="+bought.json["license_id"].(string), "")
-	g.call("GET", "/fulfillment?waiting=unknown_plan", "")
-	g.call("GET", "/fulfillment?waiting=money", "")
+	g.call("GET", "/purchase?license_id="+bought.json["license_id"].(string), "")
+	g.call("GET", "/purchase?waiting=unknown_plan", "")
+	g.call("GET", "/purchase?waiting=money", "")
 }
 
 // usage counts usage of meters.

@@ -99,9 +99,9 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 			_, err := h.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: id, Kind: kind, ProductID: "atlas", Terms: api.Terms{MaxActivations: new(int64(2))}})
 			is.NoErr(err)
 		}
-		f, err := h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: customer, At: time.Now(), CustomerID: customer, PlanID: "base", State: api.PurchaseActive})
+		f, err := h.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: customer, At: time.Now(), CustomerID: customer, PlanID: "base", State: api.PurchaseActive})
 		is.NoErr(err)
-		_, err = h.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: customer + ".more", At: time.Now(), CustomerID: customer, PlanID: "more", LicenseID: f.LicenseID, State: api.PurchaseActive, Until: api.To(*due(2 * time.Hour))})
+		_, err = h.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: customer + ".more", At: time.Now(), CustomerID: customer, PlanID: "more", LicenseID: f.LicenseID, State: api.PurchaseActive, Until: api.To(*due(2 * time.Hour))})
 		is.NoErr(err)
 		l, err := h.Service().Get(t.Context(), f.LicenseID)
 		is.NoErr(err)

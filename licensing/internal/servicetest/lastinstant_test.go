@@ -29,7 +29,7 @@ func TestALicenseMayEndInTheYear9999(t *testing.T) {
 	now := func(c *caller) string { return c.Clock.Now().UTC().Format(time.RFC3339) }
 	buy := func(reference, more string) func(c *caller, id string) answer {
 		return func(c *caller, id string) answer {
-			return c.do("PUT", "/fulfillment/"+reference, strings.NewReplacer("NOW", now(c), "ID", id).Replace(`{"at":"NOW","customer_id":"c","state":"active",`+more+`}`))
+			return c.do("PUT", "/purchase/"+reference, strings.NewReplacer("NOW", now(c), "ID", id).Replace(`{"at":"NOW","customer_id":"c","state":"active",`+more+`}`))
 		}
 	}
 	post := func(path, body string) func(c *caller, id string) answer {
@@ -89,7 +89,7 @@ func TestALicenseMayEndInTheYear9999(t *testing.T) {
 				is.Equal(c.Handler.Health(t.Context()).Problems, []licensing.HealthProblem{})
 				for _, l := range c.do("GET", "/license?limit=200", "").json["data"].([]any) {
 					key := l.(map[string]any)["key"].(string)
-					is.Equal(c.do("GET", "/fulfillment?license_id="+l.(map[string]any)["id"].(string), "").Code, http.StatusOK)
+					is.Equal(c.do("GET", "/purchase?license_id="+l.(map[string]any)["id"].(string), "").Code, http.StatusOK)
 					is.Equal(c.do("POST", "/license/activate", `{"key":"`+key+`","product_id":"atlas","fingerprint":"f"}`).Code/100 == 5, false)
 					is.Equal(c.do("POST", "/license/validate", `{"key":"`+key+`","product_id":"atlas","fingerprint":"f","file":"P1D","nonce":"MDEyMzQ1Njc4OWFiY2RlZg"}`).Code, http.StatusOK)
 				}
@@ -188,12 +188,12 @@ func TestNoTimeAndNoDurationIsTooLong(t *testing.T) {
 			do("trial", "POST", "/license/trial", fmt.Sprintf(`{"plan_id":%q,"customer_id":"t%d","name":"n","subjects":["s%d"]}`, plan, i, i))
 			for n, until := range product([][]string{instants("until")}) {
 				for on, license := range map[string]string{"new": "", "old": `,"license_id":"` + id(base) + `"`} {
-					do("purchase", "PUT", fmt.Sprintf("/fulfillment/%s-%d-%s", plan, n, on), `{"at":"`+now+`","customer_id":"c0","state":"active","plan_id":"`+plan+`"`+license+until+`}`)
+					do("purchase", "PUT", fmt.Sprintf("/purchase/%s-%d-%s", plan, n, on), `{"at":"`+now+`","customer_id":"c0","state":"active","plan_id":"`+plan+`"`+license+until+`}`)
 				}
 			}
 		}
 		for _, at := range []string{last, "9990-06-01T00:00:00Z"} {
-			do("purchase", "PUT", "/fulfillment/late", `{"at":"`+at+`","customer_id":"c","state":"active","plan_id":"plan0"}`)
+			do("purchase", "PUT", "/purchase/late", `{"at":"`+at+`","customer_id":"c","state":"active","plan_id":"plan0"}`)
 			do("usage", "POST", "/usage", `{"licenses":[{"license_id":"`+id(base)+`","usage":[{"meter":"m","id":"a","total":1,"at":"`+at+`"}]}]}`)
 			do("meter", "PUT", "/license/"+id(base)+"/meter/m", `{"used":1,"from":"`+at+`"}`)
 			do("import", "POST", "/import/license", `{"key":"LATE",`+license(0)+`,"created_at":"`+at+`","exported_at":"`+at+`"}`, "Content-Type", "application/x-ndjson")

@@ -167,7 +167,7 @@ func TestAddressDuringASession(t *testing.T) {
 
 	_, err := host.Handler.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "year", Name: "Atlas yearly", ProductID: "atlas"})
 	is.NoErr(err)
-	bought, err := host.Handler.Selling().Fulfill(t.Context(), api.FulfillParams{
+	bought, err := host.Handler.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{
 		Reference: "shop:1", At: host.Clock.Now(), CustomerID: "guest_9", Name: "bought now", PlanID: "year", State: api.PurchaseActive, Metadata: map[string]*string{"email": new("Ada@customer.example")},
 	})
 	is.NoErr(err)
@@ -201,7 +201,7 @@ func TestAddressOfAPurchase(t *testing.T) {
 	host.sell("License of the victim", "atlas", "cus_v", "victim@customer.example")
 	fulfill := func(reference, planID, email string) {
 		t.Helper()
-		_, err := host.Handler.Selling().Fulfill(t.Context(), api.FulfillParams{
+		_, err := host.Handler.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{
 			Reference: reference, At: host.Clock.Now(), CustomerID: "cus_v", Name: "Attacker", PlanID: planID, State: api.PurchaseActive, Metadata: map[string]*string{"email": &email},
 		})
 		is.NoErr(err)

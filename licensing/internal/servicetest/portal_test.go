@@ -465,7 +465,7 @@ func TestPortalTrial(t *testing.T) {
 	}
 	trial, err := sell.StartTrial(ctx, api.StartTrialParams{PlanID: "try", CustomerID: "cus_ada", Name: "Workshop"})
 	is.NoErr(err)
-	bought, err := sell.Fulfill(ctx, api.FulfillParams{Reference: "shop:1", At: host.Clock.Now(), CustomerID: "cus_ada", Name: "Workshop", PlanID: "year", State: api.PurchaseActive})
+	bought, err := sell.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "shop:1", At: host.Clock.Now(), CustomerID: "cus_ada", Name: "Workshop", PlanID: "year", State: api.PurchaseActive})
 	is.NoErr(err)
 	host.Clock.Advance(15 * 24 * time.Hour)
 
@@ -513,15 +513,15 @@ func TestPortalListIsCheap(t *testing.T) {
 func TestPortalWaitingPurchase(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
-	tell := func(p api.FulfillParams) {
+	tell := func(p api.RecordPurchaseParams) {
 		t.Helper()
 		p.At = host.Clock.Now()
-		_, err := host.Handler.Selling().Fulfill(t.Context(), p)
+		_, err := host.Handler.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 	}
-	tell(api.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
+	tell(api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1"})
 	require.Contains(t, host.visit("GET", "", nil).Body.String(), "You have no licenses yet.") // it is not paid
-	tell(api.FulfillParams{Reference: "shop:1", State: api.PurchaseActive})
+	tell(api.RecordPurchaseParams{Reference: "shop:1", State: api.PurchaseActive})
 	page := host.visit("GET", "", nil).Body.String()
 	require.Contains(t, page, "We have your purchase of "+host.Clock.Now().Format("2 January 2006"))
 	require.NotContains(t, page, "You have no licenses yet.")
@@ -530,7 +530,7 @@ func TestPortalWaitingPurchase(t *testing.T) {
 	host.user = "cus_ada"
 	_, err := host.Handler.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", ProductID: "atlas"})
 	is.NoErr(err)
-	tell(api.FulfillParams{Reference: "shop:1"})
+	tell(api.RecordPurchaseParams{Reference: "shop:1"})
 	require.NotContains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase")
 }
 

@@ -29,7 +29,7 @@ func TestPortalOpensTheOnlyLicense(t *testing.T) {
 	w := host.visit("POST", l.ID+"/release", url.Values{"device": {seat.ID}})
 	is.Equal(w.Code, http.StatusSeeOther)
 
-	_, err := host.Handler.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", At: host.Clock.Now(), CustomerID: "cus_ada", PlanID: "later", State: api.PurchaseActive})
+	_, err := host.Handler.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:1", At: host.Clock.Now(), CustomerID: "cus_ada", PlanID: "later", State: api.PurchaseActive})
 	is.NoErr(err)
 	require.Contains(t, host.visit("GET", "", nil).Body.String(), "We have your purchase", "<title>Your licenses</title>") // both are shown
 	host.license("cus_bo", "Second")

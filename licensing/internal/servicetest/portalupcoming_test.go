@@ -24,7 +24,7 @@ func TestPortalSaysUntilWhenAnAddOnAdds(t *testing.T) {
 	_, err = sell.PutPlan(t.Context(), api.PutPlanParams{ID: "year", ProductID: "atlas", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: new(int64(2))}})
 	is.NoErr(err)
 	for reference, plan := range map[string]string{"shop:1": "year", "shop:2": "extra"} {
-		_, err = sell.Fulfill(t.Context(), api.FulfillParams{Reference: reference, CustomerID: "cus_ada", PlanID: plan, State: api.PurchaseActive, LicenseID: l.ID})
+		_, err = sell.RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: reference, CustomerID: "cus_ada", PlanID: plan, State: api.PurchaseActive, LicenseID: l.ID})
 		is.NoErr(err)
 	}
 	page := host.visit("GET", l.ID, nil).Body.String()

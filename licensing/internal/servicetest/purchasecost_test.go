@@ -66,9 +66,9 @@ func TestAListOfPurchasesReadsTheLicenseOnce(t *testing.T) {
 		"add-ons":                      {plan: `"product_id":"atlas","kind":"addon","max_activations":1`},
 		"before the first activation":  {plan: `"product_id":"atlas","starts":"activation","duration":"P1Y"`},
 		"of another product":           {plan: `"product_id":"borealis"`},
-		"another product, and waiting": {plan: `"product_id":"borealis"`, path: "/fulfillment?limit=200"},
+		"another product, and waiting": {plan: `"product_id":"borealis"`, path: "/purchase?limit=200"},
 		"with a later plan":            {plan: `"product_id":"atlas","kind":"addon"`, then: "unknown"},
-		"a later plan, and waiting":    {plan: `"product_id":"atlas","kind":"addon"`, then: "unknown", path: "/fulfillment?limit=200"},
+		"a later plan, and waiting":    {plan: `"product_id":"atlas","kind":"addon"`, then: "unknown", path: "/purchase?limit=200"},
 		"of a deleted license":         {plan: `"product_id":"atlas","kind":"addon"`, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,13 +81,13 @@ func TestAListOfPurchasesReadsTheLicenseOnce(t *testing.T) {
 			at := c.Clock.Now().UTC()
 			one, id := 0, ""
 			for _, n := range []int{1, 100} {
-				id = c.do("PUT", fmt.Sprint("/fulfillment/base:", n), `{"at":"`+at.Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"base"}`).json["license_id"].(string)
+				id = c.do("PUT", fmt.Sprint("/purchase/base:", n), `{"at":"`+at.Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"base"}`).json["license_id"].(string)
 				for i := range n {
 					body := `{"at":"` + at.Format(time.RFC3339) + `","customer_id":"c","state":"active","plan_id":"more","license_id":"` + id + `"}`
-					is.Equal(c.do("PUT", fmt.Sprintf("/fulfillment/more:%d:%d", n, i), body).Code, http.StatusOK)
+					is.Equal(c.do("PUT", fmt.Sprintf("/purchase/more:%d:%d", n, i), body).Code, http.StatusOK)
 					if test.then != "" {
 						body = `{"at":"` + at.Add(time.Second).Format(time.RFC3339) + `","plan_id":"` + test.then + `"}`
-						is.Equal(c.do("PUT", fmt.Sprintf("/fulfillment/more:%d:%d", n, i), body).Code, http.StatusOK)
+						is.Equal(c.do("PUT", fmt.Sprintf("/purchase/more:%d:%d", n, i), body).Code, http.StatusOK)
 					}
 				}
 				if test.gone {
@@ -95,7 +95,7 @@ func TestAListOfPurchasesReadsTheLicenseOnce(t *testing.T) {
 				}
 				path, want := test.path, n
 				if path == "" {
-					path, want = "/fulfillment?license_id="+id, n+1
+					path, want = "/purchase?license_id="+id, n+1
 				}
 				st.calls = 0
 				a := c.do("GET", path, "")
@@ -116,7 +116,7 @@ func TestAListOfPurchasesReadsTheLicenseOnce(t *testing.T) {
 					is.Equal([]any{row["license_id"] != "", has}, []any{true, false})
 				}
 			}
-			if a := c.do("GET", "/fulfillment/more:1:0", ""); !test.gone {
+			if a := c.do("GET", "/purchase/more:1:0", ""); !test.gone {
 				is.Equal(a.json["license"].(map[string]any)["id"], a.json["license_id"])
 			}
 		})
@@ -145,17 +145,17 @@ func TestCostsOfManyPurchases(t *testing.T) {
 	}
 	at := c.Clock.Now()
 	licenseOf := func(reference string) string {
-		f, err := sales.Fulfill(t.Context(), api.FulfillParams{Reference: reference, At: at, CustomerID: "c", PlanID: "base", State: api.PurchaseActive})
+		f, err := sales.RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: reference, At: at, CustomerID: "c", PlanID: "base", State: api.PurchaseActive})
 		is.NoErr(err)
 		return f.LicenseID
 	}
 	renew := func(reference string) (least float64) {
 		for n := range 5 {
-			p := api.FulfillParams{Reference: reference, At: at.Add(time.Duration(n+1) * time.Second), Until: api.To(at.AddDate(1, n, 0))}
+			p := api.RecordPurchaseParams{Reference: reference, At: at.Add(time.Duration(n+1) * time.Second), Until: api.To(at.AddDate(1, n, 0))}
 			took := mallocs(func() {
-				f, err := sales.Fulfill(t.Context(), p)
+				f, err := sales.RecordPurchase(t.Context(), p)
 				is.NoErr(err)
-				is.Equal(f.Result, api.FulfillChanged)
+				is.Equal(f.Result, api.PurchaseResultChanged)
 			})
 			if least == 0 || took < least {
 				least = took
@@ -168,7 +168,7 @@ func TestCostsOfManyPurchases(t *testing.T) {
 			each = nil
 			for i := range n {
 				each = append(each, mallocs(func() {
-					_, err := sales.In(in).Fulfill(t.Context(), api.FulfillParams{
+					_, err := sales.In(in).RecordPurchase(t.Context(), api.RecordPurchaseParams{
 						Reference: fmt.Sprint(id, ":", i), At: at, CustomerID: "c", PlanID: "seats", State: api.PurchaseActive, LicenseID: id,
 					})
 					is.NoErr(err)

@@ -25,7 +25,7 @@ func TestALimitedClientSeesNoPurchaseOfAnotherProduct(t *testing.T) {
 	at := c.Clock.Now().UTC().Format(time.RFC3339)
 	buy := func(reference, more string) answer {
 		t.Helper()
-		a := c.do("PUT", "/fulfillment/"+reference, `{"at":"`+at+`","customer_id":"c","state":"active",`+more+`}`)
+		a := c.do("PUT", "/purchase/"+reference, `{"at":"`+at+`","customer_id":"c","state":"active",`+more+`}`)
 		is.True(a.Code < 300)
 		return a
 	}
@@ -35,11 +35,11 @@ func TestALimitedClientSeesNoPurchaseOfAnotherProduct(t *testing.T) {
 	client, secret := c.NewClient(auth.CreateClientParams{Name: "limited", Scopes: auth.Scopes(), Products: []string{"atlas"}})
 	token, _ := c.NewToken(client.ID, secret)
 	for path, status := range map[string]int{
-		"/fulfillment/shop:foreign":     http.StatusNotFound,
-		"/fulfillment?license_id=" + id: http.StatusOK,
-		"/fulfillment":                  http.StatusOK,
-		"/event":                        http.StatusOK,
-		"/event?subject=" + id:          http.StatusOK,
+		"/purchase/shop:foreign":     http.StatusNotFound,
+		"/purchase?license_id=" + id: http.StatusOK,
+		"/purchase":                  http.StatusOK,
+		"/event":                     http.StatusOK,
+		"/event?subject=" + id:       http.StatusOK,
 	} {
 		all, limited := c.do("GET", path, ""), c.do("GET", path, "", "Authorization", "Bearer "+token)
 		is.Equal(limited.Code, status)

@@ -34,10 +34,10 @@ func TestAnEndThatChangesNothingIsCounted(t *testing.T) {
 				}
 				now := c.Clock.Now().UTC()
 				buy := func(reference, plan, license string, days int) answer {
-					return c.do("PUT", "/fulfillment/"+reference, `{"at":"`+now.AddDate(0, 0, -1).Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"`+plan+`","license_id":"`+license+
+					return c.do("PUT", "/purchase/"+reference, `{"at":"`+now.AddDate(0, 0, -1).Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"`+plan+`","license_id":"`+license+
 						`","until":"`+now.AddDate(0, 0, days).Format(time.RFC3339)+`"}`)
 				}
-				id := c.do("PUT", "/fulfillment/base", `{"at":"`+now.Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"`+test.base+`"}`).json["license_id"].(string)
+				id := c.do("PUT", "/purchase/base", `{"at":"`+now.Format(time.RFC3339)+`","customer_id":"c","state":"active","plan_id":"`+test.base+`"}`).json["license_id"].(string)
 				is.Equal(buy("other", test.other, id, 130).Code, http.StatusOK)
 				defer begin(t, c.Handler)()
 				time.Sleep(time.Minute)

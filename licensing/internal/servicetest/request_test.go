@@ -282,7 +282,7 @@ func TestTheHookRunsOutsideUpdates(t *testing.T) {
 	for _, call := range []struct{ method, path, body string }{
 		{"POST", "/license", `{"name":"n","product_id":"p","customer_id":"c"}`},
 		{"POST", "/license/trial", `{"plan_id":"trial","customer_id":"c"}`},
-		{"PUT", "/fulfillment/shop:1", `{"at":"2026-01-01T00:00:00Z","plan_id":"trial","customer_id":"c","state":"active"}`},
+		{"PUT", "/purchase/shop:1", `{"at":"2026-01-01T00:00:00Z","plan_id":"trial","customer_id":"c","state":"active"}`},
 	} {
 		calls = 0
 		for range 2 {

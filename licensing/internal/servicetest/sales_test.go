@@ -102,10 +102,10 @@ func (s *shop) next(kind string) string {
 }
 
 // tell reports an event of now about a purchase.
-func (s *shop) tell(p api.FulfillParams) api.Fulfillment {
+func (s *shop) tell(p api.RecordPurchaseParams) api.Purchase {
 	s.t.Helper()
 	p.At = time.Now()
-	f, err := s.h.Selling().Fulfill(s.t.Context(), p)
+	f, err := s.h.Selling().RecordPurchase(s.t.Context(), p)
 	s.ok(err)
 	return f
 }
@@ -114,7 +114,7 @@ func (s *shop) tell(p api.FulfillParams) api.Fulfillment {
 func (s *shop) sell(plan, licenseID, customer string) *sub {
 	s.t.Helper()
 	b := &sub{reference: s.next("sub"), customer: customer, plan: plan}
-	p := api.FulfillParams{Reference: b.reference, CustomerID: customer, PlanID: plan, LicenseID: licenseID, State: api.PurchaseActive}
+	p := api.RecordPurchaseParams{Reference: b.reference, CustomerID: customer, PlanID: plan, LicenseID: licenseID, State: api.PurchaseActive}
 	if plan == "month" || plan == "team" {
 		b.until = time.Now().AddDate(0, 0, map[string]int{"month": 30, "team": 60}[plan])
 		p.Until = api.To(b.until)
@@ -135,7 +135,7 @@ func (s *shop) day() {
 		}
 		if s.rand.IntN(10) < 8 {
 			b.until = b.until.AddDate(0, 0, 30)
-			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchaseActive, Until: api.To(b.until)})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, State: api.PurchaseActive, Until: api.To(b.until)})
 		} else {
 			s.drop(b)
 		}
@@ -189,11 +189,11 @@ func (s *shop) day() {
 			}))
 		case 10:
 			b := pick()
-			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchaseRefunded})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, State: api.PurchaseRefunded})
 			s.subs = slices.DeleteFunc(s.subs, func(o *sub) bool { return o == b })
 		case 11:
 			b := pick()
-			s.tell(api.FulfillParams{Reference: b.reference, PlanID: map[string]string{"month": "team", "team": "month"}[b.plan]})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, PlanID: map[string]string{"month": "team", "team": "month"}[b.plan]})
 		case 12:
 			s.without(pick(), func(id string) error {
 				_, err := s.h.Service().Revoke(ctx, api.MoveLicenseParams{ID: id})
@@ -210,9 +210,9 @@ func (s *shop) day() {
 			}
 		case 15:
 			b := pick()
-			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchasePaused})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, State: api.PurchasePaused})
 			time.Sleep(time.Hour)
-			s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchaseActive})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, State: api.PurchaseActive})
 		case 17:
 			free := s.sell("free", "", s.next("cus"))
 			time.Sleep(time.Hour)
@@ -231,7 +231,7 @@ func (s *shop) day() {
 
 func (s *shop) drop(b *sub) {
 	if s.rand.IntN(2) == 0 {
-		s.tell(api.FulfillParams{Reference: b.reference, State: api.PurchaseEnded})
+		s.tell(api.RecordPurchaseParams{Reference: b.reference, State: api.PurchaseEnded})
 	}
 	s.subs = slices.DeleteFunc(s.subs, func(o *sub) bool { return o == b })
 }
@@ -378,7 +378,7 @@ func (s *shop) recount(events []store.Event, from, to time.Time) (plans map[stri
 		}
 		for _, reference := range data.Ended {
 			if e.Type == "license.updated" && strings.HasPrefix(reference, "sub_") && data.License.Status != "revoked" {
-				p, err := s.h.Selling().GetFulfillment(s.t.Context(), reference)
+				p, err := s.h.Selling().GetPurchase(s.t.Context(), reference)
 				s.ok(err)
 				plan := p.Fields["plan_id"].Value.(string)
 				count(e.Time, &of(plan).Ended)

@@ -122,7 +122,7 @@ func TestWhatIsDueSoon(t *testing.T) {
 		for _, state := range []api.PurchaseState{api.PurchasePaused, api.PurchaseEnded, api.PurchaseRefunded} {
 			b := s.sell("month", "", string(state))
 			time.Sleep(time.Minute)
-			s.tell(api.FulfillParams{Reference: b.reference, State: state})
+			s.tell(api.RecordPurchaseParams{Reference: b.reference, State: state})
 			later := time.Now().AddDate(0, 0, 40)
 			_, err := s.h.Service().Renew(t.Context(), api.RenewLicenseParams{ID: b.license, ExpiresAt: &later})
 			is.NoErr(err)

@@ -51,8 +51,8 @@ func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 		{"/license", `{"id":"","name":"n"}`, "#/id"}, // the path has no such parameter
 		{"/plan/-", basicPlan, "planID"},
 		{"/plan/-", `{"product_id":7}`, "#/product_id planID"},
-		{"/fulfillment/-", `{"at":"2026-01-01T00:00:00Z"}`, "reference"},
-		{"/fulfillment/-", `{"at":7}`, "#/at reference"},
+		{"/purchase/-", `{"at":"2026-01-01T00:00:00Z"}`, "reference"},
+		{"/purchase/-", `{"at":7}`, "#/at reference"},
 		{"/plan/p", `{"product_id":"atlas","id":"p"}`, "#/id"},
 		{"/customer/%20x/suspend", `{"reason":" y"}`, "#/reason customerID"},
 		{"/customer/lic_x/suspend", `{}`, "customerID"},
@@ -79,30 +79,30 @@ func TestAFaultOfThePathNamesItsParameter(t *testing.T) {
 	}
 }
 
-func TestFulfillmentOverHTTP(t *testing.T) {
+func TestPurchaseOverHTTP(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	c.do("PUT", "/plan/price_1", basicPlan)
 	at := c.Clock.Now().UTC().Format("2006-01-02T15:04:05Z")
 	body := `{"at":"` + at + `","customer_id":"cus_1","plan_id":"price_1","state":"active"}`
-	a := c.do("PUT", "/fulfillment/shop:sub@1", body)
+	a := c.do("PUT", "/purchase/shop:sub@1", body)
 	license := a.json["license"].(map[string]any)
 	is.Equal([]any{a.Code, a.json["object"], a.json["reference"], a.json["result"], a.Header().Get("Location")},
-		[]any{http.StatusCreated, "fulfillment", "shop:sub@1", "created", "../license/" + license["id"].(string)})
+		[]any{http.StatusCreated, "purchase", "shop:sub@1", "created", "../license/" + license["id"].(string)})
 	is.Equal([]any{license["reference"], license["plan_id"], license["max_activations"]}, []any{"shop:sub@1", "price_1", 2.0})
 	is.True(license["key"] != nil)
-	a = c.do("PUT", "/fulfillment/shop:sub@1", body) // without a key
+	a = c.do("PUT", "/purchase/shop:sub@1", body) // without a key
 	is.Equal([]any{a.Code, a.json["result"]}, []any{http.StatusOK, "unchanged"})
-	a = c.do("PUT", "/fulfillment/shop:sub@1", `{"at":"`+at+`","until":null}`)
+	a = c.do("PUT", "/purchase/shop:sub@1", `{"at":"`+at+`","until":null}`)
 	is.Equal([]any{a.json["result"], a.json["license"].(map[string]any)["expires_at"]}, []any{"changed", nil})
-	a = c.do("GET", "/fulfillment/shop:sub@1", "")
+	a = c.do("GET", "/purchase/shop:sub@1", "")
 	is.Equal([]any{a.Code, a.json["fields"].(map[string]any)["until"]}, []any{http.StatusOK, map[string]any{"value": nil, "at": at}})
-	is.Equal(c.do("GET", "/fulfillment/shop:2", "").Code, http.StatusNotFound)
-	is.Equal(c.do("PUT", "/fulfillment/shop:2", `{"at":"`+at+`"}`).json["waiting"], "customer_id")
+	is.Equal(c.do("GET", "/purchase/shop:2", "").Code, http.StatusNotFound)
+	is.Equal(c.do("PUT", "/purchase/shop:2", `{"at":"`+at+`"}`).json["waiting"], "customer_id")
 	is.Equal(c.Handler.Health(t.Context()).WaitingPurchases, 0) // that one is not paid
-	c.do("PUT", "/fulfillment/shop:4", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"nothing","state":"active"}`)
+	c.do("PUT", "/purchase/shop:4", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"nothing","state":"active"}`)
 	is.Equal(c.Handler.Health(t.Context()).WaitingPurchases, 1)
-	a = c.do("PUT", "/fulfillment/shop:sub@1", `{"at":"`+at+`","customer_id":"cus_2"}`)
+	a = c.do("PUT", "/purchase/shop:sub@1", `{"at":"`+at+`","customer_id":"cus_2"}`)
 	is.Equal([]any{a.Code, a.json["code"]}, []any{http.StatusConflict, "reference_taken"})
 	for member, body := range map[string]string{
 		"at":        `{}`,
@@ -113,13 +113,13 @@ func TestFulfillmentOverHTTP(t *testing.T) {
 		"plan_id":   `{"at":"` + at + `","plan_id":""}`,
 		"reference": `{"at":"` + at + `","reference":"x"}`,
 	} {
-		a := c.do("PUT", "/fulfillment/shop:3", body)
+		a := c.do("PUT", "/purchase/shop:3", body)
 		is.Equal(a.Code, http.StatusUnprocessableEntity)
 		require.Contains(t, a.Body.String(), `"pointer":"#/`+member+`"`)
 	}
-	is.Equal(c.do("PUT", "/fulfillment/trial:x", `{"at":"`+at+`"}`).Code, http.StatusUnprocessableEntity)
+	is.Equal(c.do("PUT", "/purchase/trial:x", `{"at":"`+at+`"}`).Code, http.StatusUnprocessableEntity)
 	is.Equal(c.do("GET", "/license/"+license["id"].(string), "").json["expires_at"], nil)
-	a = c.do("PUT", "/fulfillment/shop:5", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"price_1","state":"active","license_id":"lic_`+noID+`"}`)
+	a = c.do("PUT", "/purchase/shop:5", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"price_1","state":"active","license_id":"lic_`+noID+`"}`)
 	is.Equal([]any{a.Code, a.json["result"]}, []any{http.StatusOK, "deleted"})
 	require.NotContains(t, a.Body.String(), "created_at", "updated_at") // nothing was stored
 }
@@ -147,7 +147,7 @@ func TestRollOutOverHTTP(t *testing.T) {
 	is.Equal(c.do("PUT", "/plan/price_1", basicPlan).Code, http.StatusCreated)
 	id := ""
 	for i := range 60 {
-		a := c.do("PUT", fmt.Sprint("/fulfillment/shop:", i), `{"at":"2026-01-01T00:00:00Z","customer_id":"c","plan_id":"price_1","state":"active"}`)
+		a := c.do("PUT", fmt.Sprint("/purchase/shop:", i), `{"at":"2026-01-01T00:00:00Z","customer_id":"c","plan_id":"price_1","state":"active"}`)
 		is.Equal(a.Code, http.StatusCreated)
 		id = a.json["license_id"].(string)
 	}

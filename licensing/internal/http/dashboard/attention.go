@@ -40,7 +40,7 @@ func attention(v *kit.Visit) (list []attentionItem, err error) {
 		}
 		return list, err
 	}
-	for _, part := range []func(*kit.Visit) ([]attentionItem, error){troubledWebhooks, stalled, unfulfilled, refusedLicenses} {
+	for _, part := range []func(*kit.Visit) ([]attentionItem, error){troubledWebhooks, stalled, unlicensed, refusedLicenses} {
 		items, err := part(v)
 		if err != nil {
 			return nil, err
@@ -68,8 +68,8 @@ func troubledWebhooks(v *kit.Visit) (list []attentionItem, err error) {
 	return list, err
 }
 
-// unfulfilled returns the purchases that wait, with or without a license.
-func unfulfilled(v *kit.Visit) (list []attentionItem, err error) {
+// unlicensed returns the purchases that wait, with or without a license.
+func unlicensed(v *kit.Visit) (list []attentionItem, err error) {
 	rules := inner.Of(v.Licenses).Purchases()
 	paid, unpaid, kept, more, err := rules.CountWaiting(v.R.Context())
 	if err != nil {
@@ -81,7 +81,7 @@ func unfulfilled(v *kit.Visit) (list []attentionItem, err error) {
 				return nil, err
 			}
 			if f.License == nil && rules.Paid(f) {
-				list = append(list, unfulfilledItem(v, f))
+				list = append(list, unlicensedItem(v, f))
 			}
 			if len(list) == named {
 				break
@@ -100,8 +100,8 @@ func unfulfilled(v *kit.Visit) (list []attentionItem, err error) {
 	return list, nil
 }
 
-// unfulfilledItem says who paid for a purchase without a license, and why there is none.
-func unfulfilledItem(v *kit.Visit, f api.Fulfillment) attentionItem {
+// unlicensedItem says who paid for a purchase without a license, and why there is none.
+func unlicensedItem(v *kit.Visit, f api.Purchase) attentionItem {
 	row := purchaseRowOf(v, f)
 	name, _ := f.Fields["name"].Value.(string)
 	item := attentionItem{Count: cmp.Or(name, f.CustomerID, f.Reference), Link: purchasePath(f.Reference), Problem: true}
@@ -111,7 +111,7 @@ func unfulfilledItem(v *kit.Visit, f api.Fulfillment) attentionItem {
 	case row.Waits != "":
 		item.Text = "paid and has no key: " + strings.ToLower(row.Waits[:1]) + row.Waits[1:]
 	default:
-		item.Text, item.Action, item.ActionLink = "paid and has no key", "Create license", purchasePath(f.Reference)+"/fulfill"
+		item.Text, item.Action, item.ActionLink = "paid and has no key", "Create license", purchasePath(f.Reference)+"/license"
 	}
 	return item
 }

@@ -86,7 +86,7 @@ func TestBulkUndo(t *testing.T) {
 	ids := map[string]string{}
 	tell := func(name string, state api.PurchaseState, reason string) {
 		at = at.Add(time.Minute)
-		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_" + name, At: at, CustomerID: "c", Name: name, PlanID: "pro", State: state, Reason: reason})
+		f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub_" + name, At: at, CustomerID: "c", Name: name, PlanID: "pro", State: state, Reason: reason})
 		is.NoErr(err)
 		ids[name] = f.LicenseID
 	}

@@ -14,8 +14,8 @@ func planAt(v *kit.Visit) (api.Plan, error) {
 	return selling.New(v.Licenses).GetPlan(v.R.Context(), v.R.PathValue("id"))
 }
 
-func readPurchase(v *kit.Visit) (api.Fulfillment, error) {
-	return selling.New(v.Licenses).GetFulfillment(v.R.Context(), v.R.PathValue("reference"))
+func readPurchase(v *kit.Visit) (api.Purchase, error) {
+	return selling.New(v.Licenses).GetPurchase(v.R.Context(), v.R.PathValue("reference"))
 }
 
 // readCustomer returns the customer ID in the query.

@@ -134,7 +134,7 @@ func TestRenewalByPlan(t *testing.T) {
 	v := s.admin()
 	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_2w", Name: "Sprint", ProductID: "atlas", Duration: api.Duration{Days: 14}})
 	is.NoErr(err)
-	bought, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", Name: "Ada", PlanID: "price_2w", State: api.PurchaseActive})
+	bought, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", Name: "Ada", PlanID: "price_2w", State: api.PurchaseActive})
 	is.NoErr(err)
 	l := *bought.License
 	ask := v.get("licenses/" + l.ID + "/renew")
@@ -160,7 +160,7 @@ func TestSupportReadsWhatAnAdminCanDo(t *testing.T) {
 	const text = "An admin can also edit it, apply plan, transfer, replace key, void files, revoke and delete."
 	require.Contains(t, s.signedIn("sue@example.com").get("licenses/"+l.ID).body, text)
 	require.NotContains(t, s.admin().get("licenses/"+l.ID).body, text)
-	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive})
+	_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive})
 	is.New(t).NoErr(err)
 	require.Contains(t, s.signedIn("sue@example.com").get("purchase/sub_1").body, "An admin can create its plan.")
 }

@@ -69,7 +69,7 @@ func showCustomer(v *kit.Visit, id string) error {
 	}
 	body := namePage{
 		ID: id, Person: personOf(v, licenses.Data), Total: kit.Thousands(int64(len(licenses.Data))), Rows: rows, Seats: seats, SeatNote: note,
-		Purchases: kit.Each(bought, func(f api.Fulfillment) purchaseRow { return purchaseRowOf(v, f) }), Bought: more,
+		Purchases: kit.Each(bought, func(f api.Purchase) purchaseRow { return purchaseRowOf(v, f) }), Bought: more,
 		Events: kit.Each(found.Data, func(e api.Event) audit.AuditRow { return audit.AuditRowOf(&names, e, 1) }),
 	}
 	if licenses.HasMore {

@@ -72,7 +72,7 @@ func TestCustomerPageHead(t *testing.T) {
 	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "pro", ProductID: "atlas", Duration: api.Duration{Years: 1}})
 	is.NoErr(err)
 	for i := range 11 {
-		_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: fmt.Sprint("sub_", i), At: s.clock(), CustomerID: "ines", PlanID: "pro", State: api.PurchaseActive, Name: "Ines"})
+		_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: fmt.Sprint("sub_", i), At: s.clock(), CustomerID: "ines", PlanID: "pro", State: api.PurchaseActive, Name: "Ines"})
 		is.NoErr(err)
 		s.advance(time.Second)
 	}
@@ -214,7 +214,7 @@ func TestCustomerPageOfNothing(t *testing.T) {
 	}
 	former := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "former", ProductID: "sold out"})
 	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: former.ID}))
-	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: api.PurchaseActive})
+	_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub_1", At: s.clock(), CustomerID: "paid", PlanID: "price_2", State: api.PurchaseActive})
 	is.NoErr(err)
 	for _, page := range []string{"customer?id=former", "customer?id=paid"} {
 		a := v.get(page)

@@ -67,7 +67,7 @@ func newPlanForm(v *kit.Visit) (*forms.FormPage, error) {
 		if err == nil && !created { // undoes the change
 			err = api.Invalid("id", "taken", "is the ID of another plan")
 		}
-		p.Then = func(v *kit.Visit) error { return fulfillNewPlan(v, t.ID) }
+		p.Then = func(v *kit.Visit) error { return takeUpForNewPlan(v, t.ID) }
 		return kit.PlanPath(t.ID), err
 	}
 	return p, nil

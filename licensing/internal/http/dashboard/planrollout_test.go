@@ -39,7 +39,7 @@ func TestRollOutPlan(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "price_1", Terms: api.Terms{MaxActivations: new(int64(2))}})
 	id := ""
 	for i := range 130 {
-		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: fmt.Sprint("shop:", i), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive, At: s.clock()})
+		f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: fmt.Sprint("shop:", i), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive, At: s.clock()})
 		is.NoErr(err)
 		id = f.LicenseID
 	}

@@ -36,7 +36,7 @@ var waitingTexts = map[api.Waiting]string{
 
 // purchaseRow is a purchase formatted for a page.
 type purchaseRow struct {
-	api.Fulfillment
+	api.Purchase
 	Plan  string // the ID; empty: unknown
 	Named string // the name of the plan, or its ID
 	State api.PurchaseState
@@ -47,7 +47,7 @@ type purchaseRow struct {
 
 // Ready reports whether the purchase waits for nothing any more, so that it can have
 // its license.
-func (r purchaseRow) Ready() bool { return r.Result == api.FulfillWaiting && r.Waiting == "" }
+func (r purchaseRow) Ready() bool { return r.Result == api.PurchaseResultWaiting && r.Waiting == "" }
 
 // PlanMissing reports whether the purchase waits for a plan that does not exist.
 func (r purchaseRow) PlanMissing() bool { return r.Waiting == api.WaitingUnknownPlan }
@@ -63,8 +63,8 @@ func (r purchaseRow) Missing() string {
 	return map[api.Waiting]string{api.WaitingCustomer: "customer", api.WaitingPlan: "plan", api.WaitingLicenseID: "license"}[r.Waiting]
 }
 
-func purchaseRowOf(v *kit.Visit, f api.Fulfillment) purchaseRow {
-	r := purchaseRow{Fulfillment: f, Waits: waitingTexts[f.Waiting]}
+func purchaseRowOf(v *kit.Visit, f api.Purchase) purchaseRow {
+	r := purchaseRow{Purchase: f, Waits: waitingTexts[f.Waiting]}
 	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.Opts.Now())
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
 	r.Named = r.Plan
@@ -95,7 +95,7 @@ func showPurchases(v *kit.Visit) error {
 		Full            bool // there may be more
 	}
 	if body.Search = strings.TrimSpace(v.R.URL.Query().Get("reference")); body.Search != "" {
-		switch _, err := selling.New(v.Licenses).GetFulfillment(v.R.Context(), body.Search); {
+		switch _, err := selling.New(v.Licenses).GetPurchase(v.R.Context(), body.Search); {
 		case err == nil:
 			return v.Redirect(purchasePath(body.Search))
 		case !errors.Is(err, api.ErrNotFound):
@@ -143,7 +143,7 @@ type storedField struct {
 	At          time.Time
 }
 
-func showPurchase(v *kit.Visit, f api.Fulfillment) error {
+func showPurchase(v *kit.Visit, f api.Purchase) error {
 	rows := []purchaseRow{purchaseRowOf(v, f)}
 	if err := namePlans(v, rows); err != nil {
 		return err
@@ -178,7 +178,7 @@ func showPurchase(v *kit.Visit, f api.Fulfillment) error {
 }
 
 // reopenForm continues a purchase that was ended by mistake.
-func reopenForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
+func reopenForm(v *kit.Visit, f api.Purchase) (*forms.FormPage, error) {
 	p := purchaseFormPage(f.Reference, "Reopen purchase",
 		"The purchase continues as if it had not ended, and so does its license. Reports of an end up to the given time do not count any more, also if they arrive again. Later ones do.",
 		"Check at the payment provider that the purchase is paid for.")
@@ -187,21 +187,21 @@ func reopenForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
 		forms.ReasonField("Optional. Recorded in the history."))
 	p.Done, p.Names = "The purchase has been reopened.", map[string]string{"reference": ""}
 	p.Do = func(tx *kit.Visit) (string, error) {
-		params := api.ReopenParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
+		params := api.ReopenPurchaseParams{Reference: f.Reference, Reason: p.Form.Field("reason").Value}
 		if at := p.Form.Time("at"); at != nil {
 			params.At = *at
 		}
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		_, err := selling.New(tx.Licenses).Reopen(tx.R.Context(), params)
+		_, err := selling.New(tx.Licenses).ReopenPurchase(tx.R.Context(), params)
 		return "", err
 	}
 	return p, nil
 }
 
 // allowTrialForm allows the customer and the devices of a trial another one.
-func allowTrialForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
+func allowTrialForm(v *kit.Visit, f api.Purchase) (*forms.FormPage, error) {
 	id := inner.Of(v.Licenses).Purchases().TrialOf(f.Reference)
 	if id == "" {
 		return nil, kit.NotFound("This purchase is not a trial.")
@@ -227,7 +227,7 @@ func purchaseFormPage(reference, heading string, text ...string) *forms.FormPage
 func purchasesOf(v *kit.Visit, licenseID string) (rows []purchaseRow, err error) {
 	parts, err := inner.Of(v.Licenses).Purchases().Parts(v.R.Context(), licenseID)
 	for _, p := range parts {
-		row := purchaseRowOf(v, p.Fulfillment)
+		row := purchaseRowOf(v, p.Purchase)
 		row.Adds = addsOf(p.Kind, p.Terms)
 		rows = append(rows, row)
 	}

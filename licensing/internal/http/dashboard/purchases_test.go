@@ -23,19 +23,19 @@ func TestPurchase(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "price_1", Name: "Atlas yearly", Duration: api.Duration{Years: 1}})
-	tell := func(p api.FulfillParams) api.Fulfillment {
+	tell := func(p api.RecordPurchaseParams) api.Purchase {
 		t.Helper()
 		p.At = s.clock()
-		f, err := s.Selling().Fulfill(t.Context(), p)
+		f, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 		return f
 	}
 	order := "2026-7"
-	bought := tell(api.FulfillParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}})
-	waiting := tell(api.FulfillParams{Reference: "shop:2", CustomerID: "cus_bob", PlanID: "price_2", State: api.PurchaseActive})
+	bought := tell(api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}})
+	waiting := tell(api.RecordPurchaseParams{Reference: "shop:2", CustomerID: "cus_bob", PlanID: "price_2", State: api.PurchaseActive})
 	is.Equal(waiting.Waiting, api.WaitingUnknownPlan)
 	s.advance(time.Hour)
-	tell(api.FulfillParams{Reference: "shop:1", State: api.PurchaseEnded})
+	tell(api.RecordPurchaseParams{Reference: "shop:1", State: api.PurchaseEnded})
 	s.advance(time.Hour)
 
 	page := v.get("licenses/" + bought.License.ID).body
@@ -88,13 +88,13 @@ func TestPurchasesHaveNames(t *testing.T) {
 	}
 	require.Contains(t, v.get("purchase/trial:"+trial.License.ID).body, `<dt>Plan</dt><dd><a href="../plan/price_1Qx">Atlas, a year</a>`)
 
-	p := api.FulfillParams{Reference: "shop:1", CustomerID: "bob", PlanID: "price_2Qx", State: api.PurchaseActive, At: s.clock()}
-	_, err = s.Selling().Fulfill(t.Context(), p)
+	p := api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "bob", PlanID: "price_2Qx", State: api.PurchaseActive, At: s.clock()}
+	_, err = s.Selling().RecordPurchase(t.Context(), p)
 	is.NoErr(err)
 	page := v.get("purchase/shop:1").body
 	require.NotContains(t, page, "<dt>Plan</dt>") // there is none
 	s.plan(api.PutPlanParams{ID: "price_2Qx", Name: "Atlas, a month", Duration: api.Duration{Months: 1}})
-	require.Contains(t, v.get("purchase/shop:1/fulfill").body, "the terms of the plan Atlas, a month, as if")
+	require.Contains(t, v.get("purchase/shop:1/license").body, "the terms of the plan Atlas, a month, as if")
 }
 
 func TestAllowAnotherTrial(t *testing.T) {
@@ -121,16 +121,16 @@ func TestAllowAnotherTrial(t *testing.T) {
 func waitingSite(t *testing.T, n int, opts licensing.Options) (*site, *visitor) {
 	t.Helper()
 	s := newSiteOn(t, memory.New(), opts)
-	tell := func(p api.FulfillParams) {
+	tell := func(p api.RecordPurchaseParams) {
 		p.At = s.clock()
-		_, err := s.Selling().Fulfill(t.Context(), p)
+		_, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.New(t).NoErr(err)
 	}
 	for i := range n {
 		mail := fmt.Sprintf("bob%d@shop.example", i)
-		tell(api.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), CustomerID: fmt.Sprintf("cus_%d", i), PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
+		tell(api.RecordPurchaseParams{Reference: fmt.Sprintf("shop:%d", i), CustomerID: fmt.Sprintf("cus_%d", i), PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
 	}
-	tell(api.FulfillParams{Reference: "cart:1", CustomerID: "cus_0", PlanID: "price_1"})
+	tell(api.RecordPurchaseParams{Reference: "cart:1", CustomerID: "cus_0", PlanID: "price_1"})
 	return s, s.admin()
 }
 
@@ -142,20 +142,20 @@ func TestPurchasesThatWaitWithALicense(t *testing.T) {
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "pro", ProductID: "app"})
 	s.plan(api.PutPlanParams{ID: "extra", ProductID: "other", Kind: api.PlanAddOn})
-	tell := func(p api.FulfillParams) api.Fulfillment {
+	tell := func(p api.RecordPurchaseParams) api.Purchase {
 		p.At, p.CustomerID = s.clock(), "cus_ada"
-		f, err := s.Selling().Fulfill(t.Context(), p)
+		f, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 		return f
 	}
-	id := tell(api.FulfillParams{Reference: "shop:1", Name: "A <b>", PlanID: "pro", State: api.PurchaseActive}).LicenseID
+	id := tell(api.RecordPurchaseParams{Reference: "shop:1", Name: "A <b>", PlanID: "pro", State: api.PurchaseActive}).LicenseID
 	require.NotContains(t, v.get("").body, "purchases#kept")
 	require.NotContains(t, v.get("purchases").body, "With a license")
 	s.advance(time.Hour)
-	tell(api.FulfillParams{Reference: "shop:1", PlanID: "price_2"})
-	tell(api.FulfillParams{Reference: "shop:2", PlanID: "extra", State: api.PurchaseActive, LicenseID: id})
+	tell(api.RecordPurchaseParams{Reference: "shop:1", PlanID: "price_2"})
+	tell(api.RecordPurchaseParams{Reference: "shop:2", PlanID: "extra", State: api.PurchaseActive, LicenseID: id})
 	for i := range 1000 {
-		tell(api.FulfillParams{Reference: fmt.Sprint("cart:", i), PlanID: "pro"})
+		tell(api.RecordPurchaseParams{Reference: fmt.Sprint("cart:", i), PlanID: "pro"})
 	}
 	require.Contains(t, v.get("").body, `purchases#kept">2 purchases</a> wait although they have a license`)
 	_, kept, _ := strings.Cut(v.get("purchases").body, "With a license")
@@ -184,13 +184,13 @@ func TestWaitingPurchase(t *testing.T) {
 
 	page := v.get("purchase/shop:2")
 	require.Contains(t, page.body, "There is no plan with its plan ID", `plans/new?id=price_1">Create plan</a>`)
-	require.NotContains(t, page.body, "shop:2/fulfill")
+	require.NotContains(t, page.body, "shop:2/license")
 	form := v.get("plans/new?id=price_1")
 	require.Contains(t, form.body, `value="price_1"`)
 	created := v.post("plans/new?id=price_1", "once", form.hidden("once"), "id", "price_1", "product_id", "atlas", "until_ends", "license")
 	is.Equal(created.StatusCode, http.StatusSeeOther)
 	is.Equal(v.follow(created).notice(), "The plan has been created. 3 waiting purchases have their licenses now.")
-	f, err := s.Selling().GetFulfillment(t.Context(), "shop:2")
+	f, err := s.Selling().GetPurchase(t.Context(), "shop:2")
 	is.NoErr(err)
 	is.True(f.License != nil)
 	require.NotContains(t, v.get("").body, "paid, no key")
@@ -200,29 +200,29 @@ func TestWaitingPurchase(t *testing.T) {
 	require.Contains(t, v.get("audit").body, `for purchase</span> <a class="any" href="./purchase/shop:2">shop:2</a>`)
 }
 
-// A plan that was created with the API fulfills nothing. Then an operator creates the
+// A plan that was created with the API takes up no purchase. Then an operator creates the
 // license of a purchase, or those of all that wait for the plan.
 func TestCreateLicenseOfPurchase(t *testing.T) {
 	is := is.New(t)
 	s, v := waitingSite(t, 3, licensing.Options{})
-	is.Equal(v.post("purchase/shop:0/fulfill").StatusCode, http.StatusConflict) // there is no plan
+	is.Equal(v.post("purchase/shop:0/license").StatusCode, http.StatusConflict) // there is no plan
 	s.plan(api.PutPlanParams{ID: "price_1", Duration: api.Duration{Years: 1}})
 	paidAt := s.clock()
 	s.advance(time.Hour)
-	require.Contains(t, v.get("purchase/shop:0").body, `purchase/shop:0/fulfill">Create license</a>`)
-	a := v.post("purchase/shop:0/fulfill")
-	f, err := s.Selling().GetFulfillment(t.Context(), "shop:0")
+	require.Contains(t, v.get("purchase/shop:0").body, `purchase/shop:0/license">Create license</a>`)
+	a := v.post("purchase/shop:0/license")
+	f, err := s.Selling().GetPurchase(t.Context(), "shop:0")
 	is.NoErr(err)
 	is.Equal(*f.License.ExpiresAt, paidAt.AddDate(1, 0, 0))
 	require.Contains(t, a.to(), "licenses/"+f.License.ID)
 	is.Equal(v.follow(a).notice(), "The license has been created.")
-	require.NotContains(t, v.get("purchase/shop:0").body, "shop:0/fulfill")
+	require.NotContains(t, v.get("purchase/shop:0").body, "shop:0/license")
 
-	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/fulfill">Create waiting licenses</a>`)
-	is.Equal(v.follow(v.post("plan/price_1/fulfill")).notice(), "2 waiting purchases have their licenses now.")
-	is.Equal(v.follow(v.post("plan/price_1/fulfill")).notice(), "0 waiting purchases have their licenses now.")
+	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/waiting">Create waiting licenses</a>`)
+	is.Equal(v.follow(v.post("plan/price_1/waiting")).notice(), "2 waiting purchases have their licenses now.")
+	is.Equal(v.follow(v.post("plan/price_1/waiting")).notice(), "0 waiting purchases have their licenses now.")
 	s.operator("sue@example.com", operator.RoleSupport)
-	is.Equal(s.signedIn("sue@example.com").post("plan/price_1/fulfill").StatusCode, http.StatusForbidden)
+	is.Equal(s.signedIn("sue@example.com").post("plan/price_1/waiting").StatusCode, http.StatusForbidden)
 }
 
 // After two seconds of a slow hook, the operator decides whether to continue.

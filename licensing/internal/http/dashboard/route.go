@@ -52,12 +52,12 @@ func init() {
 		{Method: get, Path: "plan/{id}", Query: "count", Handle: forms.Showing(planAt, showPlan)},
 		{Path: "plan/{id}/edit", Access: kit.Admins, Form: forms.About(planAt, editPlanForm)},
 		{Path: "plan/{id}/rollout", Query: "after reason", Access: kit.Admins, Form: forms.About(planAt, rollOutPlanForm)},
-		{Path: "plan/{id}/fulfill", Query: "after", Access: kit.Admins, Form: forms.About(planAt, fulfillPlanForm)},
+		{Path: "plan/{id}/waiting", Query: "after", Access: kit.Admins, Form: forms.About(planAt, takeUpForm)},
 		{Path: "plan/{id}/delete", Query: "count", Access: kit.Admins, Form: forms.About(planAt, deletePlanForm)},
 
 		{Method: get, Path: "purchases", Query: "reference", Handle: showPurchases},
 		{Method: get, Path: "purchase/{reference}", Handle: forms.Showing(readPurchase, showPurchase)},
-		{Path: "purchase/{reference}/fulfill", Access: kit.Admins, Form: forms.About(readPurchase, fulfillForm)},
+		{Path: "purchase/{reference}/license", Access: kit.Admins, Form: forms.About(readPurchase, createForPurchaseForm)},
 		{Path: "purchase/{reference}/reopen", Access: kit.Admins, Form: forms.About(readPurchase, reopenForm)},
 		{Path: "purchase/{reference}/allow-trial", Access: kit.Admins, Form: forms.About(readPurchase, allowTrialForm)},
 

@@ -24,31 +24,31 @@ func soldSite(t *testing.T) *site {
 	s.plan(api.PutPlanParams{ID: "month", Name: "Atlas, a month", Duration: api.Duration{Months: 1}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
 	s.plan(api.PutPlanParams{ID: "team", Name: "Atlas Team", Duration: api.Duration{Days: 20}})
 	s.plan(api.PutPlanParams{ID: "trial", Duration: api.Duration{Days: 14}})
-	tell := func(p api.FulfillParams) api.Fulfillment {
+	tell := func(p api.RecordPurchaseParams) api.Purchase {
 		s.advance(time.Minute)
 		p.At = s.clock()
-		f, err := s.Selling().Fulfill(t.Context(), p)
+		f, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 		return f
 	}
 	var licenses []api.License
 	for i := range 3 {
 		mail := fmt.Sprintf("bob%d@shop.example", i)
-		f := tell(api.FulfillParams{Reference: fmt.Sprintf("sub:%d", i), Name: fmt.Sprint("Bob ", i), CustomerID: fmt.Sprint("cus_", i), PlanID: "month", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
+		f := tell(api.RecordPurchaseParams{Reference: fmt.Sprintf("sub:%d", i), Name: fmt.Sprint("Bob ", i), CustomerID: fmt.Sprint("cus_", i), PlanID: "month", State: api.PurchaseActive, Metadata: map[string]*string{"email": &mail}})
 		licenses = append(licenses, *f.License)
 	}
-	tell(api.FulfillParams{Reference: "sub:team", CustomerID: "cus_team", PlanID: "team", State: api.PurchaseActive})
+	tell(api.RecordPurchaseParams{Reference: "sub:team", CustomerID: "cus_team", PlanID: "team", State: api.PurchaseActive})
 	for i := range 3 {
 		trial, err := s.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: fmt.Sprint("cus_try_", i)})
 		is.NoErr(err)
 		if i == 0 {
-			tell(api.FulfillParams{Reference: "sub:converted", CustomerID: "cus_try_0", LicenseID: trial.License.ID, PlanID: "month", State: api.PurchaseActive})
+			tell(api.RecordPurchaseParams{Reference: "sub:converted", CustomerID: "cus_try_0", LicenseID: trial.License.ID, PlanID: "month", State: api.PurchaseActive})
 		}
 	}
 	s.advance(24 * time.Hour)
 	until := s.clock().AddDate(0, 3, 0)
-	tell(api.FulfillParams{Reference: "sub:0", State: api.PurchaseActive, Until: api.To(until)})
-	tell(api.FulfillParams{Reference: "sub:1", State: api.PurchasePaused})
+	tell(api.RecordPurchaseParams{Reference: "sub:0", State: api.PurchaseActive, Until: api.To(until)})
+	tell(api.RecordPurchaseParams{Reference: "sub:1", State: api.PurchasePaused})
 	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: licenses[2].ID})
 	is.NoErr(err)
 	for i := range 4 {
@@ -110,14 +110,14 @@ func TestOneEventCountsAsManyEnds(t *testing.T) {
 	s := newSite(t)
 	s.plan(api.PutPlanParams{ID: "forever", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	s.plan(api.PutPlanParams{ID: "seats", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](2)}})
-	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", CustomerID: "cus_1", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
+	f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus_1", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	for i := range 3 {
-		p := api.FulfillParams{Reference: fmt.Sprint("shop:seats_", i), CustomerID: "cus_1", LicenseID: f.LicenseID, PlanID: "seats", State: api.PurchaseActive, At: s.clock()}
+		p := api.RecordPurchaseParams{Reference: fmt.Sprint("shop:seats_", i), CustomerID: "cus_1", LicenseID: f.LicenseID, PlanID: "seats", State: api.PurchaseActive, At: s.clock()}
 		if i == 2 {
 			p.Until = api.To(s.clock().AddDate(0, 0, 10).Add(time.Hour))
 		}
-		_, err := s.Selling().Fulfill(t.Context(), p)
+		_, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 	}
 	s.advance(10 * 24 * time.Hour)
@@ -141,7 +141,7 @@ func TestASellersMonday(t *testing.T) {
 	require.Contains(t, v.get("").body, "Sales, 2 to 8 March 2026", "Nothing needs attention.", `href="./sales?period=last-week">All numbers</a>`)
 	for i := range 5 {
 		s.advance(time.Millisecond)
-		_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: fmt.Sprintf("shop:%d", i), Name: fmt.Sprint("Paula ", i), CustomerID: fmt.Sprint("cus_p", i), PlanID: "price_team_month", State: api.PurchaseActive, At: s.clock()})
+		_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: fmt.Sprintf("shop:%d", i), Name: fmt.Sprint("Paula ", i), CustomerID: fmt.Sprint("cus_p", i), PlanID: "price_team_month", State: api.PurchaseActive, At: s.clock()})
 		is.NoErr(err)
 	}
 	a := v.get("").body
@@ -191,15 +191,15 @@ func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	s := soldSite(t)
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "forever", Duration: api.Duration{Days: 10}, UntilEnds: api.UntilEndsUpdates})
-	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:forever", CustomerID: "cus_forever", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
+	_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:forever", CustomerID: "cus_forever", PlanID: "forever", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	s.plan(api.PutPlanParams{ID: "free", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 20}, Terms: api.Terms{MaxActivations: ptr[int64](3), GraceSeconds: 14 * 86400}})
-	free, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:free", CustomerID: "cus_free", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
+	free, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:free", CustomerID: "cus_free", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	s.advance(time.Minute)
-	pro := api.FulfillParams{Reference: "shop:pro", CustomerID: "cus_free", LicenseID: free.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock()}
-	_, err = s.Selling().Fulfill(t.Context(), pro)
+	pro := api.RecordPurchaseParams{Reference: "shop:pro", CustomerID: "cus_free", LicenseID: free.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock()}
+	_, err = s.Selling().RecordPurchase(t.Context(), pro)
 	is.NoErr(err)
 	for n := range 2 {
 		if n > 0 { // the same as before it was counted
@@ -215,7 +215,7 @@ func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	require.Contains(t, v.get("sales").body, `">cus_free</a>`, `purchase ends <time datetime="2026-03-30T12:`, `updates end <time datetime="2026-03-20T12:`, `<a href="./licenses?only=due">`)
 	s.advance(time.Minute)
 	pro.At, pro.Until = s.clock(), api.To(s.clock().AddDate(0, 0, 40))
-	_, err = s.Selling().Fulfill(t.Context(), pro)
+	_, err = s.Selling().RecordPurchase(t.Context(), pro)
 	is.NoErr(err)
 	require.NotContains(t, v.get("sales").body, "purchase ends", "plan=pro")
 }
@@ -232,7 +232,7 @@ func TestDueOfSeveralPurchasesOfALicense(t *testing.T) {
 	license := ""
 	for _, plan := range []string{"free", "pro", "team"} {
 		s.advance(time.Minute)
-		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: plan, CustomerID: "ann", PlanID: plan, LicenseID: license, State: api.PurchaseActive, At: s.clock()})
+		f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: plan, CustomerID: "ann", PlanID: plan, LicenseID: license, State: api.PurchaseActive, At: s.clock()})
 		is.NoErr(err)
 		license = f.LicenseID
 	}
@@ -267,15 +267,15 @@ func TestDueOfAPurchaseThatItsLicenseOutlives(t *testing.T) {
 	s := newSite(t)
 	s.plan(api.PutPlanParams{ID: "free", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
 	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](3), GraceSeconds: 14 * 86400}})
-	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:free", CustomerID: "cus", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
+	f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:free", CustomerID: "cus", PlanID: "free", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	s.advance(time.Minute)
-	pro := api.FulfillParams{Reference: "shop:pro", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock(), Until: api.To(s.clock().AddDate(0, 0, 10))}
-	_, err = s.Selling().Fulfill(t.Context(), pro) // until 11 March
+	pro := api.RecordPurchaseParams{Reference: "shop:pro", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro", State: api.PurchaseActive, At: s.clock(), Until: api.To(s.clock().AddDate(0, 0, 10))}
+	_, err = s.Selling().RecordPurchase(t.Context(), pro) // until 11 March
 	is.NoErr(err)
 	s.advance(9 * 24 * time.Hour)
 	pro.At, pro.Until = s.clock(), api.To(s.clock().AddDate(0, 0, 11)) // until 21 March
-	_, err = s.Selling().Fulfill(t.Context(), pro)
+	_, err = s.Selling().RecordPurchase(t.Context(), pro)
 	is.NoErr(err)
 	s.advance(40 * 24 * time.Hour)
 	v := s.admin()
@@ -290,10 +290,10 @@ func TestContinuedPurchaseHasNotEnded(t *testing.T) {
 	s := newSite(t)
 	s.plan(api.PutPlanParams{ID: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](3)}})
 	s.plan(api.PutPlanParams{ID: "pro2", Line: "pro", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
-	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", CustomerID: "cus", PlanID: "pro", State: api.PurchaseActive, At: s.clock()})
+	f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus", PlanID: "pro", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	s.advance(8 * 24 * time.Hour)
-	_, err = s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro2", State: api.PurchaseActive, At: s.clock()})
+	_, err = s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:2", CustomerID: "cus", LicenseID: f.LicenseID, PlanID: "pro2", State: api.PurchaseActive, At: s.clock()})
 	is.NoErr(err)
 	s.advance(7 * 24 * time.Hour)
 	v := s.admin()

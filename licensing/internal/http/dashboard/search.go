@@ -128,7 +128,7 @@ func showSearch(v *kit.Visit) error {
 		return err
 	}
 	body.Rows, body.Customers, body.Products = rows, byCustomer, byProduct
-	body.Purchases, body.MorePurchases = kit.Each(purchases, func(f api.Fulfillment) purchaseRow { return purchaseRowOf(v, f) }), more
+	body.Purchases, body.MorePurchases = kit.Each(purchases, func(f api.Purchase) purchaseRow { return purchaseRowOf(v, f) }), more
 	addOwners(v, &body)
 	return render()
 }

@@ -20,16 +20,16 @@ func TestUpcomingChanges(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: api.Terms{
 		MaxActivations: ptr[int64](2), Entitlements: map[string]any{"sso": true, "projects": 4, "<b>": true}, Meters: map[string]api.Meter{"exports": {Limit: ptr[int64](500)}},
 	}})
-	tell := func(p api.FulfillParams) api.Fulfillment {
+	tell := func(p api.RecordPurchaseParams) api.Purchase {
 		t.Helper()
 		p.At, p.CustomerID, p.State = s.clock(), "cus_ada", api.PurchaseActive
-		f, err := s.Selling().Fulfill(t.Context(), p)
+		f, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 		return f
 	}
-	id := tell(api.FulfillParams{Reference: "shop:1", PlanID: "year"}).LicenseID
-	tell(api.FulfillParams{Reference: "shop:2", PlanID: "extra", Quantity: ptr[int64](3), LicenseID: id})
-	tell(api.FulfillParams{Reference: "shop:3", PlanID: "year", LicenseID: id})
+	id := tell(api.RecordPurchaseParams{Reference: "shop:1", PlanID: "year"}).LicenseID
+	tell(api.RecordPurchaseParams{Reference: "shop:2", PlanID: "extra", Quantity: ptr[int64](3), LicenseID: id})
+	tell(api.RecordPurchaseParams{Reference: "shop:3", PlanID: "year", LicenseID: id})
 	end := s.clock().AddDate(0, 0, 10).Format("2 January 2006")
 	page := v.get("licenses/" + id).body
 	for _, text := range []string{
@@ -40,7 +40,7 @@ func TestUpcomingChanges(t *testing.T) {
 		require.Contains(t, page, text)
 	}
 	s.advance(time.Hour)
-	_, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:2", At: s.clock(), State: api.PurchaseRefunded})
+	_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:2", At: s.clock(), State: api.PurchaseRefunded})
 	is.NoErr(err)
 	page = v.get("licenses/" + id).body
 	require.NotContains(t, page, "without sso")
@@ -59,7 +59,7 @@ func TestUpcomingMeters(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Duration: api.Duration{Days: 10}, Terms: exports(500)})
 	id := ""
 	for _, plan := range []string{"year", "extra"} {
-		f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{
+		f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{
 			Reference: "shop:" + plan, At: s.clock(), CustomerID: "cus_ada", PlanID: plan, State: api.PurchaseActive, LicenseID: id,
 		})
 		is.NoErr(err)

@@ -88,9 +88,9 @@ func Routes(c Config) []web.Route {
 		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
 		{Method: "GET", Path: "/plan/{planID}/use", Scope: read, Do: web.Do(byID[byPlan](sell((*selling.Service).GetPlanUse)))},
 		{Method: "POST", Path: "/plan/{planID}/rollout", Scope: write, Do: web.Do(sell((*selling.Service).RollOutPlan)), OptionalBody: true},
-		{Method: "GET", Path: "/fulfillment", Scope: read, Do: web.List(sell((*selling.Service).ListFulfillments))},
-		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetFulfillment)))},
-		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).Fulfill)), Created: fulfilled},
+		{Method: "GET", Path: "/purchase", Scope: read, Do: web.List(sell((*selling.Service).ListPurchases))},
+		{Method: "GET", Path: "/purchase/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetPurchase)))},
+		{Method: "PUT", Path: "/purchase/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).RecordPurchase)), Created: purchaseCreated},
 
 		{Method: "GET", Path: "/license/{licenseID}/usage", Scope: read, Do: web.List(meter((*metering.Service).ListUsage))},
 		{Method: "PUT", Path: "/license/{licenseID}/meter/{meter}", Scope: write, Do: web.Do(meter((*metering.Service).CorrectUsage))},

@@ -48,8 +48,8 @@ func deletePlan(rules *license.Service, ctx context.Context, p api.DeletePlanPar
 	return deleted{"plan", p.ID, true}, err
 }
 
-func fulfilled(result any) []string {
-	if f := result.(*api.Fulfillment); f.Result == api.FulfillCreated {
+func purchaseCreated(result any) []string {
+	if f := result.(*api.Purchase); f.Result == api.PurchaseResultCreated {
 		return []string{"license", f.LicenseID}
 	}
 	return nil

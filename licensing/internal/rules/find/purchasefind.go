@@ -14,9 +14,9 @@ import (
 // FindPurchases returns the purchase whose reference a search text is, and up to n
 // purchases without a license whose reference, customer, name, plan or metadata
 // values have all words of the text. more: there may be more.
-func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []api.Fulfillment, more bool, err error) {
+func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []api.Purchase, more bool, err error) {
 	if text = strings.TrimSpace(text); call.IsIdentifier(text) {
-		f, err := purchases.Of(s.Call).GetFulfillment(ctx, text)
+		f, err := purchases.Of(s.Call).GetPurchase(ctx, text)
 		if err == nil {
 			list = append(list, f)
 		} else if !errors.Is(err, api.ErrNotFound) {

@@ -20,7 +20,7 @@ import (
 // A decision is what a call makes of a purchase and its license. Making it writes
 // nothing.
 type decision struct {
-	result        api.FulfillResult // what is certain before the license is written
+	result        api.PurchaseResult // what is certain before the license is written
 	waits         api.Waiting
 	before, after Purchase
 	license       *record.License          // the license as it is now; nil: there is none
@@ -73,8 +73,8 @@ func (d *decision) standing(productID string) terms.Standing {
 	return d.granted(productID).Standing(d.after.Reference, d.at)
 }
 
-// decide decides what Fulfill does.
-func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams) (decision, error) {
+// decide decides what RecordPurchase does.
+func (s Service) decide(ctx context.Context, r store.Reader, p api.RecordPurchaseParams) (decision, error) {
 	limited := s.Caller.Products != nil
 	if limited && p.PlanID == "" {
 		return decision{}, api.Invalid("plan_id", api.FieldRequired, "is required from a caller that is limited to products")
@@ -109,7 +109,7 @@ func (s Service) decide(ctx context.Context, r store.Reader, p api.FulfillParams
 // that is one of another customer than the purchase. So does an event that names no customer:
 // the purchase gets a license of its own in any order of its events. An event that names both is
 // refused.
-func (s Service) meant(ctx context.Context, r store.Reader, p Purchase, event *api.FulfillParams) (Purchase, error) {
+func (s Service) meant(ctx context.Context, r store.Reader, p Purchase, event *api.RecordPurchaseParams) (Purchase, error) {
 	customer := cmp.Or(p.CustomerID, event.CustomerID)
 	isOthers := func(licenseID string) (bool, error) {
 		if customer == "" || licenseID == "" {
@@ -144,7 +144,7 @@ func (s Service) meant(ctx context.Context, r store.Reader, p Purchase, event *a
 // has changed. An event that names an earlier customer is one of the purchase. If that
 // is another customer, or if after a transfer the event names no customer, hidden is true:
 // what the event says about a person is dropped, since it is not about the customer.
-func (p Purchase) hear(event *api.FulfillParams) (hidden bool) {
+func (p Purchase) hear(event *api.RecordPurchaseParams) (hidden bool) {
 	if event.LicenseID == p.NotFor {
 		event.LicenseID = ""
 	}
@@ -172,13 +172,13 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		return decision{}, api.ErrNotFound
 	}
 	if p.Erased {
-		d.result = api.FulfillDeleted
+		d.result = api.PurchaseResultDeleted
 		return d, nil
 	}
 	if p.LicenseID != "" {
 		rec, err := d.readLicense(ctx, r, p.LicenseID, s.Now())
 		if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(rec.ProductID) {
-			d.result = api.FulfillDeleted
+			d.result = api.PurchaseResultDeleted
 			return d, nil
 		}
 		if err != nil {
@@ -187,7 +187,7 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		switch {
 		case p.Granted || !differ(rec.CustomerID, p.CustomerID):
 			if d.license = &rec; rec.State == store.StateRevoked {
-				d.result = api.FulfillRevoked
+				d.result = api.PurchaseResultRevoked
 				return d, nil
 			}
 		case d.before.LicenseID != p.LicenseID:
@@ -213,7 +213,7 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 		case p.Terms.Value.ID != "":
 			return s.decideGrant(ctx, r, d)
 		}
-		d.result = api.FulfillWaiting
+		d.result = api.PurchaseResultWaiting
 		return d, nil
 	}
 	return s.decideGrant(ctx, r, d)
@@ -227,13 +227,13 @@ func (s Service) decideGrant(ctx context.Context, r store.Reader, d decision) (d
 		d.after.Made = true
 		d.is = termsOf(d.after)
 		params := d.newLicense(s.Now())
-		d.result, d.params = api.FulfillCreated, &params
+		d.result, d.params = api.PurchaseResultCreated, &params
 		return d, nil
 	}
 	if err := s.combine(ctx, r, &d); err != nil {
 		return d, err
 	}
-	d.result = api.FulfillUnchanged
+	d.result = api.PurchaseResultUnchanged
 	if waits := d.standing(d.license.ProductID).Waiting; waits != "" {
 		d.waits = waits
 	}
@@ -287,13 +287,13 @@ func (p *Purchase) resolvePlan(ctx context.Context, r store.Reader, event Said[s
 	return waits, nil
 }
 
-// fulfillment returns what the API shows of a decision about l.
-func (d decision) fulfillment(l *api.License) api.Fulfillment {
+// purchase returns what the API shows of a decision about l.
+func (d decision) purchase(l *api.License) api.Purchase {
 	p := d.after
-	f := api.Fulfillment{
-		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
+	f := api.Purchase{
+		Object: "purchase", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
 		Governs: l != nil && p.Reference != "" && l.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.ProductID(),
-		Fields: map[string]api.FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
+		Fields: map[string]api.PurchaseField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
 		RefundedAt:  record.OptionalTime(p.FirstRefunded),
 		ActivatedAt: record.OptionalTime(p.Activated),
 		ReopenedAt:  record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
@@ -306,7 +306,7 @@ func (d decision) fulfillment(l *api.License) api.Fulfillment {
 	_, f.Clamped = plans.TermsOfPlan(p.Terms.Value, p.units())
 	show := func(name string, value any, at time.Time) {
 		if !at.IsZero() {
-			f.Fields[name] = api.FulfilledField{Value: value, At: at}
+			f.Fields[name] = api.PurchaseField{Value: value, At: at}
 		}
 	}
 	show("plan_id", p.Plan.Value, p.Plan.At)

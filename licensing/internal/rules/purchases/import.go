@@ -160,7 +160,7 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 	if err := readDocument(field, document, &p); err != nil {
 		return p, err
 	}
-	event := api.FulfillParams{
+	event := api.RecordPurchaseParams{
 		Reference: p.Reference, Name: p.Name.Value, PlanID: p.Plan.Value, State: p.State.Value, Reason: p.Reason.Value, Metadata: map[string]*string{},
 	}
 	if p.Quantity.Value != 0 {
@@ -179,7 +179,7 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 		p.Metadata[name] = v
 		said = append(said, &v.At)
 	}
-	broken := CheckFulfill(&event, s.Now())
+	broken := CheckPurchase(&event, s.Now())
 	if p.State.Value != "" && p.State.Value != api.PurchaseActive && p.State.Value != api.PurchasePaused {
 		broken = append(broken, api.FieldError{Field: "state", Code: api.FieldUnknown, Detail: "must be active or paused"})
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// GetFulfillment returns what a purchase was last known to be. It returns
+// GetPurchase returns a purchase as it was last reported. It returns
 // [api.ErrNotFound] if there is none with that reference, or an [*api.InvalidError].
-func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fulfillment, err error) {
+func (s Service) GetPurchase(ctx context.Context, reference string) (f api.Purchase, err error) {
 	err = s.Read(ctx, func(r store.Reader) error {
 		p, ok, err := ReadPurchase(ctx, r, reference, s.Now())
 		if err == nil && (!ok || !s.SeesPurchase(p)) {
@@ -33,7 +33,7 @@ func (s Service) GetFulfillment(ctx context.Context, reference string) (f api.Fu
 		return err
 	})
 	if err != nil {
-		return api.Fulfillment{}, fmt.Errorf("fulfillment %s: %w", reference, err)
+		return api.Purchase{}, fmt.Errorf("purchase %s: %w", reference, err)
 	}
 	return f, nil
 }
@@ -44,36 +44,36 @@ func (s Service) SeesPurchase(p Purchase) bool {
 	return s.Caller.Products == nil || s.Sees(p.ProductID())
 }
 
-// ListFulfillments returns all purchases of a license on one page, the governing one
+// ListPurchases returns all purchases of a license on one page, the governing one
 // first, or a page of the purchases that wait; see package selling.
-func (s Service) ListFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (page api.Page[api.Fulfillment], err error) {
-	page, err = s.listFulfillments(ctx, p)
+func (s Service) ListPurchases(ctx context.Context, p api.ListPurchasesParams) (page api.Page[api.Purchase], err error) {
+	page, err = s.listPurchases(ctx, p)
 	for i := range page.Data {
 		page.Data[i].License = nil
 	}
 	return page, err
 }
 
-// listFulfillments is [Service.ListFulfillments], with the licenses.
-func (s Service) listFulfillments(ctx context.Context, p api.ListFulfillmentsParams) (page api.Page[api.Fulfillment], err error) {
+// listPurchases is [Service.ListPurchases], with the licenses.
+func (s Service) listPurchases(ctx context.Context, p api.ListPurchasesParams) (page api.Page[api.Purchase], err error) {
 	if err := call.Check(p); err != nil {
-		return api.Page[api.Fulfillment]{}, err
+		return api.Page[api.Purchase]{}, err
 	}
 	limit := cmp.Or(p.Limit, valid.DefaultLimit)
-	scope := call.ScopeOf("fulfillments %q %q %t %q", p.LicenseID, p.Waiting, s.Caller.Products != nil, s.OnlyProducts())
+	scope := call.ScopeOf("purchases %q %q %t %q", p.LicenseID, p.Waiting, s.Caller.Products != nil, s.OnlyProducts())
 	at := call.Cursor{Scope: scope, Pinned: s.Now()}
 	if p.Cursor != "" {
 		var ok bool
 		if at, ok = call.ParseCursor(p.Cursor, scope, ""); !ok {
-			return api.Page[api.Fulfillment]{}, call.ErrCursor
+			return api.Page[api.Purchase]{}, call.ErrCursor
 		}
 	}
-	return call.View(ctx, s.Call, "list fulfillments", func(r store.Reader) (page api.Page[api.Fulfillment], err error) {
-		page = api.Page[api.Fulfillment]{Data: []api.Fulfillment{}}
+	return call.View(ctx, s.Call, "list purchases", func(r store.Reader) (page api.Page[api.Purchase], err error) {
+		page = api.Page[api.Purchase]{Data: []api.Purchase{}}
 		if p.LicenseID != "" {
 			parts, err := s.partsOf(ctx, r, p.LicenseID)
 			for _, part := range parts {
-				page.Data = append(page.Data, part.Fulfillment)
+				page.Data = append(page.Data, part.Purchase)
 			}
 			return page, err
 		}
@@ -152,19 +152,19 @@ func waitingAfter(ctx context.Context, r store.Reader, waits api.Waiting, now ti
 	return rows, err
 }
 
-// AllFulfillments iterates over the purchases that p selects; see package selling.
-func (s Service) AllFulfillments(ctx context.Context, p api.ListFulfillmentsParams) iter.Seq2[api.Fulfillment, error] {
-	return allPages(ctx, p, s.ListFulfillments)
+// AllPurchases iterates over the purchases that p selects; see package selling.
+func (s Service) AllPurchases(ctx context.Context, p api.ListPurchasesParams) iter.Seq2[api.Purchase, error] {
+	return allPages(ctx, p, s.ListPurchases)
 }
 
 // AllWaiting iterates over the purchases that wait, with their licenses.
-func (s Service) AllWaiting(ctx context.Context) iter.Seq2[api.Fulfillment, error] {
-	return allPages(ctx, api.ListFulfillmentsParams{}, s.listFulfillments)
+func (s Service) AllWaiting(ctx context.Context) iter.Seq2[api.Purchase, error] {
+	return allPages(ctx, api.ListPurchasesParams{}, s.listPurchases)
 }
 
-func allPages(ctx context.Context, p api.ListFulfillmentsParams, list func(context.Context, api.ListFulfillmentsParams) (api.Page[api.Fulfillment], error)) iter.Seq2[api.Fulfillment, error] {
+func allPages(ctx context.Context, p api.ListPurchasesParams, list func(context.Context, api.ListPurchasesParams) (api.Page[api.Purchase], error)) iter.Seq2[api.Purchase, error] {
 	p.Limit = call.MaxLimit
-	return call.All(func(cursor string) (api.Page[api.Fulfillment], error) {
+	return call.All(func(cursor string) (api.Page[api.Purchase], error) {
 		p.Cursor = cursor
 		return list(ctx, p)
 	})
@@ -173,12 +173,12 @@ func allPages(ctx context.Context, p api.ListFulfillmentsParams, list func(conte
 // A Part is a purchase of a license, and what it allows, or adds to the bases, while it
 // counts.
 type Part struct {
-	api.Fulfillment
+	api.Purchase
 	Kind  api.PlanKind // empty: nothing is known
 	Terms api.Terms
 }
 
-// Parts returns the purchases of a license in the order of ListFulfillments.
+// Parts returns the purchases of a license in the order of ListPurchases.
 func (s Service) Parts(ctx context.Context, licenseID string) (parts []Part, err error) {
 	err = s.Read(ctx, func(r store.Reader) (err error) {
 		parts, err = s.partsOf(ctx, r, licenseID)
@@ -214,8 +214,8 @@ func (s Service) partsOf(ctx context.Context, r store.Reader, licenseID string) 
 }
 
 // part returns the part of a purchase that f is.
-func (p Purchase) part(f api.Fulfillment) Part {
-	part := Part{Fulfillment: f, Kind: p.Terms.Value.Kind}
+func (p Purchase) part(f api.Purchase) Part {
+	part := Part{Purchase: f, Kind: p.Terms.Value.Kind}
 	part.Terms, _ = plans.TermsOfPlan(p.Terms.Value, p.units())
 	if part.Kind == api.PlanAddOn {
 		part.Terms.Entitlements = maps.Clone(part.Terms.Entitlements)
@@ -228,9 +228,9 @@ func (p Purchase) part(f api.Fulfillment) Part {
 	return part
 }
 
-// ShowPurchase returns the Fulfillment of a call that says nothing new. Of several purchases,
+// ShowPurchase returns the Purchase of a call that says nothing new. Of several purchases,
 // r reads once what they have in common; see [Together].
-func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Fulfillment, error) {
+func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (api.Purchase, error) {
 	var w *whole
 	var err error
 	if p.Granted && !p.Erased {
@@ -239,15 +239,15 @@ func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (
 			t = Together(r).(*together)
 		}
 		if w, err = t.whole(ctx, s, p.LicenseID); err != nil {
-			return api.Fulfillment{}, err
+			return api.Purchase{}, err
 		}
 	}
 	d, err := s.decideChange(ctx, r, decision{before: p, after: p, whole: w}, Said[string]{})
 	if err != nil {
-		return api.Fulfillment{}, err
+		return api.Purchase{}, err
 	}
-	if d.after = p; !p.Granted && d.result != api.FulfillDeleted && d.result != api.FulfillRevoked {
-		d.result = api.FulfillWaiting
+	if d.after = p; !p.Granted && d.result != api.PurchaseResultDeleted && d.result != api.PurchaseResultRevoked {
+		d.result = api.PurchaseResultWaiting
 	}
 	var l api.License
 	switch {
@@ -259,12 +259,12 @@ func (s Service) ShowPurchase(ctx context.Context, r store.Reader, p Purchase) (
 			w.shown = &l
 		}
 	}
-	return s.shownFulfillment(d, l), err
+	return s.shownPurchase(d, l), err
 }
 
 // OfCustomer returns the newest purchases of a customer, with or without a license, up to
 // a number, and whether there are more. It looks at 1,000.
-func (s Service) OfCustomer(ctx context.Context, customerID string, n int) (list []api.Fulfillment, more bool, err error) {
+func (s Service) OfCustomer(ctx context.Context, customerID string, n int) (list []api.Purchase, more bool, err error) {
 	err = s.Read(ctx, func(r store.Reader) error {
 		list = nil
 		prefix := call.Digest(customerID) + "/"

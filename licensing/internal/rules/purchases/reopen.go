@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Reopen continues a purchase that was ended by mistake; see package license.
-func (s Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillment, error) {
+// ReopenPurchase continues a purchase that was ended by mistake; see package license.
+func (s Service) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams) (api.Purchase, error) {
 	broken := call.CheckTags(p)
 	if p.At.IsZero() {
 		p.At = s.Now()
@@ -20,9 +20,9 @@ func (s Service) Reopen(ctx context.Context, p api.ReopenParams) (api.Fulfillmen
 		broken = append(broken, errAhead)
 	}
 	if len(broken) > 0 {
-		return api.Fulfillment{}, &api.InvalidError{Fields: broken}
+		return api.Purchase{}, &api.InvalidError{Fields: broken}
 	}
-	return s.fulfill(ctx, "reopen "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
+	return s.inUpdate(ctx, "reopen "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
 		before, ok, err := ReadPurchase(ctx, r, p.Reference, s.Now())
 		switch {
 		case err != nil:

@@ -113,7 +113,7 @@ func (s Service) rollOut(ctx context.Context, tx *call.Tx, licenseID string, pla
 // refresh gives those of the purchases of a license that have earlier terms of a plan the
 // present ones, and changes the license as far as they differ.
 func (s Service) refresh(ctx context.Context, tx *call.Tx, rec record.License, all []Purchase, plan api.Plan, reason string) (l api.License, changed bool, err error) {
-	d := decision{license: &rec, all: slices.Clone(all), was: termsOf(all...), reason: reason, result: api.FulfillUnchanged}
+	d := decision{license: &rec, all: slices.Clone(all), was: termsOf(all...), reason: reason, result: api.PurchaseResultUnchanged}
 	for i, p := range all {
 		if !p.isOutdated(plan) {
 			continue
@@ -128,7 +128,7 @@ func (s Service) refresh(ctx context.Context, tx *call.Tx, rec record.License, a
 	}
 	d.is = termsOf(d.all...)
 	l, err = s.changeFor(ctx, tx, &d)
-	return l, d.result == api.FulfillChanged, err
+	return l, d.result == api.PurchaseResultChanged, err
 }
 
 // CountOfPlan counts the purchases that have the terms of a plan, up to 20,000; atLeast

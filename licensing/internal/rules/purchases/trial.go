@@ -23,7 +23,7 @@ func (s Service) StartTrial(ctx context.Context, p api.StartTrialParams) (api.Tr
 	if err := call.Check(p); err != nil {
 		return api.Trial{}, err
 	}
-	f, err := s.fulfill(ctx, "start trial", s.decideTrial(s.newTrial(p)))
+	f, err := s.inUpdate(ctx, "start trial", s.decideTrial(s.newTrial(p)))
 	if err != nil {
 		return api.Trial{}, err
 	}
@@ -42,13 +42,13 @@ func (s Service) StartTrialInParts(ctx context.Context, p api.StartTrialParams) 
 		if err = call.Check(p); err != nil {
 			return err
 		}
-		if prepared, err = s.prepareFulfill(ctx, s.decideTrial(trial)); err != nil {
+		if prepared, err = s.prepareCreate(ctx, s.decideTrial(trial)); err != nil {
 			err = fmt.Errorf("start trial: %w", err)
 		}
 		return err
 	}
 	return prepare, func(in *call.Call) (api.Trial, error) {
-		f, err := Of(in).fulfillPrepared(ctx, Of(in).decideTrial(trial), prepared)
+		f, err := Of(in).inUpdatePrepared(ctx, Of(in).decideTrial(trial), prepared)
 		if err != nil {
 			return api.Trial{}, fmt.Errorf("start trial: %w", err)
 		}
@@ -56,8 +56,8 @@ func (s Service) StartTrialInParts(ctx context.Context, p api.StartTrialParams) 
 	}
 }
 
-func trialOf(f api.Fulfillment) api.Trial {
-	return api.Trial{Object: "trial", Started: f.Result == api.FulfillCreated, License: *f.License}
+func trialOf(f api.Purchase) api.Trial {
+	return api.Trial{Object: "trial", Started: f.Result == api.PurchaseResultCreated, License: *f.License}
 }
 
 // A newTrial is a call of StartTrial, and the license that it creates if it creates one.
@@ -109,7 +109,7 @@ func (s Service) decideTrial(p newTrial) decide {
 		if len(found) > 0 {
 			return decision{}, api.ErrTrialTaken
 		}
-		event := purchaseOf(api.FulfillParams{Reference: TrialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: api.PurchaseActive})
+		event := purchaseOf(api.RecordPurchaseParams{Reference: TrialPrefix + p.id, At: p.at, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: api.PurchaseActive})
 		d := decision{after: event, id: p.id}
 		d.after.Subjects = keys
 		return s.decideChange(ctx, r, d, event.Plan)

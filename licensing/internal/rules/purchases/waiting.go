@@ -14,8 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// fulfilledTogether is how many purchases a call of FulfillWaiting fulfills at most.
-const fulfilledTogether = 50
+// takenUpTogether is how many purchases a call of TakeUpWaiting takes up at most.
+const takenUpTogether = 50
 
 // paid reports whether the purchase is active, so that its customer expects a license.
 func (p Purchase) paid() bool {
@@ -23,18 +23,18 @@ func (p Purchase) paid() bool {
 }
 
 // Paid reports whether a purchase is active, as [purchase.paid].
-func (Service) Paid(f api.Fulfillment) bool {
+func (Service) Paid(f api.Purchase) bool {
 	return f.FirstActiveAt != nil && f.EndedAt == nil && f.RefundedAt == nil
 }
 
-// FulfillWaiting gives the purchases that wait for a plan their licenses, each by a
-// Fulfill that reports nothing new, so that Options.BeforeCreate runs outside of any
-// Update. A call fulfills up to 50 purchases, in the order in which they expire, and returns
+// TakeUpWaiting gives the purchases that wait for a plan their licenses, each by a
+// RecordPurchase that reports nothing new, so that Options.BeforeCreate runs outside of any
+// Update. A call takes up at most 50 purchases, in the order in which they expire, and returns
 // how many have a license now. It continues after the cursor next; empty: there are
-// no more. A purchase that Fulfill refuses continues to wait. Any other error stops
+// no more. A purchase that RecordPurchase refuses continues to wait. Any other error stops
 // the call; the same call then continues where it stopped, because a purchase that
 // has a license does not wait any more.
-func (s Service) FulfillWaiting(ctx context.Context, planID, after string) (next string, n int, err error) {
+func (s Service) TakeUpWaiting(ctx context.Context, planID, after string) (next string, n int, err error) {
 	at := call.Cursor{Scope: call.ScopeOf("waiting purchases %q", planID), Pinned: s.Now()}
 	if after != "" {
 		var ok bool
@@ -48,10 +48,10 @@ func (s Service) FulfillWaiting(ctx context.Context, planID, after string) (next
 	for tried := 0; ; {
 		entries, err := WaitingEntries(ctx, s.Reader(), "", s.Now(), at.After)
 		if err != nil {
-			return "", n, fmt.Errorf("fulfill waiting purchases: %w", err)
+			return "", n, fmt.Errorf("take up waiting purchases: %w", err)
 		}
 		for _, e := range entries {
-			if tried == fulfilledTogether {
+			if tried == takenUpTogether {
 				return at.String(), n, nil
 			}
 			at.After = store.Position{Time: e.ExpiresAt, ID: e.Key}
@@ -63,7 +63,7 @@ func (s Service) FulfillWaiting(ctx context.Context, planID, after string) (next
 				continue
 			}
 			tried++
-			f, err := s.Fulfill(ctx, api.FulfillParams{Reference: p.Reference, At: p.State.At})
+			f, err := s.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: p.Reference, At: p.State.At})
 			switch {
 			case errors.Is(err, api.ErrInvalid), errors.Is(err, api.ErrReferenceTaken):
 			case err != nil:
@@ -98,7 +98,7 @@ func (s Service) CountWaiting(ctx context.Context) (paid, unpaid, kept int, more
 
 // PaidPurchases returns the purchases of a customer that are paid for and have no
 // license, in the order in which they were paid; for an address, those that name it.
-func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []api.Fulfillment, err error) {
+func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []api.Purchase, err error) {
 	r, prefix := s.Reader(), call.Digest(customerID)+"/"
 	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix)})
 	links = slices.DeleteFunc(links, func(e store.Entry) bool { return e.ExpiresAt.IsZero() || isOver(e, s.Now()) })
@@ -109,7 +109,7 @@ func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []a
 	slices.SortFunc(all, func(a, b Purchase) int { return a.FirstActive.Compare(b.FirstActive) })
 	for _, p := range all {
 		if p.CustomerID == customerID && !p.Granted && p.paid() && s.Owner.Reads(p.text(call.AddressName)) {
-			list = append(list, decision{after: p, result: api.FulfillWaiting}.fulfillment(nil))
+			list = append(list, decision{after: p, result: api.PurchaseResultWaiting}.purchase(nil))
 		}
 	}
 	return list, err

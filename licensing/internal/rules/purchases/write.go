@@ -16,22 +16,22 @@ import (
 // decide returns a decision from what a Reader reads. It may run several times.
 type decide func(context.Context, store.Reader) (decision, error)
 
-// fulfill carries out a decision in one Update. Options.BeforeCreate runs before it,
+// inUpdate carries out a decision in one Update. Options.BeforeCreate runs before it,
 // but inside Atomically and Once.
-func (s Service) fulfill(ctx context.Context, verb string, decide decide) (f api.Fulfillment, err error) {
+func (s Service) inUpdate(ctx context.Context, verb string, decide decide) (f api.Purchase, err error) {
 	for {
 		var p *preparedCreate
 		if s.Opts.BeforeCreate != nil && s.Tx == nil {
-			p, err = s.prepareFulfill(ctx, decide)
+			p, err = s.prepareCreate(ctx, decide)
 		}
 		if err == nil {
-			f, err = s.fulfillPrepared(ctx, decide, p)
+			f, err = s.inUpdatePrepared(ctx, decide, p)
 		}
 		if errors.Is(err, call.ErrUnprepared) {
 			continue
 		}
 		if err != nil {
-			return api.Fulfillment{}, fmt.Errorf("%s: %w", verb, err)
+			return api.Purchase{}, fmt.Errorf("%s: %w", verb, err)
 		}
 		return f, nil
 	}
@@ -44,8 +44,8 @@ type preparedCreate struct {
 	params api.CreateLicenseParams
 }
 
-// prepareFulfill runs Options.BeforeCreate, if a decision creates a license now.
-func (s Service) prepareFulfill(ctx context.Context, decide decide) (*preparedCreate, error) {
+// prepareCreate runs Options.BeforeCreate, if a decision creates a license now.
+func (s Service) prepareCreate(ctx context.Context, decide decide) (*preparedCreate, error) {
 	var d decision
 	err := s.Read(ctx, func(r store.Reader) (err error) {
 		d, err = decide(ctx, r)
@@ -59,10 +59,10 @@ func (s Service) prepareFulfill(ctx context.Context, decide decide) (*preparedCr
 	return p, err
 }
 
-// fulfillPrepared carries out a decision in one Update. It returns errUnprepared if the
+// inUpdatePrepared carries out a decision in one Update. It returns errUnprepared if the
 // license to create is not the one of p. With a nil p, Options.BeforeCreate runs in the
 // Update.
-func (s Service) fulfillPrepared(ctx context.Context, decide decide, p *preparedCreate) (f api.Fulfillment, err error) {
+func (s Service) inUpdatePrepared(ctx context.Context, decide decide, p *preparedCreate) (f api.Purchase, err error) {
 	err = s.Write(ctx, func(tx *call.Tx) error {
 		d, err := decide(ctx, tx)
 		switch {
@@ -86,12 +86,12 @@ func (s Service) fulfillPrepared(ctx context.Context, decide decide, p *prepared
 }
 
 // carryOut writes the purchase and the license of a decision.
-func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.Fulfillment, err error) {
+func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.Purchase, err error) {
 	var l api.License
 	switch {
 	case d.params != nil:
 		l, err = s.createFor(ctx, tx, &d)
-	case d.result == api.FulfillUnchanged:
+	case d.result == api.PurchaseResultUnchanged:
 		l, err = s.changeFor(ctx, tx, &d)
 	case d.license != nil:
 		if l, err = licenses.FromRecord(*d.license, tx.Now); err == nil {
@@ -99,32 +99,32 @@ func (s Service) carryOut(ctx context.Context, tx *call.Tx, d decision) (f api.F
 		}
 	}
 	if err != nil {
-		return api.Fulfillment{}, err
+		return api.Purchase{}, err
 	}
-	if d.result == api.FulfillRevoked || d.result == api.FulfillDeleted {
+	if d.result == api.PurchaseResultRevoked || d.result == api.PurchaseResultDeleted {
 		d.before.Reference = d.after.Reference
 		d.after = d.before
 	} else {
 		d.after.Waits = d.waits
 		if d.after, err = PutPurchase(ctx, tx, d.before, d.after); err != nil {
-			return api.Fulfillment{}, err
+			return api.Purchase{}, err
 		}
 	}
-	return s.shownFulfillment(d, l), nil
+	return s.shownPurchase(d, l), nil
 }
 
-// shownFulfillment returns what the caller sees of a decision about l.
-func (s Service) shownFulfillment(d decision, l api.License) api.Fulfillment {
+// shownPurchase returns what the caller sees of a decision about l.
+func (s Service) shownPurchase(d decision, l api.License) api.Purchase {
 	if d.hidden {
-		f := d.fulfillment(nil)
-		f.Result, f.CustomerID, f.Fields = api.FulfillTransferred, "", map[string]api.FulfilledField{}
+		f := d.purchase(nil)
+		f.Result, f.CustomerID, f.Fields = api.PurchaseResultTransferred, "", map[string]api.PurchaseField{}
 		return f
 	}
 	if l.ID == "" || !d.after.Granted {
-		return d.fulfillment(nil)
+		return d.purchase(nil)
 	}
 	l = s.Shown(l)
-	return d.fulfillment(&l)
+	return d.purchase(&l)
 }
 
 // createFor creates the license of a purchase.
@@ -180,7 +180,7 @@ func (s Service) changeFor(ctx context.Context, tx *call.Tx, d *decision) (api.L
 		err = d.putWaits(ctx, tx, next)
 	}
 	if changed {
-		d.result = api.FulfillChanged
+		d.result = api.PurchaseResultChanged
 	}
 	return after, err
 }

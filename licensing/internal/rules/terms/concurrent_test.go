@@ -75,7 +75,7 @@ func TestConcurrentPurchases(t *testing.T) {
 			}
 			id := ""
 			tell := func(e said) error {
-				p := api.FulfillParams{Reference: e.reference, At: sec(e.at), CustomerID: "cus_1", PlanID: "plan-" + e.reference, State: api.PurchaseState(e.state)}
+				p := api.RecordPurchaseParams{Reference: e.reference, At: sec(e.at), CustomerID: "cus_1", PlanID: "plan-" + e.reference, State: api.PurchaseState(e.state)}
 				if e.quantity > 0 {
 					p.Quantity = &e.quantity
 				}
@@ -85,7 +85,7 @@ func TestConcurrentPurchases(t *testing.T) {
 				if e.reference != "a" {
 					p.LicenseID = id
 				}
-				f, err := sell.Fulfill(t.Context(), p)
+				f, err := sell.RecordPurchase(t.Context(), p)
 				if id == "" {
 					id = f.LicenseID
 				}

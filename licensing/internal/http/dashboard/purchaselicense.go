@@ -11,9 +11,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
-// fulfillForm creates the license of a purchase that waited for something that is
+// createForPurchaseForm creates the license of a purchase that waited for something that is
 // there now, such as its plan, or for something that the operator names.
-func fulfillForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
+func createForPurchaseForm(v *kit.Visit, f api.Purchase) (*forms.FormPage, error) {
 	row := purchaseRowOf(v, f)
 	name, err := planName(v, row.Plan)
 	if err != nil {
@@ -22,7 +22,7 @@ func fulfillForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
 	p := purchaseFormPage(f.Reference, "Create license",
 		"The license gets the terms of the plan "+cmp.Or(name, row.Plan)+", as if the plan had existed when the purchase was reported.")
 	p.Done = "The license has been created."
-	params := api.FulfillParams{Reference: f.Reference, At: f.Fields["state"].At}
+	params := api.RecordPurchaseParams{Reference: f.Reference, At: f.Fields["state"].At}
 	named := map[string]*string{"customer_id": &params.CustomerID, "plan_id": &params.PlanID, "license_id": &params.LicenseID}
 	if row.Missing() != "" {
 		if err := askMissing(v, p, row); err != nil {
@@ -36,7 +36,7 @@ func fulfillForm(v *kit.Visit, f api.Fulfillment) (*forms.FormPage, error) {
 				return "", nil
 			}
 		}
-		after, err := selling.New(tx.Licenses).Fulfill(tx.R.Context(), params)
+		after, err := selling.New(tx.Licenses).RecordPurchase(tx.R.Context(), params)
 		switch {
 		case errors.Is(err, api.ErrReferenceTaken):
 			return "", forms.ConflictError("The license that this purchase is for belongs to another customer.")

@@ -39,8 +39,8 @@ func (s *seller) mustGet(t *testing.T, id string) api.License {
 	return l
 }
 
-// TestFulfillRefuses: rules 1, 2 and 9.
-func TestFulfillRefuses(t *testing.T) {
+// TestRecordPurchaseRefuses: rules 1, 2 and 9.
+func TestRecordPurchaseRefuses(t *testing.T) {
 	s := newTwice(t)
 	ada := s.tell(t, "shop:1", paid())
 	bob, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Bob", ProductID: "prod_editor", CustomerID: "cus_bob"})
@@ -73,7 +73,7 @@ func TestFulfillRefuses(t *testing.T) {
 			e := paid()
 			e.Reference = "shop:1"
 			change(&e)
-			_, err := selling.New(s.Service).Fulfill(t.Context(), e)
+			_, err := selling.New(s.Service).RecordPurchase(t.Context(), e)
 			if strings.HasPrefix(field, "409") {
 				require.ErrorIs(t, err, api.ErrReferenceTaken)
 			} else {
@@ -85,9 +85,9 @@ func TestFulfillRefuses(t *testing.T) {
 		})
 	}
 	is := is.New(t)
-	is.Equal(s.tell(t, "shop:1", paid()).Result, api.FulfillUnchanged)
-	is.Equal(s.tell(t, "shop:1", event{LicenseID: ada.License.ID}).Result, api.FulfillUnchanged) // its own
-	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:3")
+	is.Equal(s.tell(t, "shop:1", paid()).Result, api.PurchaseResultUnchanged)
+	is.Equal(s.tell(t, "shop:1", event{LicenseID: ada.License.ID}).Result, api.PurchaseResultUnchanged) // its own
+	_, err = selling.New(s.Service).GetPurchase(t.Context(), "shop:3")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -124,7 +124,7 @@ func TestALicenseOfAnotherCustomer(t *testing.T) {
 				for _, i := range order {
 					s.tell(t, reference, test.events[i])
 				}
-				f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+				f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 				is.NoErr(err)
 				is.True(f.License != nil)
 				is.Equal(f.License.CustomerID, "cus_bob")
@@ -142,9 +142,9 @@ func TestALicenseOfAnotherCustomer(t *testing.T) {
 			is.Equal(s.mustGet(t, ada), before)
 		})
 	}
-	_, err := selling.New(s.Service).Fulfill(t.Context(), event{Reference: "shop:both", CustomerID: "cus_bob", LicenseID: ada, PlanID: "basic", State: "active"})
+	_, err := selling.New(s.Service).RecordPurchase(t.Context(), event{Reference: "shop:both", CustomerID: "cus_bob", LicenseID: ada, PlanID: "basic", State: "active"})
 	require.ErrorIs(t, err, api.ErrReferenceTaken)
-	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:both")
+	_, err = selling.New(s.Service).GetPurchase(t.Context(), "shop:both")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -163,7 +163,7 @@ func TestUpdatesThatEndBeforeThePurchase(t *testing.T) {
 			for _, i := range order {
 				s.tell(t, reference, events[i])
 			}
-			f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+			f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 			is.NoErr(err)
 			is.Equal([]any{f.Counts, f.License.Status == api.LicenseActive, f.License.ExpiresAt == nil}, []any{valid, valid, valid})
 			if valid {
@@ -175,15 +175,15 @@ func TestUpdatesThatEndBeforeThePurchase(t *testing.T) {
 	}
 }
 
-// TestFulfillWaits: rules 5 and 6.
-func TestFulfillWaits(t *testing.T) {
+// TestPurchaseWaits: rules 5 and 6.
+func TestPurchaseWaits(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	f := s.tell(t, "shop:1", event{At: onDay(1), State: "active"})
-	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.FulfillWaiting, api.WaitingCustomer, (*api.License)(nil)})
+	is.Equal([]any{f.Result, f.Waiting, f.License}, []any{api.PurchaseResultWaiting, api.WaitingCustomer, (*api.License)(nil)})
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), CustomerID: "cus_ada"}).Waiting, api.WaitingPlan)
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(2), PlanID: "price_9"}).Waiting, api.WaitingUnknownPlan)
-	page, err := selling.New(s.Service).ListFulfillments(t.Context(), api.ListFulfillmentsParams{Waiting: api.WaitingUnknownPlan})
+	page, err := selling.New(s.Service).ListPurchases(t.Context(), api.ListPurchasesParams{Waiting: api.WaitingUnknownPlan})
 	is.NoErr(err)
 	waiting := page.Data
 	is.Equal(len(waiting), 1)
@@ -192,14 +192,14 @@ func TestFulfillWaits(t *testing.T) {
 	_, err = selling.New(s.Service).PutPlan(t.Context(), api.PutPlanParams{ID: "price_9", ProductID: "prod_editor", Duration: api.Duration{Days: 10}, Terms: api.Terms{MaxActivations: ptr[int64](700_000)}})
 	is.NoErr(err)
 	f = s.tell(t, "shop:1", event{At: onDay(3), Quantity: ptr[int64](2)})
-	is.Equal(f.Result, api.FulfillCreated)
+	is.Equal(f.Result, api.PurchaseResultCreated)
 	is.True(f.Clamped)
 	is.Equal(*f.License.MaxActivations, int64(1_000_000))
 	is.Equal(*f.License.ExpiresAt, onDay(11)) // late delivery costs nothing
 	is.Equal([]string{f.License.Name, f.License.PlanID, f.License.Reference}, []string{"cus_ada", "price_9", "shop:1"})
 
-	f = s.tell(t, "shop:1", event{At: onDay(4), PlanID: "other", Until: api.To(onDay(60))})                     // of another product
-	is.Equal([]any{f.Result, f.Waiting, f.ProductID}, []any{api.FulfillChanged, api.Waiting(""), "prod_other"}) // it made the license
+	f = s.tell(t, "shop:1", event{At: onDay(4), PlanID: "other", Until: api.To(onDay(60))})                            // of another product
+	is.Equal([]any{f.Result, f.Waiting, f.ProductID}, []any{api.PurchaseResultChanged, api.Waiting(""), "prod_other"}) // it made the license
 	is.Equal([]any{f.License.ProductID, f.License.PlanID, *f.License.ExpiresAt}, []any{"prod_other", "other", onDay(60)})
 	is.NoErr(selling.New(s.Service).DeletePlan(t.Context(), api.DeletePlanParams{ID: "price_9"}))
 	f = s.tell(t, "shop:1", event{At: onDay(5), PlanID: "price_9", Quantity: ptr[int64](1)})
@@ -209,9 +209,9 @@ func TestFulfillWaits(t *testing.T) {
 	s.now = s.now.Add(90*24*time.Hour - 1)
 	is.Equal(s.tell(t, "shop:2", event{State: "paused"}).Waiting, api.WaitingActive)
 	s.now = s.now.Add(90 * 24 * time.Hour)
-	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "shop:2")
+	_, err = selling.New(s.Service).GetPurchase(t.Context(), "shop:2")
 	require.ErrorIs(t, err, api.ErrNotFound)
-	is.Equal(s.tell(t, "shop:1", event{}).Result, api.FulfillUnchanged) // never expires
+	is.Equal(s.tell(t, "shop:1", event{}).Result, api.PurchaseResultUnchanged) // never expires
 }
 
 // TestHandEditsSurvive: rule 7.
@@ -245,7 +245,7 @@ func TestHandEditsSurvive(t *testing.T) {
 	s.tell(t, "shop:1", event{At: onDay(9), State: "paused"})
 	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: id})
 	is.NoErr(err)
-	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "paused"}).Result, api.FulfillUnchanged) // by hand again
+	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "paused"}).Result, api.PurchaseResultUnchanged) // by hand again
 }
 
 // TestPlansAreCopied: a change of a plan changes no license, and ApplyPlan does.
@@ -281,7 +281,7 @@ func TestEndedIsFinal(t *testing.T) {
 	s := newTwice(t)
 	ctx := t.Context()
 	id := s.tell(t, "shop:1", paid()).LicenseID
-	_, err := selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1"})
+	_, err := selling.New(s.Service).ReopenPurchase(ctx, api.ReopenPurchaseParams{Reference: "shop:1"})
 	require.ErrorIs(t, err, api.ErrInvalid)
 	l := *s.tell(t, "shop:1", event{At: onDay(10), State: "ended"}).License
 	is.Equal([]any{*l.ExpiresAt, l.GraceSeconds, l.Status}, []any{onDay(10), int64(0), api.LicenseExpired})
@@ -289,19 +289,19 @@ func TestEndedIsFinal(t *testing.T) {
 	l = *s.tell(t, "shop:1", event{At: onDay(20), State: "active", Until: api.To(onDay(99))}).License
 	is.Equal(*l.ExpiresAt, onDay(10))
 
-	_, err = selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(11)})
+	_, err = selling.New(s.Service).ReopenPurchase(ctx, api.ReopenPurchaseParams{Reference: "shop:1", At: onDay(11)})
 	require.ErrorIs(t, err, api.ErrInvalid)
-	f, err := selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: onDay(12)})
+	f, err := selling.New(s.Service).ReopenPurchase(ctx, api.ReopenPurchaseParams{Reference: "shop:1", At: onDay(12)})
 	is.NoErr(err)
-	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{api.FulfillChanged, onDay(99), int64(86400), (*time.Time)(nil)})
+	is.Equal([]any{f.Result, *f.License.ExpiresAt, f.License.GraceSeconds, f.EndedAt}, []any{api.PurchaseResultChanged, onDay(99), int64(86400), (*time.Time)(nil)})
 	for _, day := range []float64{10, 12} {
-		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, api.FulfillUnchanged)
+		is.Equal(s.tell(t, "shop:1", event{At: onDay(day), State: "ended"}).Result, api.PurchaseResultUnchanged)
 	}
 	is.Equal(*s.tell(t, "shop:1", event{At: onDay(13), State: "ended"}).License.ExpiresAt, onDay(13))
-	_, err = selling.New(s.Service).Reopen(ctx, api.ReopenParams{Reference: "shop:1", At: s.now.Add(25 * time.Hour)})
+	_, err = selling.New(s.Service).ReopenPurchase(ctx, api.ReopenPurchaseParams{Reference: "shop:1", At: s.now.Add(25 * time.Hour)})
 	is.Equal(refusedField(err), "at")
 	for caller, reference := range map[string]string{"prod_editor": "shop:none", "prod_other": "shop:1"} {
-		_, err = selling.New(s.As(license.Caller{Products: []string{caller}})).Reopen(ctx, api.ReopenParams{Reference: reference})
+		_, err = selling.New(s.As(license.Caller{Products: []string{caller}})).ReopenPurchase(ctx, api.ReopenPurchaseParams{Reference: reference})
 		require.ErrorIs(t, err, api.ErrNotFound)
 	}
 
@@ -310,8 +310,8 @@ func TestEndedIsFinal(t *testing.T) {
 	f = s.tell(t, "shop:2", again)
 	is.Equal([]any{f.LicenseID, f.Governs, *f.License.ExpiresAt, f.License.Reference, f.License.Status}, []any{id, true, onDay(35).AddDate(1, 0, 0), "shop:2", api.LicenseActive})
 	f = s.tell(t, "shop:1", event{At: onDay(36), Quantity: ptr[int64](9)})
-	is.Equal([]any{f.Result, f.Governs}, []any{api.FulfillUnchanged, false})
-	page, err := selling.New(s.Service).ListFulfillments(ctx, api.ListFulfillmentsParams{LicenseID: id})
+	is.Equal([]any{f.Result, f.Governs}, []any{api.PurchaseResultUnchanged, false})
+	page, err := selling.New(s.Service).ListPurchases(ctx, api.ListPurchasesParams{LicenseID: id})
 	is.NoErr(err)
 	list := page.Data
 	is.Equal([]string{list[0].Reference, list[1].Reference}, []string{"shop:2", "shop:1"})
@@ -339,9 +339,9 @@ func TestPurchaseFillsMetadata(t *testing.T) {
 	got := s.tell(t, "shop:1", e).License.Metadata
 	is.Equal(len(got), 50)
 	is.Equal(got["m7"], "1") // the license was made after the purchase became active
-	_, err = selling.New(s.Service).Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", Metadata: map[string]*string{"m50": ptr("2")}})
+	_, err = selling.New(s.Service).RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:1", Metadata: map[string]*string{"m50": ptr("2")}})
 	is.Equal(refusedField(err), "metadata")
-	_, err = selling.New(s.Service).GetFulfillment(t.Context(), "license:"+l.ID) // what stands for the license is no purchase
+	_, err = selling.New(s.Service).GetPurchase(t.Context(), "license:"+l.ID) // what stands for the license is no purchase
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -362,54 +362,54 @@ func TestNothingRevivesAGoneLicense(t *testing.T) {
 	before := s.events(t)
 	later := paid()
 	later.At, later.Until = onDay(20), api.To(onDay(300))
-	is.Equal(s.tell(t, "shop:1", later).Result, api.FulfillRevoked)
-	is.Equal(s.tell(t, "shop:2", later).Result, api.FulfillDeleted)
-	is.Equal(s.tell(t, "shop:3", erased).Result, api.FulfillDeleted)
-	is.Equal(s.tell(t, "shop:4", erased).Result, api.FulfillDeleted)
+	is.Equal(s.tell(t, "shop:1", later).Result, api.PurchaseResultRevoked)
+	is.Equal(s.tell(t, "shop:2", later).Result, api.PurchaseResultDeleted)
+	is.Equal(s.tell(t, "shop:3", erased).Result, api.PurchaseResultDeleted)
+	is.Equal(s.tell(t, "shop:4", erased).Result, api.PurchaseResultDeleted)
 	later.LicenseID = deleted.LicenseID
-	is.Equal(s.tell(t, "shop:5", later).Result, api.FulfillDeleted)
+	is.Equal(s.tell(t, "shop:5", later).Result, api.PurchaseResultDeleted)
 	is.Equal(s.events(t), before)
 	var archive strings.Builder
 	is.NoErr(s.store.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, &archive) }))
 	for _, personal := range []string{"cus_bob", "Robert", "shop:3", "shop:4"} {
 		require.NotContains(t, archive.String(), personal)
 	}
-	f, err := selling.New(s.Service).GetFulfillment(ctx, "shop:3")
+	f, err := selling.New(s.Service).GetPurchase(ctx, "shop:3")
 	is.NoErr(err)
-	is.Equal([]any{f.Result, f.CustomerID, len(f.Fields)}, []any{api.FulfillDeleted, "", 0})
+	is.Equal([]any{f.Result, f.CustomerID, len(f.Fields)}, []any{api.PurchaseResultDeleted, "", 0})
 }
 
-// TestFulfillOfALimitedCaller: rule 10.
-func TestFulfillOfALimitedCaller(t *testing.T) {
+// TestRecordPurchaseOfALimitedCaller: rule 10.
+func TestRecordPurchaseOfALimitedCaller(t *testing.T) {
 	is := is.New(t)
 	s := newTwice(t)
 	ctx := t.Context()
 	editor, other := s.As(license.Caller{Products: []string{"prod_editor"}}), s.As(license.Caller{Products: []string{"prod_other"}})
 	e := paid()
 	e.Reference = "shop:1"
-	f, err := selling.New(editor).Fulfill(ctx, e)
+	f, err := selling.New(editor).RecordPurchase(ctx, e)
 	is.NoErr(err)
 	e.PlanID = ""
-	_, err = selling.New(editor).Fulfill(ctx, e)
+	_, err = selling.New(editor).RecordPurchase(ctx, e)
 	require.ErrorIs(t, err, api.ErrInvalid)
 	for _, plan := range []string{"basic", "nothing"} {
 		e.PlanID = plan
-		_, err = selling.New(other).Fulfill(ctx, e)
+		_, err = selling.New(other).RecordPurchase(ctx, e)
 		require.ErrorIs(t, err, api.ErrProductForbidden)
 	}
 	e.PlanID = "other"
-	_, err = selling.New(other).Fulfill(ctx, e)
+	_, err = selling.New(other).RecordPurchase(ctx, e)
 	require.ErrorIs(t, err, api.ErrReferenceTaken)
 	e.Reference, e.LicenseID = "shop:2", f.LicenseID
-	f, err = selling.New(other).Fulfill(ctx, e)
+	f, err = selling.New(other).RecordPurchase(ctx, e)
 	is.NoErr(err)
-	is.Equal(f.Result, api.FulfillDeleted) // as if it did not exist
-	_, err = selling.New(other).GetFulfillment(ctx, "shop:1")
+	is.Equal(f.Result, api.PurchaseResultDeleted) // as if it did not exist
+	_, err = selling.New(other).GetPurchase(ctx, "shop:1")
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
-// TestFulfillAppendsEvents: rule 10.
-func TestFulfillAppendsEvents(t *testing.T) {
+// TestRecordPurchaseAppendsEvents: rule 10.
+func TestRecordPurchaseAppendsEvents(t *testing.T) {
 	is := is.New(t)
 	asked := 0
 	s := newTwice(t, func(o *license.Options) {
@@ -431,7 +431,7 @@ func TestFulfillAppendsEvents(t *testing.T) {
 	} {
 		f := s.tell(t, "shop:1", e)
 		id = f.LicenseID
-		is.Equal(f.Result == api.FulfillUnchanged, i == 3 || i == 6)
+		is.Equal(f.Result == api.PurchaseResultUnchanged, i == 3 || i == 6)
 	}
 	is.Equal(asked, 1)
 	is.Equal(s.mustGet(t, id).Metadata["asked"], "yes")
@@ -447,8 +447,8 @@ func TestFulfillAppendsEvents(t *testing.T) {
 	is.Equal(types, []string{"license.created", "license.renewed", "license.suspended", "license.reinstated", "license.updated"})
 }
 
-// TestFulfillInParallel delivers each history several times concurrently.
-func TestFulfillInParallel(t *testing.T) {
+// TestRecordPurchaseInParallel delivers each history several times concurrently.
+func TestRecordPurchaseInParallel(t *testing.T) {
 	for name, history := range histories {
 		t.Run(name, func(t *testing.T) {
 			for _, before := range []func(context.Context, *api.CreateLicenseParams) error{nil, func(context.Context, *api.CreateLicenseParams) error { return nil }} {
@@ -460,7 +460,7 @@ func TestFulfillInParallel(t *testing.T) {
 				for _, e := range append(history, history...) {
 					e.Reference = "shop:2"
 					wg.Go(func() {
-						if _, err := selling.New(s.Service).Fulfill(t.Context(), e); err != nil {
+						if _, err := selling.New(s.Service).RecordPurchase(t.Context(), e); err != nil {
 							t.Error(err)
 						}
 					})
@@ -472,8 +472,8 @@ func TestFulfillInParallel(t *testing.T) {
 	}
 }
 
-// TestFulfillIsWhole: a crash at any call of the store leaves nothing half.
-func TestFulfillIsWhole(t *testing.T) {
+// TestRecordPurchaseIsWhole: a crash at any call of the store leaves nothing half.
+func TestRecordPurchaseIsWhole(t *testing.T) {
 	for name, history := range histories {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -485,7 +485,7 @@ func TestFulfillIsWhole(t *testing.T) {
 				for n := 0; ; n++ {
 					before := archiveOf(t, st.Store)
 					st.left = n
-					_, err := selling.New(s.Service).Fulfill(t.Context(), e)
+					_, err := selling.New(s.Service).RecordPurchase(t.Context(), e)
 					st.left = 1 << 30
 					if err == nil {
 						break
@@ -610,7 +610,7 @@ func TestPurchasesMove(t *testing.T) {
 		is.NoErr(err)
 		is.Equal([]any{again.Started, again.License.ID}, []any{false, trial.License.ID})
 		if s != imported {
-			is.Equal(s.tell(t, "shop:2", event{At: onDay(1), State: "active"}).Result, api.FulfillCreated)
+			is.Equal(s.tell(t, "shop:2", event{At: onDay(1), State: "active"}).Result, api.PurchaseResultCreated)
 			_, err = selling.New(s.Service).StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_eve", Subjects: []string{"device:1"}})
 			require.ErrorIs(t, err, api.ErrTrialTaken)
 		}

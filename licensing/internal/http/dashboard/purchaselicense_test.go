@@ -21,18 +21,18 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	s.plan(api.PutPlanParams{ID: "year", Name: "Atlas yearly", Duration: api.Duration{Years: 1}, Terms: api.Terms{MaxActivations: ptr[int64](2)}})
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn, Terms: api.Terms{MaxActivations: ptr[int64](5)}})
 	paidAt := s.clock()
-	for _, p := range []api.FulfillParams{
+	for _, p := range []api.RecordPurchaseParams{
 		{Reference: "shop:1", PlanID: "year", Name: "Bob & Sons"},
 		{Reference: "shop:2", CustomerID: "cus_ada"},
 		{Reference: "shop:3", PlanID: "extra"},
 	} {
 		p.At, p.State = paidAt, api.PurchaseActive
-		_, err := s.Selling().Fulfill(t.Context(), p)
+		_, err := s.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
 	}
 	s.advance(time.Hour)
-	get := func(reference string) api.Fulfillment {
-		f, err := s.Selling().GetFulfillment(t.Context(), reference)
+	get := func(reference string) api.Purchase {
+		f, err := s.Selling().GetPurchase(t.Context(), reference)
 		is.NoErr(err)
 		return f
 	}
@@ -41,31 +41,31 @@ func TestNameWhatPurchaseMisses(t *testing.T) {
 	sue := s.signedIn("sue@example.com")
 	page := sue.get("purchase/shop:1").body
 	require.Contains(t, page, "An admin can name its customer.")
-	require.NotContains(t, page, "/fulfill")
-	is.Equal(sue.post("purchase/shop:1/fulfill", "customer_id", "cus_bob").StatusCode, http.StatusForbidden)
+	require.NotContains(t, page, "/license\"")
+	is.Equal(sue.post("purchase/shop:1/license", "customer_id", "cus_bob").StatusCode, http.StatusForbidden)
 
-	require.Contains(t, v.get("purchase/shop:1").body, `purchase/shop:1/fulfill">Name the customer</a>`)
-	require.Contains(t, v.get("purchase/shop:1/fulfill").body, "No event has named the customer of this purchase.")
-	is.Equal(v.post("purchase/shop:1/fulfill", "customer_id", "").StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(v.follow(v.post("purchase/shop:1/fulfill", "customer_id", "cus_bob")).notice(), "The license has been created.")
+	require.Contains(t, v.get("purchase/shop:1").body, `purchase/shop:1/license">Name the customer</a>`)
+	require.Contains(t, v.get("purchase/shop:1/license").body, "No event has named the customer of this purchase.")
+	is.Equal(v.post("purchase/shop:1/license", "customer_id", "").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.follow(v.post("purchase/shop:1/license", "customer_id", "cus_bob")).notice(), "The license has been created.")
 	bob := get("shop:1").License
 	is.Equal(bob.CustomerID, "cus_bob")
 	is.Equal(*bob.ExpiresAt, paidAt.AddDate(1, 0, 0)) // since it was paid, not since it was named
 
-	require.Contains(t, v.get("purchase/shop:2/fulfill").body, `<option value="" selected>Choose a plan</option>`, `<option value="year">Atlas yearly (year)</option>`)
-	is.Equal(v.follow(v.post("purchase/shop:2/fulfill", "plan_id", "year")).notice(), "The license has been created.")
+	require.Contains(t, v.get("purchase/shop:2/license").body, `<option value="" selected>Choose a plan</option>`, `<option value="year">Atlas yearly (year)</option>`)
+	is.Equal(v.follow(v.post("purchase/shop:2/license", "plan_id", "year")).notice(), "The license has been created.")
 	ada := get("shop:2").License
 
-	a := v.follow(v.post("purchase/shop:3/fulfill", "customer_id", "cus_bob"))
+	a := v.follow(v.post("purchase/shop:3/license", "customer_id", "cus_bob"))
 	is.Equal(a.notice(), "Saved. The purchase is still waiting: It is an add-on, and no event has named its license.")
-	require.Contains(t, a.body, `purchase/shop:3/fulfill">Name the license</a>`)
-	form := v.get("purchase/shop:3/fulfill").body
+	require.Contains(t, a.body, `purchase/shop:3/license">Name the license</a>`)
+	form := v.get("purchase/shop:3/license").body
 	require.Contains(t, form, `<option value="" selected>Choose a license</option>`, `<option value="`+bob.ID+`">Bob &amp; Sons, active, Atlas yearly, until 1 March 2027</option>`)
 	require.NotContains(t, form, ada.ID)
-	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", "").StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", ada.ID).StatusCode, http.StatusConflict) // of another customer
-	is.Equal(v.post("purchase/shop:3/fulfill", "license_id", "bob").StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(v.follow(v.post("purchase/shop:3/fulfill", "license_id", bob.ID)).notice(), "The purchase is a part of this license now.")
+	is.Equal(v.post("purchase/shop:3/license", "license_id", "").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post("purchase/shop:3/license", "license_id", ada.ID).StatusCode, http.StatusConflict) // of another customer
+	is.Equal(v.post("purchase/shop:3/license", "license_id", "bob").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.follow(v.post("purchase/shop:3/license", "license_id", bob.ID)).notice(), "The purchase is a part of this license now.")
 	is.Equal(*get("shop:3").License.MaxActivations, int64(7))
 	require.NotContains(t, v.get("purchase/shop:3").body, "/fulfill")
 }
@@ -78,7 +78,7 @@ func TestPurchaseThatIsOver(t *testing.T) {
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "month", Name: "Atlas monthly", Duration: api.Duration{Months: 1}})
 	s.plan(api.PutPlanParams{ID: "try", Duration: api.Duration{Days: 14}})
-	f, err := s.Selling().Fulfill(t.Context(), api.FulfillParams{Reference: "shop:1", At: s.clock(), CustomerID: "cus_ada", PlanID: "month", State: api.PurchaseActive})
+	f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "shop:1", At: s.clock(), CustomerID: "cus_ada", PlanID: "month", State: api.PurchaseActive})
 	is.NoErr(err)
 	trial, err := s.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "try", CustomerID: "cus_bob"})
 	is.NoErr(err)

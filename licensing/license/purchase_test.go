@@ -23,7 +23,7 @@ import (
 )
 
 // An event is what a payment provider reports about a purchase.
-type event = api.FulfillParams
+type event = api.RecordPurchaseParams
 
 // onDay returns an instant n days after start.
 func onDay(n float64) time.Time { return start.Add(time.Duration(n * float64(24*time.Hour))) }
@@ -60,10 +60,10 @@ func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *se
 }
 
 // tell reports an event about a purchase.
-func (s *seller) tell(t *testing.T, reference string, e event) api.Fulfillment {
+func (s *seller) tell(t *testing.T, reference string, e event) api.Purchase {
 	t.Helper()
 	e.Reference = reference
-	f, err := selling.New(s.Service).Fulfill(t.Context(), e)
+	f, err := selling.New(s.Service).RecordPurchase(t.Context(), e)
 	if err != nil {
 		t.Fatalf("%+v: %v", e, err)
 	}
@@ -74,7 +74,7 @@ func (s *seller) tell(t *testing.T, reference string, e event) api.Fulfillment {
 // one purchase to another or counts changes.
 func (s *seller) outcome(t *testing.T, reference string) string {
 	t.Helper()
-	f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+	f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestHandEditsBetween(t *testing.T) {
 					s.edit(t, random, f.License.ID)
 				}
 			}
-			f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+			f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -393,7 +393,7 @@ type subscription struct {
 }
 
 // A delivery is a call of a handler, which takes the instant at and then, maybe
-// after other changes, reads the subscription. It is done when it has been fulfilled.
+// after other changes, reads the subscription. It is done when its purchase has been recorded.
 type delivery struct{ at, read, done time.Time }
 
 // TestSimulatedProvider: subscriptions change in bursts, and webhooks, each of which
@@ -417,7 +417,7 @@ func TestSimulatedProvider(t *testing.T) {
 			})
 		}
 		last := changes[len(changes)-1]
-		f, err := selling.New(s.Service).GetFulfillment(t.Context(), reference)
+		f, err := selling.New(s.Service).GetPurchase(t.Context(), reference)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,9 @@ package api
 
 import "time"
 
-// FulfillParams are what an event says about a purchase. A field that is not set
+// RecordPurchaseParams are what an event says about a purchase. A field that is not set
 // says nothing.
-type FulfillParams struct {
+type RecordPurchaseParams struct {
 	// Reference identifies the purchase forever: 1–255 letters, digits and
 	// . _ : @ -, beginning with a letter or a digit, and not with "trial:" or "license:". A prefix
 	// names its source, such as "stripe:si_1". A subscription with several items
@@ -46,16 +46,16 @@ type StartTrialParams struct {
 	Subjects []string `json:"subjects" validate:"max=20,texts"`
 }
 
-// ListFulfillmentsParams are the parameters of Service.ListFulfillments of package selling.
-type ListFulfillmentsParams struct {
+// ListPurchasesParams are the parameters of Service.ListPurchases of package selling.
+type ListPurchasesParams struct {
 	LicenseID string  `query:"license_id"`                                                                                                       // the purchases of this license; empty: waiting purchases
 	Waiting   Waiting `query:"waiting" validate:"omitempty,oneof=customer_id plan_id active unknown_plan other_product license_id license_full"` // without LicenseID: only purchases that wait for this
 	Limit     int     `query:"limit" validate:"min=0,max=200"`                                                                                   // 0: 50; without LicenseID
 	Cursor    string  `query:"cursor"`                                                                                                           // NextCursor of the previous page
 }
 
-// ReopenParams are the parameters of Service.Reopen of package selling.
-type ReopenParams struct {
+// ReopenPurchaseParams are the parameters of Service.ReopenPurchase of package selling.
+type ReopenPurchaseParams struct {
 	Reference string    `json:"reference" validate:"identifier"`
 	At        time.Time `json:"at" validate:"omitempty,instant"`  // zero: now
 	Reason    string    `json:"reason" validate:"omitempty,text"` // recorded in the event

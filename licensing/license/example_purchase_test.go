@@ -13,7 +13,7 @@ import (
 )
 
 // The events of a purchase arrive in any order, and lead to the same license.
-func ExampleService_Fulfill() {
+func ExampleService_RecordPurchase() {
 	ctx := context.Background()
 	licenses := license.New(memory.New(), license.Options{})
 	seats := int64(5)
@@ -21,13 +21,13 @@ func ExampleService_Fulfill() {
 		fmt.Println(err)
 	}
 	paid, canceled := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	for _, p := range []api.FulfillParams{
+	for _, p := range []api.RecordPurchaseParams{
 		{At: canceled, State: api.PurchaseEnded},
 		{At: paid, State: api.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
 		{At: paid, State: api.PurchaseActive, CustomerID: "cus_1", PlanID: "price_pro"},
 	} {
 		p.Reference = "stripe:si_1"
-		f, err := selling.New(licenses).Fulfill(ctx, p)
+		f, err := selling.New(licenses).RecordPurchase(ctx, p)
 		if err != nil {
 			fmt.Println(err)
 			return

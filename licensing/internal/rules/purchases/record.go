@@ -10,19 +10,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Fulfill records what an event says about a purchase, and creates or changes its license
+// RecordPurchase records what an event says about a purchase, and creates or changes its license
 // accordingly; see package license.
-func (s Service) Fulfill(ctx context.Context, p api.FulfillParams) (api.Fulfillment, error) {
-	if err := call.InvalidFields(CheckFulfill(&p, s.Now())); err != nil {
-		return api.Fulfillment{}, err
+func (s Service) RecordPurchase(ctx context.Context, p api.RecordPurchaseParams) (api.Purchase, error) {
+	if err := call.InvalidFields(CheckPurchase(&p, s.Now())); err != nil {
+		return api.Purchase{}, err
 	}
-	return s.fulfill(ctx, "fulfill "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
+	return s.inUpdate(ctx, "record purchase "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
 		return s.decide(ctx, r, p)
 	})
 }
 
-// CheckFulfill checks p and normalizes it as stored.
-func CheckFulfill(p *api.FulfillParams, now time.Time) []api.FieldError {
+// CheckPurchase checks p and normalizes it as stored.
+func CheckPurchase(p *api.RecordPurchaseParams, now time.Time) []api.FieldError {
 	broken := call.CheckTags(p)
 	if !call.IsIdentifier(p.Reference) {
 		broken = append(broken, api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, Detail: call.IdentifierRule})
@@ -58,7 +58,7 @@ var ErrOwn = api.FieldError{Field: "reference", Code: api.FieldInvalidFormat, De
 var errAhead = api.FieldError{Field: "at", Code: api.FieldOutOfRange, Detail: "must be at most 24 hours ahead"}
 
 // purchaseOf returns the purchase of which nothing but p is known.
-func purchaseOf(p api.FulfillParams) Purchase {
+func purchaseOf(p api.RecordPurchaseParams) Purchase {
 	e := Purchase{Reference: p.Reference, CustomerID: p.CustomerID}
 	if p.LicenseID != "" {
 		e.LicenseID, e.LicenseAt = p.LicenseID, p.At

@@ -2,11 +2,11 @@ package api
 
 import "time"
 
-// A Fulfillment is what a purchase was last known to be.
-type Fulfillment struct {
-	Object    string        `json:"object"` // always "fulfillment"
-	Reference string        `json:"reference"`
-	Result    FulfillResult `json:"result"`
+// A Purchase is what a customer has bought, as it was last reported under its reference.
+type Purchase struct {
+	Object    string         `json:"object"` // always "purchase"
+	Reference string         `json:"reference"`
+	Result    PurchaseResult `json:"result"`
 	// Waiting is what the purchase waits for; empty: nothing. With a license,
 	// [WaitingUnknownPlan] is about a later plan: the purchase keeps the terms of the one
 	// before. With any other, it does not count.
@@ -35,7 +35,7 @@ type Fulfillment struct {
 	ProductID  string `json:"product_id,omitempty"`
 	// Fields are the stored fields of events, by their JSON names, with the At
 	// of the event that set each. Entries of metadata are "metadata/" and the name.
-	Fields map[string]FulfilledField `json:"fields"`
+	Fields map[string]PurchaseField `json:"fields"`
 
 	FirstActiveAt *time.Time `json:"first_active_at"`
 	// ActivatedAt is when the license was first activated, if the plan starts with that;
@@ -48,36 +48,36 @@ type Fulfillment struct {
 	UpdatedAt   time.Time  `json:"updated_at,omitzero"`
 }
 
-// A FulfilledField is the value of a field of a purchase, and the At of the event
+// A PurchaseField is the value of a field of a purchase, and the At of the event
 // that set it.
-type FulfilledField struct {
+type PurchaseField struct {
 	Value any       `json:"value"`
 	At    time.Time `json:"at"`
 }
 
-// A FulfillResult says what a request did to the license of a purchase.
-type FulfillResult string
+// A PurchaseResult says what a request did to the license of a purchase.
+type PurchaseResult string
 
-// The values of Fulfillment.Result. A read has that of a call that says
+// The values of Purchase.Result. A read has that of a call that says
 // nothing new.
 const (
-	FulfillCreated   FulfillResult = "created"
-	FulfillChanged   FulfillResult = "changed"
-	FulfillUnchanged FulfillResult = "unchanged"
-	FulfillWaiting   FulfillResult = "waiting" // there is no license yet; see Fulfillment.Waiting
-	FulfillRevoked   FulfillResult = "revoked" // the license is; nothing was stored
-	FulfillDeleted   FulfillResult = "deleted" // the license was, or the customer was erased; nothing was stored
+	PurchaseResultCreated   PurchaseResult = "created"
+	PurchaseResultChanged   PurchaseResult = "changed"
+	PurchaseResultUnchanged PurchaseResult = "unchanged"
+	PurchaseResultWaiting   PurchaseResult = "waiting" // there is no license yet; see Purchase.Waiting
+	PurchaseResultRevoked   PurchaseResult = "revoked" // the license is; nothing was stored
+	PurchaseResultDeleted   PurchaseResult = "deleted" // the license was, or the customer was erased; nothing was stored
 
-	// FulfillTransferred: the license has been transferred, and the event names the
+	// PurchaseResultTransferred: the license has been transferred, and the event names the
 	// former customer or none. What it says of a person was not stored. License is nil,
 	// and Fields are empty.
-	FulfillTransferred FulfillResult = "transferred"
+	PurchaseResultTransferred PurchaseResult = "transferred"
 )
 
 // A Waiting is what a purchase waits for.
 type Waiting string
 
-// The values of Fulfillment.Waiting.
+// The values of Purchase.Waiting.
 const (
 	WaitingCustomer     Waiting = "customer_id"   // no event has named the customer
 	WaitingPlan         Waiting = "plan_id"       // no event has named the plan
