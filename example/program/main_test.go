@@ -146,10 +146,10 @@ func TestProgram(t *testing.T) {
 	is.Equal(code, 200)
 	gone.Unlock()
 
-	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
+	_, err = h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Please pay invoice 7."})
 	is.NoErr(err)
 	during = func(address string) { // the user has paid, and checks again
-		_, err := h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err := h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 		code, _ := get(t, address+"/export")
 		is.Equal(code, 403)
@@ -157,7 +157,7 @@ func TestProgram(t *testing.T) {
 		is.NoErr(err)
 		is.NoErr(resp.Body.Close())
 		is.Equal(resp.StatusCode, 200)
-		_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
+		_, err = h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Please pay invoice 7."})
 		is.NoErr(err)
 	}
 	code, body, _ = try("-key", l.Key) // asks now, and not within the hour
@@ -169,7 +169,7 @@ func TestProgram(t *testing.T) {
 	code, _, _ = try()
 	is.Equal(code, 403)
 	gone.Unlock()
-	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	code, _, _ = try()
 	is.Equal(code, 200)
@@ -180,7 +180,7 @@ func TestProgram(t *testing.T) {
 		err := run(t.Context(), []string{"-export", "-url", service.URL, "-keys", keys, "-dir", state}, &out)
 		return out.text.String(), err
 	}
-	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 8."})
+	_, err = h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Please pay invoice 8."})
 	is.NoErr(err)
 	printed, err := command()
 	is.NoErr(err)
@@ -189,7 +189,7 @@ func TestProgram(t *testing.T) {
 	is.NoErr(os.WriteFile(filepath.Join(state, "next-check"), []byte(passed), 0o600))
 	_, err = command()
 	require.Contains(t, err.Error(), "The license is suspended: Please pay invoice 8.")
-	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	printed, err = command()
 	is.NoErr(err)

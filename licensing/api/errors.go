@@ -37,9 +37,9 @@ var (
 	// ErrOnceMismatch: the key of Service.Once of package license was used for another request.
 	ErrOnceMismatch = errors.New("the key was used for another request")
 
-	// ErrMove: the license's state does not allow the change. Always a
-	// [*MoveError].
-	ErrMove = errors.New("the state of the license does not allow this change")
+	// ErrStateForbids: the license's state does not allow the change. Always a
+	// [*StateError].
+	ErrStateForbids = errors.New("the state of the license does not allow this change")
 
 	// ErrDenied: the license does not allow an activation or usage. Always a
 	// [*DeniedError].
@@ -131,26 +131,26 @@ func (e *AmbiguousError) Error() string {
 // Is makes errors.Is(e, ErrAmbiguous) true.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// A MoveError is returned if a license's state does not allow a change.
-type MoveError struct {
-	Move string        // "suspend", "reinstate", "revoke", "renew" or "rekey"
-	From LicenseStatus // the current state
-	To   LicenseStatus // the state after the change; equal to From for renew and rekey
+// A StateError is returned if a license's state does not allow a change.
+type StateError struct {
+	Change string        // "suspend", "reinstate", "revoke", "renew" or "rekey"
+	From   LicenseStatus // the current state
+	To     LicenseStatus // the state after the change; equal to From for renew and rekey
 
 	// Customer reports that the customer is suspended, so that no license of the
 	// customer can be reinstated.
 	Customer bool
 }
 
-func (e *MoveError) Error() string {
+func (e *StateError) Error() string {
 	if e.Customer {
 		return "cannot reinstate a license of a suspended customer; reinstate the customer"
 	}
-	return fmt.Sprintf("cannot %s a license that is %s", e.Move, e.From)
+	return fmt.Sprintf("cannot %s a license that is %s", e.Change, e.From)
 }
 
-// Is makes errors.Is(e, ErrMove) true.
-func (e *MoveError) Is(target error) bool { return target == ErrMove }
+// Is makes errors.Is(e, ErrStateForbids) true.
+func (e *StateError) Is(target error) bool { return target == ErrStateForbids }
 
 // A DeniedError is returned if a license does not allow an activation or usage. It
 // also matches [ErrNotFound] if no license has the key, [ErrActivationLimit] if no seat

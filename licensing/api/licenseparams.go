@@ -8,9 +8,9 @@ type DeleteLicenseParams struct {
 	IfMatch []Version `json:"-" header:"If-Match"` // as in [UpdateLicenseParams]
 }
 
-// MoveLicenseParams are the parameters of a suspension, a reinstatement and a
+// ChangeStateParams are the parameters of a suspension, a reinstatement and a
 // revocation.
-type MoveLicenseParams struct {
+type ChangeStateParams struct {
 	ID string `json:"-" path:"licenseID"`
 	// Reason becomes the license's StatusReason, which license key holders
 	// can read in verdicts, and is recorded in the event. At most 255
@@ -19,11 +19,11 @@ type MoveLicenseParams struct {
 	IfMatch []Version `json:"-" header:"If-Match"` // as in [UpdateLicenseParams]
 }
 
-// MoveCustomerParams are the parameters of a suspension and a reinstatement of a customer.
-type MoveCustomerParams struct {
+// ChangeCustomerStateParams are the parameters of a suspension and a reinstatement of a customer.
+type ChangeCustomerStateParams struct {
 	CustomerID string `json:"-" path:"customerID"`
 	// Reason becomes the StatusReason of the customer's licenses, as in
-	// [MoveLicenseParams].
+	// [ChangeStateParams].
 	Reason string `json:"reason" validate:"omitempty,text"`
 }
 

@@ -62,30 +62,30 @@ func deleted(err error) error {
 
 // SuspendLicense makes a license invalid until it is reinstated. It fails with
 // [api.CodeNotFound], [api.CodeMoveForbidden] or [api.CodeStale].
-func (c *Client) SuspendLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (c *Client) SuspendLicense(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return call[api.License](ctx, c, "POST /license/{licenseID}/suspend", keyed, p)
 }
 
 // ReinstateLicense ends a suspension. Its errors are those of
 // [Client.SuspendLicense].
-func (c *Client) ReinstateLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (c *Client) ReinstateLicense(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return call[api.License](ctx, c, "POST /license/{licenseID}/reinstate", keyed, p)
 }
 
 // SuspendCustomer suspends all licenses of a customer, and those that the customer gets
 // before [Client.ReinstateCustomer]. Repeat a call that was interrupted.
-func (c *Client) SuspendCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (c *Client) SuspendCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/suspend", keyed, p)
 }
 
 // ReinstateCustomer ends the suspension of a customer.
-func (c *Client) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (c *Client) ReinstateCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/reinstate", keyed, p)
 }
 
 // RevokeLicense makes a license invalid forever. Its errors are those of
 // [Client.SuspendLicense].
-func (c *Client) RevokeLicense(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (c *Client) RevokeLicense(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return call[api.License](ctx, c, "POST /license/{licenseID}/revoke", keyed, p)
 }
 

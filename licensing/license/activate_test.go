@@ -118,15 +118,15 @@ func TestActivate(t *testing.T) {
 func TestActivateIsDenied(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*api.CreateLicenseParams)
-		move func(*fixture, api.MoveLicenseParams) (api.License, error)
+		move func(*fixture, api.ChangeStateParams) (api.License, error)
 		ask  api.ActivateKeyParams
 		want api.VerdictCode
 	}{
 		"unknown key":    {ask: api.ActivateKeyParams{Key: "nothing"}, want: api.VerdictNotFound},
 		"expired":        {edit: func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start) }, want: api.VerdictExpired},
 		"scheduled":      {edit: func(p *api.CreateLicenseParams) { p.StartsAt = ptr(start.Add(1e9)) }, want: api.VerdictScheduled},
-		"suspended":      {move: func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Suspend(t.Context(), p) }, want: api.VerdictSuspended},
-		"revoked":        {move: func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Revoke(t.Context(), p) }, want: api.VerdictRevoked},
+		"suspended":      {move: func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Suspend(t.Context(), p) }, want: api.VerdictSuspended},
+		"revoked":        {move: func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Revoke(t.Context(), p) }, want: api.VerdictRevoked},
 		"wrong product":  {ask: api.ActivateKeyParams{ProductID: "x"}, want: api.VerdictProductMismatch},
 		"wrong customer": {ask: api.ActivateKeyParams{CustomerID: "x"}, want: api.VerdictCustomerMismatch},
 		"newer build": {
@@ -143,7 +143,7 @@ func TestActivateIsDenied(t *testing.T) {
 			}
 			l := f.create(t, editing...)
 			if test.move != nil {
-				_, err := test.move(f, api.MoveLicenseParams{ID: l.ID})
+				_, err := test.move(f, api.ChangeStateParams{ID: l.ID})
 				is.NoErr(err)
 			}
 			if test.ask.Key == "" {

@@ -55,12 +55,12 @@ func TestCountFollowsTheClock(t *testing.T) {
 		is.NoErr(err)
 		switch i % 8 {
 		case 0:
-			_, err = f.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
+			_, err = f.Suspend(ctx, api.ChangeStateParams{ID: l.ID})
 		case 1:
-			_, err = f.Revoke(ctx, api.MoveLicenseParams{ID: l.ID})
+			_, err = f.Revoke(ctx, api.ChangeStateParams{ID: l.ID})
 		case 2:
-			if _, err = f.Suspend(ctx, api.MoveLicenseParams{ID: l.ID}); err == nil {
-				_, err = f.Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
+			if _, err = f.Suspend(ctx, api.ChangeStateParams{ID: l.ID}); err == nil {
+				_, err = f.Reinstate(ctx, api.ChangeStateParams{ID: l.ID})
 			}
 		case 3:
 			_, err = f.Update(ctx, api.UpdateLicenseParams{ID: l.ID, StartsAt: api.ToNull[time.Time](), ExpiresAt: api.To(start.Add(time.Hour))})

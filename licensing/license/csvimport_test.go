@@ -38,10 +38,10 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 		p.Metadata = map[string]string{"order": "+7, \"x\"", "empty": ""}
 	})
 	revoked := from.create(t, func(p *api.CreateLicenseParams) { p.Key = "OLD-SYSTEM-KEY-000001" })
-	_, err := from.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID, Reason: "Refund"})
+	_, err := from.Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID, Reason: "Refund"})
 	is.NoErr(err)
 	offline := from.create(t, func(p *api.CreateLicenseParams) { p.OfflineSeconds = &day })
-	_, err = from.VoidFiles(t.Context(), api.MoveLicenseParams{ID: offline.ID})
+	_, err = from.VoidFiles(t.Context(), api.ChangeStateParams{ID: offline.ID})
 	is.NoErr(err)
 	var out bytes.Buffer
 	is.NoErr(inner.Of(from.Service).MoveIn().ExportCSV(t.Context(), &out, api.ListLicensesParams{}))
@@ -84,7 +84,7 @@ func TestEveryTextSurvivesCSV(t *testing.T) {
 		l, err := from.Create(t.Context(), p)
 		is.NoErr(err)
 		if i%2 == 0 {
-			_, err = from.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Name})
+			_, err = from.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: p.Name})
 			is.NoErr(err)
 		}
 	}

@@ -24,7 +24,7 @@ func (s *seller) holdCustomer(t *testing.T, id string, suspend bool) int {
 	if suspend {
 		move, reason = s.SuspendCustomer, "unpaid"
 	}
-	done, err := move(t.Context(), api.MoveCustomerParams{CustomerID: id, Reason: reason})
+	done, err := move(t.Context(), api.ChangeCustomerStateParams{CustomerID: id, Reason: reason})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +58,9 @@ func TestSuspendCustomer(t *testing.T) {
 	paused := s.tell(t, "shop:2", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "pro", State: "active"}).License
 	s.tell(t, "shop:2", event{At: onDay(1), State: "paused", Reason: "no card"})
 	revoked := s.give(t, "cus_ada")
-	_, err := s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.ID})
+	_, err := s.Revoke(ctx, api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
-	_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: held.ID, Reason: "fraud"})
+	_, err = s.Suspend(ctx, api.ChangeStateParams{ID: held.ID, Reason: "fraud"})
 	is.NoErr(err)
 
 	is.Equal(s.holdCustomer(t, "cus_ada", true), 4)
@@ -70,13 +70,13 @@ func TestSuspendCustomer(t *testing.T) {
 	}
 
 	// No other way leads out of it.
-	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: plain.ID})
-	refused, _ := errors.AsType[*api.MoveError](err)
+	_, err = s.Reinstate(ctx, api.ChangeStateParams{ID: plain.ID})
+	refused, _ := errors.AsType[*api.StateError](err)
 	is.True(refused.Customer)
 	s.tell(t, "shop:1", event{At: onDay(2), State: "paused"})
 	s.tell(t, "shop:1", event{At: onDay(3), State: "active"})
 	is.Equal(s.standing(t, bought.ID), "suspended unpaid")
-	_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: plain.ID, Reason: "fraud too"}) // an operator may, in addition
+	_, err = s.Suspend(ctx, api.ChangeStateParams{ID: plain.ID, Reason: "fraud too"}) // an operator may, in addition
 	is.NoErr(err)
 	_, err = s.Update(ctx, api.UpdateLicenseParams{ID: bought.ID, Name: ptr("Ada L.")})
 	is.NoErr(err)
@@ -86,13 +86,13 @@ func TestSuspendCustomer(t *testing.T) {
 	for id, want := range map[string]string{plain.ID: "suspended fraud too", held.ID: "suspended fraud", bought.ID: "active", paused.ID: "suspended no card", revoked.ID: "revoked"} {
 		is.Equal(s.standing(t, id), want)
 	}
-	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: held.ID})
+	_, err = s.Reinstate(ctx, api.ChangeStateParams{ID: held.ID})
 	is.NoErr(err)
 	is.Equal(s.standing(t, held.ID), "active")
 
-	_, err = s.As(license.Caller{Products: []string{"prod_editor"}}).SuspendCustomer(ctx, api.MoveCustomerParams{CustomerID: "cus_ada"})
+	_, err = s.As(license.Caller{Products: []string{"prod_editor"}}).SuspendCustomer(ctx, api.ChangeCustomerStateParams{CustomerID: "cus_ada"})
 	require.ErrorIs(t, err, api.ErrProductForbidden)
-	_, err = s.SuspendCustomer(ctx, api.MoveCustomerParams{})
+	_, err = s.SuspendCustomer(ctx, api.ChangeCustomerStateParams{})
 	is.Equal(refusedField(err), "customer_id")
 }
 
@@ -133,7 +133,7 @@ func TestSuspendedCustomerGetsLicenses(t *testing.T) {
 
 	// The reasons of a suspension do not follow the license to another customer.
 	s.holdCustomer(t, "cus_ada", true)
-	_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: got[0], Reason: "fraud of Ada"})
+	_, err = s.Suspend(ctx, api.ChangeStateParams{ID: got[0], Reason: "fraud of Ada"})
 	is.NoErr(err)
 	l, err := s.Transfer(ctx, api.TransferLicenseParams{ID: got[0], CustomerID: "cus_bob"})
 	is.NoErr(err)
@@ -166,7 +166,7 @@ func TestSuspendCustomerStopped(t *testing.T) {
 			if suspend {
 				move = s.SuspendCustomer
 			}
-			_, err := move(t.Context(), api.MoveCustomerParams{CustomerID: "cus_ada"})
+			_, err := move(t.Context(), api.ChangeCustomerStateParams{CustomerID: "cus_ada"})
 			st.left = unhalted
 			is.Equal(err == nil, n == 4)
 			counts, err := s.Count(t.Context(), api.ListLicensesParams{CustomerID: "cus_ada"})
@@ -176,7 +176,7 @@ func TestSuspendCustomerStopped(t *testing.T) {
 			if n > 0 {
 				is.Equal(s.give(t, "cus_ada").Status, want)
 			}
-			_, err = move(t.Context(), api.MoveCustomerParams{CustomerID: "cus_ada"})
+			_, err = move(t.Context(), api.ChangeCustomerStateParams{CustomerID: "cus_ada"})
 			is.NoErr(err)
 			counts, err = s.Count(t.Context(), api.ListLicensesParams{CustomerID: "cus_ada"})
 			is.NoErr(err)
@@ -196,9 +196,9 @@ func TestSuspendCustomerConcurrently(t *testing.T) {
 	}
 	for range 10 {
 		var all sync.WaitGroup
-		for _, move := range []func(context.Context, api.MoveCustomerParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer} {
+		for _, move := range []func(context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer} {
 			all.Go(func() {
-				if _, err := move(t.Context(), api.MoveCustomerParams{CustomerID: "cus_ada"}); err != nil {
+				if _, err := move(t.Context(), api.ChangeCustomerStateParams{CustomerID: "cus_ada"}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -218,7 +218,7 @@ func TestSuspendCustomerEvents(t *testing.T) {
 	s := newSeller(t, memory.New())
 	s.give(t, "cus_ada")
 	held := s.give(t, "cus_ada")
-	_, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID})
+	_, err := s.Suspend(t.Context(), api.ChangeStateParams{ID: held.ID})
 	is.NoErr(err)
 	page, err := s.Events(t.Context(), api.ListEventsParams{Limit: 200})
 	is.NoErr(err)
@@ -250,7 +250,7 @@ func TestSuspendedCustomerRows(t *testing.T) {
 	s := newTwice(t)
 	plain, held := s.give(t, "cus_ada"), s.give(t, "cus_ada")
 	bought := s.tell(t, "shop:1", event{At: onDay(39), CustomerID: "cus_ada", PlanID: "pro", State: "active"}).License
-	_, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID, Reason: "fraud"})
+	_, err := s.Suspend(t.Context(), api.ChangeStateParams{ID: held.ID, Reason: "fraud"})
 	is.NoErr(err)
 	s.holdCustomer(t, "cus_ada", true)
 	rows := s.rows(t)

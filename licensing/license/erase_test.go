@@ -159,9 +159,9 @@ func TestEraseAfterACorrectionAndBack(t *testing.T) {
 	for _, id := range []string{"cus_adda", "cus_da", "cus_adda", "cus_ada"} {
 		_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, CustomerID: &id})
 		is.NoErr(err)
-		_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
-		_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	_, err := f.EraseCustomer(t.Context(), "cus_ada")

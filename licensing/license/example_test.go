@@ -74,13 +74,13 @@ func ExampleService_Suspend() {
 	s := exampleService()
 	l, _ := s.Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada"})
 
-	l, _ = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "Payment overdue"})
+	l, _ = s.Suspend(ctx, api.ChangeStateParams{ID: l.ID, Reason: "Payment overdue"})
 	fmt.Println(l.Status, l.StatusReason)
 
-	_, err := s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
-	var forbidden *api.MoveError
+	_, err := s.Suspend(ctx, api.ChangeStateParams{ID: l.ID})
+	var forbidden *api.StateError
 	if errors.As(err, &forbidden) {
-		fmt.Println(forbidden.Move, forbidden.From, forbidden.To)
+		fmt.Println(forbidden.Change, forbidden.From, forbidden.To)
 	}
 	// Output:
 	// suspended Payment overdue
@@ -156,7 +156,7 @@ func ExampleService_Atomically() {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Revoke(ctx, api.MoveLicenseParams{ID: old.ID, Reason: "Upgraded"}); err != nil {
+		if _, err := s.Revoke(ctx, api.ChangeStateParams{ID: old.ID, Reason: "Upgraded"}); err != nil {
 			return err
 		}
 		_, err = s.Create(ctx, api.CreateLicenseParams{Name: "", ProductID: "atlas-2", CustomerID: "ada"})

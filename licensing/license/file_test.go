@@ -77,7 +77,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, limited)
 	revoked := f.create(t)
-	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
+	_, err := f.Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
 	other, err := licensefile.NewRequest("another key", "a").Text()
 	is.NoErr(err)
@@ -222,7 +222,7 @@ func TestGeneration(t *testing.T) {
 	}{
 		"rekey": {func(f *fixture, id string) (api.License, error) { return f.Rekey(ctx, api.RekeyLicenseParams{ID: id}) }, true},
 		"void files": {func(f *fixture, id string) (api.License, error) {
-			return f.VoidFiles(ctx, api.MoveLicenseParams{ID: id})
+			return f.VoidFiles(ctx, api.ChangeStateParams{ID: id})
 		}, true},
 		"another product":     {update(api.UpdateLicenseParams{ProductID: ptr("p2")}), true},
 		"earlier end":         {update(api.UpdateLicenseParams{ExpiresAt: api.To(start.Add(day))}), true},
@@ -238,7 +238,7 @@ func TestGeneration(t *testing.T) {
 		"no end":              {update(api.UpdateLicenseParams{ExpiresAt: api.ToNull[time.Time]()}), false},
 		"another name":        {update(api.UpdateLicenseParams{Name: ptr("x")}), false},
 		"suspended": {func(f *fixture, id string) (api.License, error) {
-			return f.Suspend(ctx, api.MoveLicenseParams{ID: id})
+			return f.Suspend(ctx, api.ChangeStateParams{ID: id})
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,13 +285,13 @@ func TestRevokedFiles(t *testing.T) {
 	_, _, err = inner.Of(f.Service).Revocations().List(t.Context(), "unknown", l.ID)
 	require.ErrorIs(t, err, api.ErrNotFound)
 
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: other.ID}) // it has no files
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: other.ID}) // it has no files
 	is.NoErr(err)
 	file, err := f.IssueFile(t.Context(), api.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
 	is.NoErr(err)
 	is.Equal(len(refused(l.ProductID)), 0)
 
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	all := refused(l.ProductID)
 	is.Equal(len(all), 1)
@@ -299,10 +299,10 @@ func TestRevokedFiles(t *testing.T) {
 	is.Equal(all[0].MinGeneration, int64(licensefile.AllGenerations))
 	is.True(!all[0].Until.Before(file.ExpiresAt))
 
-	_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.VoidFiles(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(licensefile.AllGenerations))
-	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(2))
 
@@ -333,7 +333,7 @@ func TestFilesUntil(t *testing.T) {
 	until, err = inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(!until.Before(v.FileClaims().ExpiresAt) && until.Before(f.now.Add(16*day)))
-	_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.VoidFiles(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	voided, err := inner.Of(f.Service).Licenses().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
@@ -411,7 +411,7 @@ func TestRepeatedFilesAppendNoEvent(t *testing.T) {
 			is.NoErr(err)
 			is.Equal(issued(), 2)
 			is.Equal(issued(), 2)
-			_, err = f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
+			_, err = f.VoidFiles(t.Context(), api.ChangeStateParams{ID: l.ID})
 			is.NoErr(err)
 			is.Equal(issued(), 3)
 			is.Equal(issued(), 3)

@@ -227,8 +227,8 @@ func TestNewFilesAfterAReturn(t *testing.T) {
 		t.Helper()
 		do(f.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, ProductID: &product}))
 	}
-	suspend := func() { t.Helper(); do(f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})) }
-	reinstate := func() { t.Helper(); do(f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})) }
+	suspend := func() { t.Helper(); do(f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})) }
+	reinstate := func() { t.Helper(); do(f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})) }
 
 	c.newIsGood()
 	move("p2")
@@ -268,7 +268,7 @@ func TestNewFilesAfterAnImport(t *testing.T) {
 				return out.Bytes()
 			}
 			early := row()
-			_, err := f.VoidFiles(t.Context(), api.MoveLicenseParams{ID: l.ID})
+			_, err := f.VoidFiles(t.Context(), api.ChangeStateParams{ID: l.ID})
 			is.NoErr(err)
 			c.newIsGood()
 			late := row()

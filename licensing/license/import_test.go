@@ -44,9 +44,9 @@ func TestExportAndImport(t *testing.T) {
 		p.Entitlements = map[string]any{"export": true, "users": 25, "plan": "pro"}
 		p.Metadata = map[string]string{"order": "<1>"}
 	})
-	_, err := from.Suspend(t.Context(), api.MoveLicenseParams{ID: full.ID, Reason: "Overdue"})
+	_, err := from.Suspend(t.Context(), api.ChangeStateParams{ID: full.ID, Reason: "Overdue"})
 	is.NoErr(err)
-	_, err = from.Revoke(t.Context(), api.MoveLicenseParams{ID: from.create(t).ID})
+	_, err = from.Revoke(t.Context(), api.ChangeStateParams{ID: from.create(t).ID})
 	is.NoErr(err)
 	var out bytes.Buffer
 	is.NoErr(from.Export(t.Context(), &out, api.ListLicensesParams{}))

@@ -104,9 +104,9 @@ func (s internals) TransferInParts(ctx context.Context, p api.TransferLicensePar
 	return in(s.leave().TransferInParts(ctx, p))
 }
 
-// MoveCustomerInParts returns the parts of SuspendCustomer or ReinstateCustomer for
+// ChangeCustomerStateInParts returns the parts of SuspendCustomer or ReinstateCustomer for
 // [internals.OncePrepared].
-func (s internals) MoveCustomerInParts(ctx context.Context, p api.MoveCustomerParams, suspend bool) (prepare func() error, change func(*Service) (api.CustomerSuspension, error)) {
+func (s internals) ChangeCustomerStateInParts(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (prepare func() error, change func(*Service) (api.CustomerSuspension, error)) {
 	return in(s.holds().MoveInParts(ctx, p, suspend))
 }
 

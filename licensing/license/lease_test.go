@@ -116,10 +116,10 @@ func TestLeaseIsNotRenewed(t *testing.T) {
 			is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
 		}
 	}
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, a.LeaseEndsAt)
-	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
 	is.NoErr(err)

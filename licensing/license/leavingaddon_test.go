@@ -25,7 +25,7 @@ func newWorkshop(t *testing.T) (s *seller, id string) {
 	s.tell(t, "d", event{At: onDay(0.6), State: "paused", Reason: "the card of ada"})
 	_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: ptr("Countess Ada"), Metadata: api.To(map[string]*string{"note": ptr("met ada"), "mail": nil}), MaxActivations: api.To[int64](20)})
 	is.NoErr(err)
-	_, err = s.Suspend(t.Context(), api.MoveLicenseParams{ID: id, Reason: "ada is a fraud"})
+	_, err = s.Suspend(t.Context(), api.ChangeStateParams{ID: id, Reason: "ada is a fraud"})
 	is.NoErr(err)
 	return s, id
 }
@@ -65,7 +65,7 @@ func TestTransferOfALicenseWithAddOns(t *testing.T) {
 		}
 	}
 	is.Equal(s.mustGet(t, id).Status, api.LicenseSuspended)
-	_, err = s.Reinstate(t.Context(), api.MoveLicenseParams{ID: id})
+	_, err = s.Reinstate(t.Context(), api.ChangeStateParams{ID: id})
 	is.NoErr(err)
 	s.tell(t, "b", event{At: onDay(0.8), CustomerID: "cus_bob", Quantity: ptr[int64](2)})
 	s.check(t, id)
@@ -84,7 +84,7 @@ func TestTransferOfALicenseWithAddOns(t *testing.T) {
 func TestRevokedLicenseWithAddOns(t *testing.T) {
 	is := is.New(t)
 	s, id := newWorkshop(t)
-	_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: id, Reason: "fraud"})
+	_, err := s.Revoke(t.Context(), api.ChangeStateParams{ID: id, Reason: "fraud"})
 	is.NoErr(err)
 	before := s.mustGet(t, id)
 	s.now = onDay(1)

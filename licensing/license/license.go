@@ -38,7 +38,7 @@ func (s *Service) Update(ctx context.Context, p api.UpdateLicenseParams) (api.Li
 }
 
 // Renew moves ExpiresAt or UpdatesUntil to a later time, whether or not it has
-// passed. It returns a [*api.MoveError] if the license is revoked, and an [*api.InvalidError]
+// passed. It returns a [*api.StateError] if the license is revoked, and an [*api.InvalidError]
 // for "expires_at" or "updates_until" if the license has none or the new one is not
 // later. To shorten a license or to set a first expiry, use
 // [Service.Update]. Other errors are those of [Service.Suspend].
@@ -48,28 +48,28 @@ func (s *Service) Renew(ctx context.Context, p api.RenewLicenseParams) (api.Lice
 
 // Suspend makes a license invalid until it is reinstated. Its activations
 // stay, and their leases run out. Expired and scheduled licenses can be
-// suspended too. It returns a [*api.MoveError] if the license is already
+// suspended too. It returns a [*api.StateError] if the license is already
 // suspended or revoked, [api.ErrNotFound], a [*api.StaleError] or an
 // [*api.InvalidError].
-func (s *Service) Suspend(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (s *Service) Suspend(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return s.licenses().Suspend(ctx, p)
 }
 
-// Reinstate ends a suspension. It returns a [*api.MoveError] if the license is
+// Reinstate ends a suspension. It returns a [*api.StateError] if the license is
 // not suspended; other errors are those of [Service.Suspend].
-func (s *Service) Reinstate(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (s *Service) Reinstate(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return s.licenses().Reinstate(ctx, p)
 }
 
 // Revoke makes a license permanently invalid and keeps its record. It
-// returns a [*api.MoveError] if the license is already revoked; other errors are
+// returns a [*api.StateError] if the license is already revoked; other errors are
 // those of [Service.Suspend].
-func (s *Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (s *Service) Revoke(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return s.licenses().Revoke(ctx, p)
 }
 
 // Rekey replaces the key of a license, for instance after a leak. The old
-// key becomes unknown; activations stay. It returns a [*api.MoveError] if the
+// key becomes unknown; activations stay. It returns a [*api.StateError] if the
 // license is revoked, [api.ErrKeyTaken] if another license has the key, and an
 // [*api.InvalidError] for "key" if the key is the current one; other errors are
 // those of [Service.Suspend].
@@ -81,8 +81,8 @@ func (s *Service) Rekey(ctx context.Context, p api.RekeyLicenseParams) (api.Lice
 // refused once programs see the next revocation list, and appends a
 // license_file.voided event with the reason. Seats stay held until the files
 // expire. Programs that reach the service get new files.
-// Errors are those of [Service.Suspend], except for [*api.MoveError].
-func (s *Service) VoidFiles(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+// Errors are those of [Service.Suspend], except for [*api.StateError].
+func (s *Service) VoidFiles(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return s.licenses().VoidFiles(ctx, p)
 }
 

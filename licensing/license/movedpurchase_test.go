@@ -66,12 +66,12 @@ func (s *seller) moved(t *testing.T, rows string) *seller {
 // suspendOrReinstate changes who suspends a license, by hand.
 func (s *seller) suspendOrReinstate(t *testing.T, r *rand.Rand, id string) {
 	t.Helper()
-	do := []func(api.MoveLicenseParams) error{
-		func(p api.MoveLicenseParams) error { _, err := s.Suspend(t.Context(), p); return err },
-		func(p api.MoveLicenseParams) error { _, err := s.Reinstate(t.Context(), p); return err },
+	do := []func(api.ChangeStateParams) error{
+		func(p api.ChangeStateParams) error { _, err := s.Suspend(t.Context(), p); return err },
+		func(p api.ChangeStateParams) error { _, err := s.Reinstate(t.Context(), p); return err },
 	}
 	if n := r.IntN(6); n < 2 {
-		_ = do[n](api.MoveLicenseParams{ID: id, Reason: []string{"", "fraud"}[r.IntN(2)]}) // it may be so already
+		_ = do[n](api.ChangeStateParams{ID: id, Reason: []string{"", "fraud"}[r.IntN(2)]}) // it may be so already
 	}
 }
 

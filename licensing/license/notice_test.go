@@ -57,7 +57,7 @@ func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
 	f.notify(t) // begins
 	year, trial := f.expiring(t, 365*day), f.expiring(t, 5*day)
 	endless, revoked := f.create(t), f.expiring(t, 40*day)
-	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
+	_, err := f.Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
 	for _, step := range []struct {
 		days        int
@@ -287,11 +287,11 @@ func TestALicenseLapsesOnceAtTheEndOfItsGrace(t *testing.T) {
 		"endless in grace":    {grace: 7, at: 12, do: update(func(p *api.UpdateLicenseParams) { p.ExpiresAt = api.ToNull[time.Time]() })},
 		"endless, then ended": {grace: -1, at: 12, do: update(func(p *api.UpdateLicenseParams) { p.ExpiresAt = api.To(start.Add(4 * day)) }), want: []int{12}},
 		"revoked in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {
-			_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: id})
+			_, err := f.Revoke(t.Context(), api.ChangeStateParams{ID: id})
 			is.New(t).NoErr(err)
 		}},
 		"suspended in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {
-			_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: id})
+			_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: id})
 			is.New(t).NoErr(err)
 		}, want: []int{17}},
 		"deleted in grace": {grace: 7, at: 12, do: func(t *testing.T, f *fixture, id string) {

@@ -368,8 +368,8 @@ func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
 	case 1:
 		_, err = s.Update(t.Context(), api.UpdateLicenseParams{ID: id, ExpiresAt: api.To(onDay(100)), Metadata: api.To(map[string]*string{"hand": ptr("1")})})
 	case 2:
-		if _, err = s.Suspend(t.Context(), api.MoveLicenseParams{ID: id}); err != nil {
-			_, err = s.Reinstate(t.Context(), api.MoveLicenseParams{ID: id})
+		if _, err = s.Suspend(t.Context(), api.ChangeStateParams{ID: id}); err != nil {
+			_, err = s.Reinstate(t.Context(), api.ChangeStateParams{ID: id})
 		}
 	case 3:
 		_, err = selling.New(s.Service).ApplyPlan(t.Context(), api.ApplyPlanParams{ID: id, PlanID: "forever"})

@@ -231,19 +231,19 @@ func TestHandEditsSurvive(t *testing.T) {
 	l = *s.tell(t, "shop:1", event{At: onDay(4.5), Until: api.To(onDay(600))}).License
 	is.Equal(*l.ExpiresAt, onDay(600))
 
-	_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: id, Reason: "fraud"}) // by hand
+	_, err = s.Suspend(ctx, api.ChangeStateParams{ID: id, Reason: "fraud"}) // by hand
 	is.NoErr(err)
 	s.tell(t, "shop:1", event{At: onDay(5), State: "paused"})
 	l = *s.tell(t, "shop:1", event{At: onDay(6), State: "active"}).License
 	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseSuspended, "fraud"})
-	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: id})
+	_, err = s.Reinstate(ctx, api.ChangeStateParams{ID: id})
 	is.NoErr(err)
 	l = *s.tell(t, "shop:1", event{At: onDay(7), State: "paused", Reason: "declined"}).License
 	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseSuspended, "declined"})
 	l = *s.tell(t, "shop:1", event{At: onDay(8), State: "active"}).License
 	is.Equal([]any{l.Status, l.StatusReason}, []any{api.LicenseActive, ""})
 	s.tell(t, "shop:1", event{At: onDay(9), State: "paused"})
-	_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: id})
+	_, err = s.Reinstate(ctx, api.ChangeStateParams{ID: id})
 	is.NoErr(err)
 	is.Equal(s.tell(t, "shop:1", event{At: onDay(10), State: "paused"}).Result, api.PurchaseResultUnchanged) // by hand again
 }
@@ -353,7 +353,7 @@ func TestNothingRevivesAGoneLicense(t *testing.T) {
 	revoked, deleted, erased := s.tell(t, "shop:1", paid()), s.tell(t, "shop:2", paid()), event{At: onDay(0), CustomerID: "cus_bob", PlanID: "basic", State: "active", Name: "Robert"}
 	s.tell(t, "shop:3", erased)
 	s.tell(t, "shop:4", event{CustomerID: "cus_bob", Name: "Robert"})
-	_, err := s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.LicenseID})
+	_, err := s.Revoke(ctx, api.ChangeStateParams{ID: revoked.LicenseID})
 	is.NoErr(err)
 	is.NoErr(s.Delete(ctx, api.DeleteLicenseParams{ID: deleted.LicenseID}))
 	done, err := s.EraseCustomer(ctx, "cus_bob")

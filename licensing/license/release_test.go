@@ -17,7 +17,7 @@ func TestDeactivate(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	a := f.activate(t, l.Key, "pc-1")
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	f.now = f.now.Add(time.Minute)
 
@@ -43,7 +43,7 @@ func TestDeactivate(t *testing.T) {
 	require.ErrorIs(t, unknownSeat, api.ErrNotFound)
 	is.Equal(unknownKey.Error(), unknownSeat.Error()) // no hint which of the two it was
 
-	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(codes(f.validate(t, l.Key, "pc-1")), []api.VerdictCode{api.VerdictNotActivated})
 	is.True(f.activate(t, l.Key, "pc-1").ID != a.ID)

@@ -90,18 +90,18 @@ func TestRenewByState(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"expires_at": "out_of_range"})
 
 	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Abuse"})
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Abuse"})
 	is.NoErr(err)
 	r, err := f.Renew(t.Context(), api.RenewLicenseParams{ID: l.ID, Duration: year, Reason: "Paid"})
 	is.NoErr(err)
 	is.Equal(r.Status, api.LicenseSuspended) // renewed, and still suspended
 	is.Equal(r.StatusReason, "Abuse")
-	_, err = f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Renew(t.Context(), api.RenewLicenseParams{ID: l.ID, Duration: year})
-	var forbidden *api.MoveError
+	var forbidden *api.StateError
 	require.ErrorAs(t, err, &forbidden)
-	is.Equal(*forbidden, api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked})
+	is.Equal(*forbidden, api.StateError{Change: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked})
 }
 
 func TestParseDuration(t *testing.T) {

@@ -152,7 +152,7 @@ func TestRollOutByHand(t *testing.T) {
 	_, err = sell.ApplyPlan(ctx, api.ApplyPlanParams{ID: applied, PlanID: "month"})
 	is.NoErr(err)
 	revoked, deleted := s.sellAs(t, "c", "month"), s.sellAs(t, "d", "month")
-	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: revoked})
+	_, err = s.Revoke(ctx, api.ChangeStateParams{ID: revoked})
 	is.NoErr(err)
 	is.NoErr(s.Delete(ctx, api.DeleteLicenseParams{ID: deleted}))
 	s.tell(t, "e", event{At: onDay(0), CustomerID: "cus_ada", PlanID: "month"}) // waits

@@ -358,7 +358,7 @@ func TestCountsAreKept(t *testing.T) {
 			return c.Total
 		}
 		suspend := func(s *license.Service, id string) {
-			_, err := s.Suspend(t.Context(), api.MoveLicenseParams{ID: id})
+			_, err := s.Suspend(t.Context(), api.ChangeStateParams{ID: id})
 			is.NoErr(err)
 		}
 		a, b := create(s), create(s)

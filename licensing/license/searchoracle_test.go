@@ -103,7 +103,7 @@ func (s *shop) change(all []api.License) {
 	case 1:
 		_, err = s.Rekey(ctx, api.RekeyLicenseParams{ID: id})
 	case 2:
-		_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: id})
+		_, err = s.Suspend(ctx, api.ChangeStateParams{ID: id})
 	case 3:
 		patch := map[string]*string{}
 		for name, value := range metadata {

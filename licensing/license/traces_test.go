@@ -137,7 +137,7 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		is.NoErr(err)
 		_, err = at.Validate(ctx, api.ValidateKeyParams{Key: l.Key, ProductID: who + "-asked"})
 		is.NoErr(err)
-		_, err = s.VoidFiles(ctx, api.MoveLicenseParams{ID: l.ID, Reason: who + " lost it"})
+		_, err = s.VoidFiles(ctx, api.ChangeStateParams{ID: l.ID, Reason: who + " lost it"})
 		is.NoErr(err)
 		_, err = s.Rekey(ctx, api.RekeyLicenseParams{ID: l.ID, Reason: who + " lost it"})
 		is.NoErr(err)
@@ -187,19 +187,19 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	use(got, "zaphod")
 	s.tell(t, "shop:4", event{At: onDay(0), CustomerID: "zaphod", Name: "Zaphod", PlanID: "nothing", State: "active"}) // waits
 	for _, l := range []api.License{first, got} {
-		_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "zaphod is president"})
+		_, err = s.Suspend(ctx, api.ChangeStateParams{ID: l.ID, Reason: "zaphod is president"})
 		is.NoErr(err)
-		_, err = s.Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
+		_, err = s.Reinstate(ctx, api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	_, err = s.Validate(ctx, api.ValidateKeyParams{Key: gone.Key, CustomerID: "zaphod"})
 	is.NoErr(err)
-	for _, move := range []func(context.Context, api.MoveCustomerParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer, s.SuspendCustomer} {
-		_, err = move(ctx, api.MoveCustomerParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
+	for _, move := range []func(context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer, s.SuspendCustomer} {
+		_, err = move(ctx, api.ChangeCustomerStateParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
 		is.NoErr(err)
 	}
 	revoked := buy("shop:5", "zaphod")
-	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: revoked.ID, Reason: "zaphod"})
+	_, err = s.Revoke(ctx, api.ChangeStateParams{ID: revoked.ID, Reason: "zaphod"})
 	is.NoErr(err)
 	is.NoErr(s.Delete(ctx, api.DeleteLicenseParams{ID: buy("shop:6", "zaphod").ID}))
 	is.NoErr(s.StoreUsage(ctx))

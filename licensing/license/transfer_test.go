@@ -27,13 +27,13 @@ func TestTransferLeavesNothing(t *testing.T) {
 	l := f.create(t, func(p *api.CreateLicenseParams) { p.MaxActivations = ptr[int64](1) })
 	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "former"})
 	is.NoErr(err)
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The card of Ada was declined"})
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "The card of Ada was declined"})
 	is.NoErr(err)
 	moved, err := f.Transfer(t.Context(), api.TransferLicenseParams{ID: l.ID, CustomerID: "cus_next", KeepKey: true})
 	is.NoErr(err)
 	is.Equal(moved.Generation, l.Generation+1)
 	is.Equal(moved.StatusReason, "")
-	_, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Activate(t.Context(), api.ActivateKeyParams{Key: moved.Key, Fingerprint: "next"})
 	is.NoErr(err)
@@ -411,8 +411,8 @@ func TestTransferEndsMeanwhile(t *testing.T) {
 		"transferred": {api.ErrStale, func(s *sale) error { s.transfer(t, "cus_eve"); return nil }},
 		"corrected":   {api.ErrStale, func(s *sale) error { s.correct(t, "cus_eve"); return nil }},
 		"deleted":     {api.ErrNotFound, func(s *sale) error { return s.Delete(t.Context(), api.DeleteLicenseParams{ID: s.l.ID}) }},
-		"revoked": {api.ErrMove, func(s *sale) error {
-			_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: s.l.ID})
+		"revoked": {api.ErrStateForbids, func(s *sale) error {
+			_, err := s.Revoke(t.Context(), api.ChangeStateParams{ID: s.l.ID})
 			return err
 		}},
 	} {

@@ -51,7 +51,7 @@ func TestTrial(t *testing.T) {
 	f := s.tell(t, "shop:1", e)
 	is.Equal([]any{f.LicenseID, f.Governs, f.License.Key, *f.License.MaxActivations}, []any{first.License.ID, true, first.License.Key, int64(2)})
 
-	_, err = s.Revoke(ctx, api.MoveLicenseParams{ID: bob.License.ID})
+	_, err = s.Revoke(ctx, api.ChangeStateParams{ID: bob.License.ID})
 	is.NoErr(err)
 	_, err = start("cus_bob")
 	require.ErrorIs(t, err, api.ErrTrialTaken)
@@ -257,7 +257,7 @@ func TestRevokedLicenseEndsOnce(t *testing.T) {
 	s := newTwice(t)
 	l := s.tell(t, "shop:1", event{At: s.now, CustomerID: "cus_ada", PlanID: "pro", State: "active"}).License
 	s.tell(t, "shop:2", event{At: s.now, CustomerID: "cus_ada", LicenseID: l.ID, PlanID: "extra", State: "active"})
-	_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := s.Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	s.now = onDay(100) // the add-on has ended
 	_, err = inner.Of(s.Service).Licenses().ApplyDue(t.Context())

@@ -35,7 +35,7 @@ func TestValidateCustomer(t *testing.T) {
 	for range 60 { // more than a page of newer ones
 		f.now = f.now.Add(time.Millisecond)
 		newer := f.create(t)
-		_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: newer.ID})
+		_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: newer.ID})
 		is.NoErr(err)
 	}
 	v = ask("export")
@@ -86,7 +86,7 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 	}
 	is.Equal(ask().License.ID, good.ID)
 	require.Less(t, bounded.licenses, 100)
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: good.ID})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: good.ID})
 	is.NoErr(err)
 	bounded.licenses = 0
 	is.Equal(ask().Code, api.VerdictExpired)

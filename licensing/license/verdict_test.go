@@ -83,7 +83,7 @@ func TestVerdictReasons(t *testing.T) {
 	updated := func(p *api.CreateLicenseParams) { p.UpdatesUntil = ptr(start) }
 	for name, test := range map[string]struct {
 		edits []func(*api.CreateLicenseParams)
-		moves []func(*license.Service, api.MoveLicenseParams) error
+		moves []func(*license.Service, api.ChangeStateParams) error
 		ask   api.ValidateKeyParams
 		want  []api.VerdictCode
 	}{
@@ -115,7 +115,7 @@ func TestVerdictReasons(t *testing.T) {
 			f := newFixture(t)
 			l := f.create(t, test.edits...)
 			for _, move := range test.moves {
-				is.NoErr(move(f.Service, api.MoveLicenseParams{ID: l.ID}))
+				is.NoErr(move(f.Service, api.ChangeStateParams{ID: l.ID}))
 			}
 			test.ask.Key = l.Key
 			v, err := f.Validate(t.Context(), test.ask)
@@ -149,9 +149,9 @@ func TestVerdictReasons(t *testing.T) {
 
 func edits(e ...func(*api.CreateLicenseParams)) []func(*api.CreateLicenseParams) { return e }
 
-func moves(names ...string) (out []func(*license.Service, api.MoveLicenseParams) error) {
+func moves(names ...string) (out []func(*license.Service, api.ChangeStateParams) error) {
 	for _, name := range names {
-		out = append(out, func(s *license.Service, p api.MoveLicenseParams) (err error) {
+		out = append(out, func(s *license.Service, p api.ChangeStateParams) (err error) {
 			if name == "revoke" {
 				_, err = s.Revoke(context.Background(), p)
 			} else {
@@ -183,7 +183,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 			is.Equal(v.RecheckAfter, min(lease/2, 3600))
 			f.now = f.now.Add(time.Duration(v.RecheckAfter) * time.Second)
 		}
-		_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 		v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
@@ -205,7 +205,7 @@ func TestRecheckAfterOfAHeldSeat(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 60))
 	f.activateFile(t, l.Key, "pc")
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	f.now = f.now.Add(90 * time.Second)
 	v := f.validate(t, l.Key, "pc")

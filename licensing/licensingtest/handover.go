@@ -80,5 +80,5 @@ func testHandover(a *site) {
 	// The key can stay; a revoked license is not transferred.
 	a.post(path, object("customer_id", "eve", "keep_key", true)).is(http.StatusOK).has("key", moved).has("name", "eve")
 	a.post("license/"+id+"/revoke", "").is(http.StatusOK)
-	a.post(path, object("customer_id", "ada")).is(http.StatusConflict).has("code", "move_forbidden")
+	a.post(path, object("customer_id", "ada")).is(http.StatusConflict).has("code", "state_forbidden")
 }

@@ -116,7 +116,7 @@ func (o *offline) lease(node *license.Service, seconds int64) error {
 
 // void raises the generation.
 func (o *offline) void(node *license.Service) error {
-	_, err := node.VoidFiles(o.t.Context(), api.MoveLicenseParams{ID: o.id})
+	_, err := node.VoidFiles(o.t.Context(), api.ChangeStateParams{ID: o.id})
 	return err
 }
 

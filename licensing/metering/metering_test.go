@@ -159,10 +159,10 @@ func TestUsageIsThatOfTheModel(t *testing.T) {
 					f.now = f.now.Add(time.Duration(random.IntN(3600)) * time.Second)
 				case 2:
 					if suspended = !suspended; suspended {
-						_, err := f.rules.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+						_, err := f.rules.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 						is.NoErr(err)
 					} else {
-						_, err := f.rules.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+						_, err := f.rules.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 						is.NoErr(err)
 					}
 				}

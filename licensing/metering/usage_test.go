@@ -50,7 +50,7 @@ func TestRefusedUsage(t *testing.T) {
 	is.Equal(refusals.Data[0].Code, api.VerdictUsageLimit)
 	is.Equal(refusals.Data[0].Recent[0], api.RefusedCall{At: f.now, Action: "use", Asked: "exports"})
 
-	_, err = f.rules.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.rules.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	_, code = f.count(t, l, use("calls", "d", 1))
 	is.Equal(code, api.VerdictSuspended)

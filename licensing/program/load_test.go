@@ -230,7 +230,7 @@ func TestTwoProcessesWithAnotherKey(t *testing.T) {
 		s.Equal(two.Status().Code, api.VerdictSuspended)
 		other, err := s.service().Create(s.Context(), api.CreateLicenseParams{Name: "Other", ProductID: "atlas", CustomerID: "cus_2"})
 		s.NoErr(err)
-		_, err = s.service().Revoke(s.Context(), api.MoveLicenseParams{ID: other.ID})
+		_, err = s.service().Revoke(s.Context(), api.ChangeStateParams{ID: other.ID})
 		s.NoErr(err)
 		require.ErrorIs(s.T, one.SetKey(s.Context(), other.Key), api.VerdictRevoked)
 		s.meddle(refuse) // for the second one, the directory is enough

@@ -229,7 +229,7 @@ func TestSetKey(t *testing.T) {
 		s.True(l.Status().Valid)
 		s.Equal(l.Status().LicensedTo, "Other")
 		s.vendor.Answer()
-		_, err = s.service().Suspend(s.Context(), api.MoveLicenseParams{ID: s.license.ID, Reason: "unpaid"})
+		_, err = s.service().Suspend(s.Context(), api.ChangeStateParams{ID: s.license.ID, Reason: "unpaid"})
 		s.NoErr(err)
 		err = l.SetKey(s.Context(), key)
 		require.ErrorIs(s.T, err, api.VerdictSuspended)

@@ -220,12 +220,12 @@ func (s *stage) update(p api.UpdateLicenseParams) {
 	s.NoErr(err)
 }
 
-type move func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
+type move func(*license.Service, context.Context, api.ChangeStateParams) (api.License, error)
 
 // move changes the state of the license.
 func (s *stage) move(m move, reason string) {
 	s.Helper()
-	_, err := m(s.service(), s.Context(), api.MoveLicenseParams{ID: s.license.ID, Reason: reason})
+	_, err := m(s.service(), s.Context(), api.ChangeStateParams{ID: s.license.ID, Reason: reason})
 	s.NoErr(err)
 }
 

@@ -48,7 +48,7 @@ func (s *Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error 
 // of the purchase: the next change of that replaces the terms again. If the plan is that of
 // the governing purchase, ApplyPlan does for this license what [Service.RollOutPlan] does for
 // all. It returns an [*api.InvalidError] if the plan does not exist or is one of another
-// product; other errors are those of [license.Service.Suspend], except for [*api.MoveError].
+// product; other errors are those of [license.Service.Suspend], except for [*api.StateError].
 func (s *Service) ApplyPlan(ctx context.Context, p api.ApplyPlanParams) (api.License, error) {
 	return inner.Of(s.rules).Purchases().ApplyPlan(ctx, p)
 }

@@ -33,7 +33,7 @@ func TestArchiveThroughAnotherBackend(t *testing.T) {
 		_, err = rules.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
 		if i%5 == 0 {
-			_, err = rules.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
+			_, err = rules.Suspend(ctx, api.ChangeStateParams{ID: l.ID})
 			is.NoErr(err)
 		}
 	}

@@ -133,7 +133,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	is.NoErr(err)
 	page, err := svc.List(ctx, api.ListLicensesParams{CustomerID: "kestrel-optics"})
 	is.NoErr(err)
-	_, err = svc.Suspend(ctx, api.MoveLicenseParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
+	_, err = svc.Suspend(ctx, api.ChangeStateParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
 	is.NoErr(err)
 	for _, fingerprint := range []string{"", "kestrel-bench-1", "the-workstation-of-the-optical-bench-in-the-northern-laboratory"} {
 		_, err = svc.As(license.Caller{Address: "2001:db8:85a3::8a2e:370:7334"}).Validate(ctx, api.ValidateKeyParams{Key: page.Data[0].Key, ProductID: "compass", Fingerprint: fingerprint})
@@ -141,7 +141,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 		_, err = svc.Validate(ctx, api.ValidateKeyParams{Key: page.Data[1].Key, ProductID: "other", Fingerprint: fingerprint})
 		is.NoErr(err)
 	}
-	_, err = svc.Revoke(ctx, api.MoveLicenseParams{ID: page.Data[1].ID, Reason: "Charge-back"})
+	_, err = svc.Revoke(ctx, api.ChangeStateParams{ID: page.Data[1].ID, Reason: "Charge-back"})
 	is.NoErr(err)
 	name := "Atlas Pro, 25 floating seats"
 	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, api.UpdateLicenseParams{ID: full.ID, Name: &name})

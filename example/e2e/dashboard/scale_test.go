@@ -83,7 +83,7 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 					_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 				}
 				if err == nil && i%10 == 1 {
-					_, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
+					_, err = s.Suspend(ctx, api.ChangeStateParams{ID: l.ID})
 				}
 				if err != nil {
 					return err

@@ -190,7 +190,7 @@ func (r record) handle(q request) []outcome {
 	case q.verb == "renew":
 		r.year++
 	case r.suspended == (q.verb == "suspend"):
-		return one("409 move_forbidden", r)
+		return one("409 state_forbidden", r)
 	default:
 		r.suspended = !r.suspended
 	}

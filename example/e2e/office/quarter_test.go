@@ -83,7 +83,7 @@ func TestQuarter(t *testing.T) {
 
 	// A revocation list is put after the same file. A program asks for the list when it
 	// starts. An answer of after a reinstatement is good again.
-	_, err = s.vendor.Service().Suspend(ctx, api.MoveLicenseParams{ID: s.license.ID})
+	_, err = s.vendor.Service().Suspend(ctx, api.ChangeStateParams{ID: s.license.ID})
 	is.NoErr(err)
 	list, err := s.vendor.Files().LicenseRevocations(ctx, "atlas", s.license.ID)
 	is.NoErr(err)
@@ -91,7 +91,7 @@ func TestQuarter(t *testing.T) {
 	is.NoErr(err)
 	s.carry(strings.Fields(string(file))[0] + "\n" + list)
 	s.eventually(api.VerdictRevoked)
-	_, err = s.vendor.Service().Reinstate(ctx, api.MoveLicenseParams{ID: s.license.ID})
+	_, err = s.vendor.Service().Reinstate(ctx, api.ChangeStateParams{ID: s.license.ID})
 	is.NoErr(err)
 	last := api.Duration{Days: 10}
 	if *namespaces {

@@ -104,7 +104,7 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		is.NoErr(err)
 	}
 	if strings.HasSuffix(path, "/reinstate") {
-		_, err = h.Service().Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
+		_, err = h.Service().Suspend(ctx, api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	for _, id := range []string{"price_pro", "trial"} {

@@ -162,7 +162,7 @@ func (m *mover) add(s *license.Service, i int) (api.License, error) {
 		_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})
 	}
 	if err == nil && i%20 == 5 {
-		l, err = s.Suspend(ctx, api.MoveLicenseParams{ID: l.ID, Reason: "an invoice is open"})
+		l, err = s.Suspend(ctx, api.ChangeStateParams{ID: l.ID, Reason: "an invoice is open"})
 	}
 	return l, err
 }

@@ -132,12 +132,12 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	is.NoErr(err)
 
 	is.NoErr(os.Remove(file))
-	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Please pay invoice 7."})
+	_, err = h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Please pay invoice 7."})
 	is.NoErr(err)
 	out, ok = run("machine-1")
 	is.True(!ok)
 	is.Equal(strings.TrimSpace(out), "no license: The license is suspended: Please pay invoice 7.")
-	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	key = "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA"
 	out, ok = run("machine-1")
@@ -146,7 +146,7 @@ func runSample(t *testing.T, h *licensing.Handler, dir string, s sample, jwks []
 	key = l.Key
 	is.NoErr(os.WriteFile(file, good, 0o600))
 
-	_, err = h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.NoErr(os.Remove(file))
 	out, ok = run("machine-1")

@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 	status, page := ask(good.Key)
 	is.Equal(status, http.StatusOK)
 	is.Equal(page, "The report for cus_1, under the license \"Team\".\n")
-	_, err := kit.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: good.ID})
+	_, err := kit.Handler.Service().Suspend(t.Context(), api.ChangeStateParams{ID: good.ID})
 	is.NoErr(err)
 	for key, code := range map[string]string{
 		"":       "license_required",

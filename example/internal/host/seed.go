@@ -221,12 +221,12 @@ func (s *seeding) episode(l api.License, e episode, offset int) error {
 		case api.VerdictExpired:
 			_, err = s.rules.Renew(s.ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}, Reason: "The invoice is paid"})
 		case api.VerdictSuspended:
-			_, err = s.rules.Reinstate(s.ctx, api.MoveLicenseParams{ID: l.ID, Reason: "The card was replaced"})
+			_, err = s.rules.Reinstate(s.ctx, api.ChangeStateParams{ID: l.ID, Reason: "The card was replaced"})
 		}
 		return err
 	}
 	if e.code == api.VerdictSuspended && offset == e.from {
-		if _, err := s.rules.Suspend(s.ctx, api.MoveLicenseParams{ID: l.ID, Reason: "The payment failed"}); err != nil {
+		if _, err := s.rules.Suspend(s.ctx, api.ChangeStateParams{ID: l.ID, Reason: "The payment failed"}); err != nil {
 			return err
 		}
 	}

@@ -79,11 +79,11 @@ func TestReadersOfAListDoNotWrite(t *testing.T) {
 		return list
 	}
 	suspend := func() {
-		_, err := h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err := h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 	}
 	reinstate := func() {
-		_, err := h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+		_, err := h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 		is.NoErr(err)
 	}
 
@@ -194,7 +194,7 @@ func TestManyRevokedLicenses(t *testing.T) {
 	}
 	good, _ := issue()
 	bad, l := issue()
-	_, err = h.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	list := func(query string) *licensefile.Revocations {
 		t.Helper()
@@ -259,7 +259,7 @@ func TestManyRevokedLicenses(t *testing.T) {
 	is.Equal(problems(), []string{"atlas"})
 	accepted := list("&license_id=" + good.LicenseID)
 	is.NoErr(good.Check(licensefile.Expect{ProductID: "atlas", Revocations: accepted}))
-	_, err = h.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = h.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	again := list("&license_id=" + bad.LicenseID)
 	require.Greater(t, again.Sequence, refused.Sequence)

@@ -69,7 +69,7 @@ var lifeCases = []protocolCase{
 	{id: "life-01", method: "POST", target: "/license/" + nobody + "/suspend", body: `{"reason":5}`, status: 422, code: "invalid_parameters"}, // before the license is read
 	{id: "life-01", method: "GET", target: "/license/{id}/suspend", status: 405, code: "method_not_allowed", want: []string{"Allow: OPTIONS, POST"}},
 	{id: "life-01", method: "POST", target: "/license/{id}/suspend", header: []string{"Authorization", ""}, status: 401, code: "unauthorized"},
-	{id: "life-02", method: "POST", target: "/license/{id}/reinstate", status: 409, code: "move_forbidden"},
+	{id: "life-02", method: "POST", target: "/license/{id}/reinstate", status: 409, code: "state_forbidden"},
 	{id: "life-02", run: func(is *is.I, c *caller, id string) {
 		is.Equal(c.do("POST", "/license/"+id+"/revoke", `{"reason":"refunded"}`).json["status_reason"], "refunded")
 		for _, move := range []string{"suspend", "reinstate", "revoke", "renew", "rekey"} {
@@ -79,7 +79,7 @@ var lifeCases = []protocolCase{
 			}
 			a := c.do("POST", "/license/"+id+"/"+move, body)
 			is.Equal(a.Code, 409)
-			is.Equal(a.json["code"], "move_forbidden")
+			is.Equal(a.json["code"], "state_forbidden")
 			is.Equal(a.json["from"], "revoked")
 			is.True(a.json["to"] != nil)
 		}

@@ -25,7 +25,7 @@ func TestOfficeChecks(t *testing.T) {
 			ID: n.license.ID, Name: new("Somebody"), Entitlements: api.To(map[string]any{"users": 999}), ExpiresAt: api.To(time.Now().Add(time.Hour)),
 		})
 		n.NoErr(err)
-		_, err = n.office.Load().Service().VoidFiles(t.Context(), api.MoveLicenseParams{ID: n.license.ID})
+		_, err = n.office.Load().Service().VoidFiles(t.Context(), api.ChangeStateParams{ID: n.license.ID})
 		n.NoErr(err)
 		p := n.open("pc-1")
 		p.cable.asked.Store(0)

@@ -135,7 +135,7 @@ func TestOfficeQuarter(t *testing.T) {
 		run(30, p1, p2)
 
 		// A revocation list is carried to the office, too.
-		_, err = n.vendor.Service().Suspend(ctx, api.MoveLicenseParams{ID: n.license.ID})
+		_, err = n.vendor.Service().Suspend(ctx, api.ChangeStateParams{ID: n.license.ID})
 		n.NoErr(err)
 		list, err := n.vendor.Files().LicenseRevocations(ctx, "atlas", n.license.ID)
 		n.NoErr(err)

@@ -336,7 +336,7 @@ func TestOfficeUsage(t *testing.T) {
 	})
 	run("without a file", func(v *vendorOfOffices, o *lendingOffice) {
 		v.is.NoErr(o.count("exports", 4))
-		_, err := v.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: v.l.ID})
+		_, err := v.Service().Suspend(t.Context(), api.ChangeStateParams{ID: v.l.ID})
 		v.is.NoErr(err)
 		_, err = v.answer(o.request())
 		require.ErrorIs(t, err, api.ErrDenied)

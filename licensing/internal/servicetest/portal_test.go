@@ -220,7 +220,7 @@ func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 		require.Contains(t, w.Body.String(), `role="alert"`)
 		require.Contains(t, w.Body.String(), `action="./../`+l.ID+`/request"`, ">\n"+form.Get("request")+"</textarea>") // the text stays
 	}
-	_, err = host.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The invoice is open"})
+	_, err = host.Handler.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
 	page = host.visit("GET", l.ID, nil).Body.String()
 	require.Contains(t, page, "The invoice is open")

@@ -94,7 +94,7 @@ func TestRequireByKey(t *testing.T) {
 	check(200, l.ID)(ask(licensing.Requirement{}, l.Key)) // in grace
 	c.Clock.Advance(time.Minute)
 	check(403, "expired")(ask(licensing.Requirement{}, l.Key)) // judged now, and not from a cache
-	_, err = c.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = c.Handler.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	check(403, "suspended")(ask(licensing.Requirement{}, l.Key))
 	is.Equal(len(c.Events()), before+1)
@@ -126,7 +126,7 @@ func TestRequireLetsTheHostAnswerADenial(t *testing.T) {
 	}
 	check(200, l.ID)(ask(l.Key))
 	check(402, "denied: ")(ask("")) // no key, so no verdict
-	_, err = c.Handler.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = c.Handler.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	check(402, "denied: suspended")(ask(l.Key))
 }
@@ -164,7 +164,7 @@ func TestRequireByCustomer(t *testing.T) {
 		create("atlas", nil)
 	}
 	is.Equal(ask(atlas, "ada"), good.ID)
-	_, err := s.Revoke(t.Context(), api.MoveLicenseParams{ID: good.ID})
+	_, err := s.Revoke(t.Context(), api.ChangeStateParams{ID: good.ID})
 	is.NoErr(err)
 	is.Equal(ask(atlas, "ada"), "entitlement_missing") // what the newest lacks
 }

@@ -196,7 +196,7 @@ func (s *shop) day() {
 			s.tell(api.RecordPurchaseParams{Reference: b.reference, PlanID: map[string]string{"month": "team", "team": "month"}[b.plan]})
 		case 12:
 			s.without(pick(), func(id string) error {
-				_, err := s.h.Service().Revoke(ctx, api.MoveLicenseParams{ID: id})
+				_, err := s.h.Service().Revoke(ctx, api.ChangeStateParams{ID: id})
 				return err
 			})
 		case 13:
@@ -240,7 +240,7 @@ func (s *shop) drop(b *sub) {
 func (s *shop) without(b *sub, do func(id string) error) {
 	s.t.Helper()
 	s.subs = slices.DeleteFunc(s.subs, func(o *sub) bool { return o.license == b.license })
-	if _, moved := errors.AsType[*api.MoveError](do(b.license)); moved {
+	if _, moved := errors.AsType[*api.StateError](do(b.license)); moved {
 		return
 	}
 }

@@ -78,7 +78,7 @@ func TestSalesInGrace(t *testing.T) {
 		_, err := s.h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_bob", ExpiresAt: &ends, Terms: api.Terms{GraceSeconds: 7200}})
 		is.NoErr(err)
 		s.truth()
-		_, err = s.h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: s.subs[0].license})
+		_, err = s.h.Service().Revoke(t.Context(), api.ChangeStateParams{ID: s.subs[0].license})
 		is.NoErr(err)
 		p, before := sales.PeriodOf("week", time.Now())
 		rep, err := rules.Report(t.Context(), p, before)
@@ -128,7 +128,7 @@ func TestWhatIsDueSoon(t *testing.T) {
 			is.NoErr(err)
 		}
 		revoked := s.sell("month", "", "revoked")
-		_, err := s.h.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.license})
+		_, err := s.h.Service().Revoke(t.Context(), api.ChangeStateParams{ID: revoked.license})
 		is.NoErr(err)
 		_, err = s.h.Selling().StartTrial(t.Context(), api.StartTrialParams{PlanID: "trial", CustomerID: "trial"})
 		is.NoErr(err)

@@ -133,7 +133,7 @@ func TestLicenseSaysWhy(t *testing.T) {
 			v := s.admin()
 			l := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, Terms: api.Terms{GraceSeconds: tt.graceDays * 86400}})
 			if tt.suspend {
-				_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "The invoice is open"})
+				_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "The invoice is open"})
 				is.NoErr(err)
 			}
 			a := v.get("licenses/" + l.ID)

@@ -163,7 +163,7 @@ func TestAuditLogFilters(t *testing.T) {
 	s.advance(48 * time.Hour) // 3 Mar
 	v := s.signedIn("ada@example.com")
 	v.post("licenses/"+l.ID+"/suspend", "reason", "=The <invoice> is open")
-	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	s.advance(24 * time.Hour) // 4 Mar
 	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req-77"}).Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: new("Compass")})

@@ -30,7 +30,7 @@ func TestBulkActions(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Number %d", i)}).ID)
 	}
-	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: ids[1]})
+	_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: ids[1]})
 	is.NoErr(err)
 	is.NoErr(s.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: ids[2]}))
 	list := v.get("licenses")
@@ -94,11 +94,11 @@ func TestBulkUndo(t *testing.T) {
 		tell(name, api.PurchaseActive, "")
 	}
 	suspend := func(name, reason string) {
-		_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: ids[name], Reason: reason})
+		_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: ids[name], Reason: reason})
 		is.NoErr(err)
 	}
 	suspend("free", "A mistake")
-	_, err = s.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: ids["free"], Reason: "Sorry <b>"})
+	_, err = s.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: ids["free"], Reason: "Sorry <b>"})
 	is.NoErr(err)
 	suspend("held", "Fraud")
 	tell("paused", api.PurchasePaused, "Declined")

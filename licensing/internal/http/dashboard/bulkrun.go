@@ -76,7 +76,7 @@ func (m move) doSelected(f *forms.Form) bulkFunc {
 	}
 	return func(s *license.Service, ctx context.Context, value string) (api.License, error) {
 		id, state, undoes := strings.Cut(value, " ")
-		p := api.MoveLicenseParams{ID: id, Reason: f.Field("reason").Value}
+		p := api.ChangeStateParams{ID: id, Reason: f.Field("reason").Value}
 		switch {
 		case m.isRenewal():
 			version, _ := api.ParseVersion(state) // the zero version is that of no license
@@ -123,7 +123,7 @@ func moveTogether(v *kit.Visit, m move, values []string, do bulkFunc) (rows []se
 					row = selectedRow{License: l, Value: l.ID + " " + standing}
 				}
 			}
-			refused, isMove := errors.AsType[*api.MoveError](err)
+			refused, isMove := errors.AsType[*api.StateError](err)
 			invalid, isInvalid := errors.AsType[*api.InvalidError](err)
 			switch {
 			case err == nil || errors.Is(err, api.ErrNotFound):

@@ -44,7 +44,7 @@ func TestReadableChanges(t *testing.T) {
 
 	s.plan(api.PutPlanParams{ID: "extra"})
 	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn})
-	_, err = s.Service().VoidFiles(ctx, api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().VoidFiles(ctx, api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 
 	for page, lines := range map[string][]string{

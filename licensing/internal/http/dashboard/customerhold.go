@@ -22,14 +22,14 @@ func reinstateCustomerForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
 }
 
 // A customerMove is a change of all licenses of a customer.
-type customerMove = func(*license.Service, context.Context, api.MoveCustomerParams) (api.CustomerSuspension, error)
+type customerMove = func(*license.Service, context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error)
 
 // moveCustomer returns the page that asks for the reason of a move.
 func moveCustomer(id, heading, done string, move customerMove, text ...string) *forms.FormPage {
 	p := customerFormPage(id, heading, text...)
 	p.Done, p.Form = done, forms.NewForm(forms.ReasonField("Optional. Recorded in the history and shown to the license key holders."))
 	p.Do = func(tx *kit.Visit) (string, error) {
-		_, err := move(tx.Licenses, tx.R.Context(), api.MoveCustomerParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
+		_, err := move(tx.Licenses, tx.R.Context(), api.ChangeCustomerStateParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
 		return "", err
 	}
 	return p

@@ -76,7 +76,7 @@ func TestCustomersArePeople(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Ada L.", CustomerID: "cus_1", Metadata: map[string]string{"contact": "old@example.com"}})
 	s.advance(time.Minute)
 	newest := s.license(api.CreateLicenseParams{Name: "Ada Lovelace", CustomerID: "cus_1", Metadata: map[string]string{"contact": "ada@analytical.example", "email": "no"}})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: newest.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: newest.ID})
 	is.NoErr(err)
 	list := v.get("customers").body
 	require.Contains(t, list, `">Ada Lovelace</a><span class="sub">ada@analytical.example · cus_1</span>`,

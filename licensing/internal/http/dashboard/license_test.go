@@ -445,7 +445,7 @@ func TestForbiddenMovesAreNamed(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
-	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	for name, words := range map[string]string{
 		"void-files": "void license files", "rekey": "replace key", "suspend": "suspend license", "plan": "apply plan", "transfer": "transfer license",

@@ -132,7 +132,7 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 	}
 	large := s.license(api.CreateLicenseParams{Name: "Large", Terms: api.Terms{Entitlements: entitlements}})
 	suspended := s.license(api.CreateLicenseParams{Name: "Suspended"})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: suspended.ID})
 	is.New(t).NoErr(err)
 	foreign, err := licensefile.NewRequest(large.Key, "machine-2").Text()
 	is.New(t).NoErr(err)

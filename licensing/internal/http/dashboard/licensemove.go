@@ -25,7 +25,7 @@ type move struct {
 	text        []string
 	from        []api.LicenseStatus // the statuses for which it is offered; nil: all but revoked. The license service decides
 	done        string
-	do          func(*license.Service, context.Context, api.MoveLicenseParams) (api.License, error)
+	do          func(*license.Service, context.Context, api.ChangeStateParams) (api.License, error)
 	fill        func(*kit.Visit, api.License, *forms.FormPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
 }
 
@@ -66,7 +66,7 @@ var moves = []move{
 	{
 		Name: "rekey", Label: "Replace key", access: kit.Admins, heading: "Replace key", done: "The license key has been replaced. The old key no longer works.",
 		text: []string{"For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key."},
-		do: func(s *license.Service, ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+		do: func(s *license.Service, ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 			return s.Rekey(ctx, api.RekeyLicenseParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
@@ -118,7 +118,7 @@ func (m move) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	p := licenseFormPage(l, m.heading, m.text...)
 	p.Form, p.Action, p.Danger, p.Done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
 	p.Do = func(tx *kit.Visit) (string, error) {
-		_, err := m.do(tx.Licenses, tx.R.Context(), api.MoveLicenseParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
+		_, err := m.do(tx.Licenses, tx.R.Context(), api.ChangeStateParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
 		return "", err
 	}
 	if m.fill != nil {
@@ -132,7 +132,7 @@ func (m move) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 
 // moveForbidden returns the error for a change that a license does not allow.
 func moveForbidden(detail string) error {
-	return web.NewProblem(http.StatusConflict, "move_forbidden", detail)
+	return web.NewProblem(http.StatusConflict, "state_forbidden", detail)
 }
 
 // licenseFormPage returns a page with a form about a license.

@@ -107,7 +107,7 @@ func TestRenewRequiresExpiry(t *testing.T) {
 	is.Equal(v.post("licenses/"+endless.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
 	end := s.now.AddDate(1, 0, 0)
 	revoked := s.license(api.CreateLicenseParams{Name: "Revoked", ExpiresAt: &end})
-	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
+	_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
 	is.Equal(v.get("licenses/"+revoked.ID+"/renew").StatusCode, http.StatusConflict)
 	is.Equal(v.post("licenses/"+revoked.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)

@@ -47,7 +47,7 @@ func TestTransferForm(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]string{kept.CustomerID, kept.Name, kept.Key}, []string{"eve", "eve", moved.Key})
 
-	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	require.NotContains(t, v.get(page).body, form)
 	is.Equal(v.get(form).StatusCode, http.StatusConflict)

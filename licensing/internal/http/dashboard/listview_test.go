@@ -36,7 +36,7 @@ func TestListTabs(t *testing.T) {
 		s.license(api.CreateLicenseParams{Name: name, ExpiresAt: end})
 	}
 	held := s.license(api.CreateLicenseParams{Name: "held", CustomerID: "other"})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: held.ID})
 	is.NoErr(err)
 	s.advance(2 * time.Hour)
 	list := v.get("licenses")
@@ -123,7 +123,7 @@ func TestTabCountsOfSearch(t *testing.T) {
 		}
 		l := s.license(p)
 		if i == 110 || i < 5 && i > 0 {
-			_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+			_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 			is.New(t).NoErr(err)
 		}
 		s.advance(time.Millisecond)

@@ -27,7 +27,7 @@ func TestCustomerPage(t *testing.T) {
 	one := s.license(api.CreateLicenseParams{Name: "One", CustomerID: id, ProductID: "compass"})
 	held := s.license(api.CreateLicenseParams{Name: "Two", CustomerID: id})
 	s.license(api.CreateLicenseParams{Name: "Of another customer"})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: held.ID, Reason: "The invoice is open"})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: held.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
 
 	a := v.link(v.get("customers"), "(?:One|Two)")
@@ -84,10 +84,10 @@ func TestCustomerPageHead(t *testing.T) {
 	require.Contains(t, a.body, "Newest purchases", ">sub_10</a>", ">sub_1</a>")
 	require.NotContains(t, a.body, ">sub_0</a>")
 	require.Contains(t, v.link(a, "sub_10").body, "pro")
-	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	only := s.license(api.CreateLicenseParams{Name: "Only", CustomerID: "otto"})
-	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: only.ID})
+	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: only.ID})
 	is.NoErr(err)
 	require.Contains(t, v.get("customer?id=otto").body, "No valid license")
 }

@@ -32,7 +32,7 @@ func TestNoticeIsShownOnce(t *testing.T) {
 			is.Equal(a.StatusCode, http.StatusSeeOther)
 			is.Equal(v.follow(a).notice(), "The license has been suspended.")
 			is.Equal(v.follow(a).notice(), "") // a reload or a bookmark
-			_, err := s.Service().Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+			_, err := s.Service().Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 			is.NoErr(err)
 			is.Equal(v.follow(a).notice(), "")
 		})

@@ -56,7 +56,7 @@ func TestOverview(t *testing.T) {
 	}
 	suspended := s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
 	s.license(api.CreateLicenseParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: suspended.ID})
 	is.NoErr(err)
 
 	a := v.get("")
@@ -115,7 +115,7 @@ func TestOverviewUsage(t *testing.T) {
 	}
 	require.Contains(t, v.get("").body, "peak 204 a day.", ">10 Apr 2026: 204, 3 refused</text>") // by day
 
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l.Key, "")
 	is.Equal(ranking(v.get(""))[2], `<a href="./refusals?days=90&amp;reason=suspended">Suspended</a> 1`)
@@ -132,7 +132,7 @@ func TestRefusedLicensesNeedAttention(t *testing.T) {
 	other := s.license(api.CreateLicenseParams{Name: "Other", Terms: api.Terms{MaxActivations: ptr(int64(1))}})
 	expired := s.license(api.CreateLicenseParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
 	suspended := s.license(api.CreateLicenseParams{Name: "Held"})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: suspended.ID})
 	is.NoErr(err)
 	for _, l := range []api.License{full, full, other, other, expired, suspended} {
 		_, _ = s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: license.NewKey()})

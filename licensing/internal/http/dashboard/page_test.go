@@ -151,7 +151,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 		Name: nasty, ProductID: nasty, CustomerID: nasty,
 		Terms: api.Terms{Entitlements: map[string]any{"support": nasty}}, Metadata: map[string]string{"note": nasty},
 	})
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: nasty})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: nasty})
 	is.NoErr(err)
 	other := nasty + "2"
 	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, Name: &other})

@@ -72,7 +72,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Contains(t, s.signedIn(support.Email).get("licenses/"+l.ID).body, "An admin can add a seat.", "An admin can change the product.")
 	require.NotContains(t, viewer.body, "An admin can")
 	suspended := s.license(api.CreateLicenseParams{Name: "Held"})
-	_, err = s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: suspended.ID})
+	_, err = s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: suspended.ID})
 	is.NoErr(err)
 	_, err = s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: suspended.Key})
 	is.NoErr(err)
@@ -155,12 +155,12 @@ func TestRefusalActions(t *testing.T) {
 	is.NoErr(err)
 	shows(l, "Resolved: the license has been renewed.")
 
-	_, err = s.Service().Suspend(ctx, api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().Suspend(ctx, api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l, api.ValidateKeyParams{})
 	shows(l, ">Suspended</h3>", "<a class=\"button slim\" data-dialog href=\"../licenses/"+l.ID+"/reinstate\">Reinstate</a>")
 	once(l, "The license is suspended.")
-	_, err = s.Service().Reinstate(ctx, api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().Reinstate(ctx, api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	shows(l, "Resolved: the license is no longer suspended.")
 
@@ -170,7 +170,7 @@ func TestRefusalActions(t *testing.T) {
 	validate(l, api.ValidateKeyParams{Entitlements: []string{"export"}})
 	shows(l, "Change the product", "Change the customer", "has to activate before", "/edit#f-entitlements\">Change the entitlements")
 
-	_, err = s.Service().Revoke(ctx, api.MoveLicenseParams{ID: l.ID})
+	_, err = s.Service().Revoke(ctx, api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l, api.ValidateKeyParams{})
 	shows(l, "<p>This is final. Issue a new license")

@@ -177,7 +177,7 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 	}
 	require.Contains(t, v.get(home+"/activations").body, a.ID+"/release")
 	is.Equal(v.post(home+"/activations/"+a.ID+"/release").StatusCode, http.StatusSeeOther)
-	_, err := s.Service().Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err := s.Service().Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	require.Contains(t, v.get(home).body, home+"/reinstate")
 	is.Equal(v.post(home+"/reinstate").StatusCode, http.StatusSeeOther)

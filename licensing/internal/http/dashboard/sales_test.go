@@ -49,7 +49,7 @@ func soldSite(t *testing.T) *site {
 	until := s.clock().AddDate(0, 3, 0)
 	tell(api.RecordPurchaseParams{Reference: "sub:0", State: api.PurchaseActive, Until: api.To(until)})
 	tell(api.RecordPurchaseParams{Reference: "sub:1", State: api.PurchasePaused})
-	_, err := s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: licenses[2].ID})
+	_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: licenses[2].ID})
 	is.NoErr(err)
 	for i := range 4 {
 		_, err = s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: licenses[0].Key, Fingerprint: fmt.Sprint("pc-", i)})
@@ -170,7 +170,7 @@ func TestNearTheLimit(t *testing.T) {
 	}
 	_, err := s.Service().Activate(t.Context(), api.ActivateKeyParams{Key: revoked.Key, Fingerprint: "pc"})
 	is.NoErr(err)
-	_, err = s.Service().Revoke(t.Context(), api.MoveLicenseParams{ID: revoked.ID})
+	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
 	require.Contains(t, v.get("sales").body, "No license uses 80 % of its seats or of a meter.") // nothing was counted
 	s.run(t, func() bool {

@@ -38,7 +38,7 @@ func (c Config) revocations(_ *license.Service, ctx context.Context, p revocatio
 }
 
 func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParams) (api.License, error) {
-	return rules.VoidFiles(ctx, api.MoveLicenseParams(p))
+	return rules.VoidFiles(ctx, api.ChangeStateParams(p))
 }
 
 func checkFileByKey(rules *license.Service, p *api.IssueFileByKeyParams) []api.FieldError {

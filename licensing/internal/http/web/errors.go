@@ -38,7 +38,7 @@ var answers = []answer{
 	{api.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product."},
 	{api.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
 	{api.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request."},
-	{api.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation."},
+	{api.ErrStateForbids, 409, "state_forbidden", "The state of the license does not allow this operation."},
 	{api.ErrDenied, 409, "denied", "The license does not allow this; verdict has the reasons and when to retry."},
 	{api.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
 	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
@@ -105,10 +105,10 @@ func (p *Problem) addDetails(err error) {
 		p.Header.Set("ETag", e.Current.ETag())
 	} else if e, ok := errors.AsType[*api.AmbiguousError](err); ok {
 		p.IDs = e.IDs
-	} else if e, ok := errors.AsType[*api.MoveError](err); ok {
+	} else if e, ok := errors.AsType[*api.StateError](err); ok {
 		p.From, p.To = string(e.From), string(e.To)
 		if p.Detail = "The customer is suspended. Reinstate the customer."; !e.Customer {
-			p.Detail = "Cannot " + e.Move + " a license that is " + p.From + "."
+			p.Detail = "Cannot " + e.Change + " a license that is " + p.From + "."
 		}
 	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict {
 		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict

@@ -40,7 +40,7 @@ var sentinels = map[string]struct {
 	"api.ErrProductForbidden":  {api.ErrProductForbidden, 403},
 	"api.ErrKeyTaken":          {api.ErrKeyTaken, 409},
 	"api.ErrOnceMismatch":      {api.ErrOnceMismatch, 422},
-	"api.ErrMove":              {&api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}, 409},
+	"api.ErrStateForbids":      {&api.StateError{Change: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}, 409},
 	"api.ErrDenied":            {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictSuspended}}, 409},
 	"api.ErrActivationLimit":   {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictActivationLimit}}, 409},
 	"api.ErrUsageLimit":        {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictUsageLimit}}, 409},
@@ -146,7 +146,7 @@ func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
 	is := is.New(t)
 	is.Equal(ProblemOf(sentinels["api.ErrStale"].err).Header.Get("ETag"), `"2.active"`)
 	is.Equal(ProblemOf(sentinels["api.ErrAmbiguous"].err).IDs, []string{"lic_1"})
-	move := ProblemOf(sentinels["api.ErrMove"].err)
+	move := ProblemOf(sentinels["api.ErrStateForbids"].err)
 	is.Equal([]string{move.From, move.To}, []string{"revoked", "revoked"})
 	is.Equal(move.Detail, "Cannot renew a license that is revoked.")
 	full := ProblemOf(sentinels["api.ErrActivationLimit"].err)

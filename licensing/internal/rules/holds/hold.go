@@ -31,19 +31,19 @@ func Any(ctx context.Context, r store.Reader, customerIDs []string) (bool, error
 }
 
 // Suspend suspends a customer; see package license.
-func (s Service) Suspend(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (s Service) Suspend(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return s.move(ctx, p, true)
 }
 
 // Reinstate ends the suspension of a customer; see package license.
-func (s Service) Reinstate(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (s Service) Reinstate(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return s.move(ctx, p, false)
 }
 
 // move stores in one Update whether a customer is suspended, and makes that a fact
 // of the customer's licenses in others. Each of these reads it again, so that a call which
 // runs at the same time does not leave a license as the other one made it.
-func (s Service) move(ctx context.Context, p api.MoveCustomerParams, suspend bool) (api.CustomerSuspension, error) {
+func (s Service) move(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (api.CustomerSuspension, error) {
 	done := api.CustomerSuspension{Object: "customer_suspension", CustomerID: p.CustomerID, Suspended: suspend}
 	broken := append(call.CheckTags(p), call.CheckTags(struct {
 		CustomerID string `json:"customer_id" validate:"text,customer"`
@@ -72,7 +72,7 @@ func (s Service) move(ctx context.Context, p api.MoveCustomerParams, suspend boo
 }
 
 // put stores whether a customer is suspended, and appends an event if that changes.
-func (s Service) put(ctx context.Context, tx *call.Tx, p api.MoveCustomerParams, suspend bool) error {
+func (s Service) put(ctx context.Context, tx *call.Tx, p api.ChangeCustomerStateParams, suspend bool) error {
 	was, held, err := licenses.FindHold(ctx, tx, p.CustomerID)
 	if err != nil || held == suspend && (!held || was.Reason == p.Reason) {
 		return err
@@ -99,7 +99,7 @@ func (s Service) Carry(ctx context.Context, tx *call.Tx, from, to string) error 
 	if _, there, err := licenses.FindHold(ctx, tx, to); err != nil || there {
 		return err
 	}
-	return s.put(ctx, tx, api.MoveCustomerParams{CustomerID: to, Reason: h.Reason}, true)
+	return s.put(ctx, tx, api.ChangeCustomerStateParams{CustomerID: to, Reason: h.Reason}, true)
 }
 
 // Remove removes the suspension of a customer, if there is one. The licenses stay as
@@ -114,7 +114,7 @@ func Remove(ctx context.Context, tx *call.Tx, customerID string) (removed bool, 
 // followBatch makes the suspension of a customer, or its end, a fact of a batch of the
 // customer's licenses. It returns the position after which to continue; zero: there are
 // no more.
-func (s Service) followBatch(ctx context.Context, tx *call.Tx, p api.MoveCustomerParams, after store.Position) (next store.Position, changed int, err error) {
+func (s Service) followBatch(ctx context.Context, tx *call.Tx, p api.ChangeCustomerStateParams, after store.Position) (next store.Position, changed int, err error) {
 	h, held, err := licenses.FindHold(ctx, tx, p.CustomerID)
 	if err != nil {
 		return next, 0, err
@@ -166,7 +166,7 @@ func (s Service) holdLicense(ctx context.Context, tx *call.Tx, row store.License
 
 // MoveInParts returns the parts of Suspend or Reinstate for
 // OncePrepared. The first does everything, since a repeated call changes nothing more.
-func (s Service) MoveInParts(ctx context.Context, p api.MoveCustomerParams, suspend bool) (prepare func() error, change func(*call.Call) (api.CustomerSuspension, error)) {
+func (s Service) MoveInParts(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (prepare func() error, change func(*call.Call) (api.CustomerSuspension, error)) {
 	var done api.CustomerSuspension
 	prepare = func() (err error) {
 		done, err = s.move(ctx, p, suspend)

@@ -50,7 +50,7 @@ func (s Service) ChangeCustomerID(ctx context.Context, p api.ChangeCustomerIDPar
 	// The customer may have been suspended since some of the licenses have the new ID.
 	held, reason, err := holds.Of(s.Call).IsSuspended(ctx, p.To)
 	if err == nil && held {
-		_, err = holds.Of(s.Call).Suspend(ctx, api.MoveCustomerParams{CustomerID: p.To, Reason: reason})
+		_, err = holds.Of(s.Call).Suspend(ctx, api.ChangeCustomerStateParams{CustomerID: p.To, Reason: reason})
 	}
 	if err != nil {
 		return done, fmt.Errorf("change customer ID: %w", err)

@@ -165,7 +165,7 @@ func (t *transfer) refusal(l api.License) error {
 	}
 	switch {
 	case l.Status == api.LicenseRevoked:
-		return &api.MoveError{Move: "transfer", From: api.LicenseRevoked, To: api.LicenseRevoked}
+		return &api.StateError{Change: "transfer", From: api.LicenseRevoked, To: api.LicenseRevoked}
 	case l.CustomerID == t.CustomerID:
 		return api.Invalid("customer_id", api.FieldTaken, "is the customer of the license")
 	case t.from != "" && l.CustomerID != t.from:

@@ -29,7 +29,7 @@ func outdates(was, is record.License) (bool, error) {
 // VoidFiles raises the generation of a license, so that all its files are refused once
 // programs see the next revocation list, and appends a license_file.voided event with the
 // reason; see package license.
-func (s Service) VoidFiles(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
+func (s Service) VoidFiles(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	if err := call.Check(p); err != nil {
 		return api.License{}, err
 	}

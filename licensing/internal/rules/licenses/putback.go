@@ -35,14 +35,14 @@ func (s Service) Standing(ctx context.Context, id string) (string, error) {
 // PutBack undoes Suspend or Reinstate: the operator's hold is that of a text of
 // [Service.Standing], and the purchases of the license suspend it if they are paused now,
 // unless the pause was ended before. The event has the reason of p. It returns a
-// [*api.MoveError] if the license is revoked; other errors are those of [Service.Suspend].
-func (s Service) PutBack(ctx context.Context, p api.MoveLicenseParams, text string) (api.License, error) {
+// [*api.StateError] if the license is revoked; other errors are those of [Service.Suspend].
+func (s Service) PutBack(ctx context.Context, p api.ChangeStateParams, text string) (api.License, error) {
 	var was standing
 	if json.Unmarshal([]byte(text), &was) != nil {
 		return api.License{}, api.Invalid("id", api.FieldInvalidFormat, "does not have what the license was before")
 	}
 	for _, reason := range []string{p.Reason, was.Reason, was.Suspension.HeldReason} {
-		if err := call.Check(api.MoveLicenseParams{Reason: reason}); err != nil {
+		if err := call.Check(api.ChangeStateParams{Reason: reason}); err != nil {
 			return api.License{}, err
 		}
 	}
@@ -54,7 +54,7 @@ func (s Service) PutBack(ctx context.Context, p api.MoveLicenseParams, text stri
 		suspension: was.Suspension.Follow,
 		Apply: func(l api.License, next *record.License, _ time.Time) error {
 			if next.State == store.StateRevoked {
-				return &api.MoveError{Move: "undo", From: l.Status, To: l.Status}
+				return &api.StateError{Change: "undo", From: l.Status, To: l.Status}
 			}
 			next.StateReason = was.Reason
 			return nil

@@ -64,7 +64,7 @@ func (s Service) PreviewRenew(ctx context.Context, p api.RenewLicenseParams) (l 
 // renewed.
 func renewed(p api.RenewLicenseParams, l api.License, now time.Time) (api.CreateLicenseParams, error) {
 	if l.Status == api.LicenseRevoked {
-		return api.CreateLicenseParams{}, &api.MoveError{Move: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}
+		return api.CreateLicenseParams{}, &api.StateError{Change: "renew", From: api.LicenseRevoked, To: api.LicenseRevoked}
 	}
 	fields := ParamsOf(l)
 	field, of := renewedEnd(p, &fields), "expires_at"

@@ -69,7 +69,7 @@ func (s *Service) Delete(ctx context.Context, p api.DeleteLicenseParams) error {
 // customer, use [Service.Update].
 //
 // A license with more than a hundred activations is transferred in several Updates,
-// of which the last one moves it. Everything that can refuse the transfer is decided
+// of which the last one transfers it. Everything that can refuse the transfer is decided
 // before the first. Until the last, the license is the former customer's and works:
 // programs whose activations are already deleted activate again. A repeated call
 // finishes a transfer that was interrupted. If the license is revoked, deleted or gets
@@ -90,13 +90,13 @@ func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (ap
 // each. A call that was interrupted is finished by a repeated one, which changes what is
 // left. It returns [api.ErrProductForbidden] if the caller is limited to products, or an
 // [*api.InvalidError]. Inside Atomically or Once it is part of their one Update.
-func (s *Service) SuspendCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (s *Service) SuspendCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return s.holds().Suspend(ctx, p)
 }
 
 // ReinstateCustomer ends the suspension of a customer. Its Updates, events and errors are
 // like those of [Service.SuspendCustomer]. It is no error if the customer is not suspended.
-func (s *Service) ReinstateCustomer(ctx context.Context, p api.MoveCustomerParams) (api.CustomerSuspension, error) {
+func (s *Service) ReinstateCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return s.holds().Reinstate(ctx, p)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A move is a transition from one stored state to another.
-type move struct {
+// A transition is a change from one stored state to another.
+type transition struct {
 	name  string
 	from  []store.State
 	to    store.State
@@ -21,30 +21,30 @@ type move struct {
 }
 
 var (
-	moveSuspend   = move{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
-	moveReinstate = move{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
-	moveRevoke    = move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
+	suspending  = transition{"suspend", []store.State{store.StateActive}, store.StateSuspended, api.EventLicenseSuspended}
+	reinstating = transition{"reinstate", []store.State{store.StateSuspended}, store.StateActive, api.EventLicenseReinstated}
+	revoking    = transition{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, api.EventLicenseRevoked}
 )
 
 // Suspend makes a license invalid until it is reinstated; see package license.
-func (s Service) Suspend(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveSuspend, p)
+func (s Service) Suspend(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
+	return s.changeState(ctx, suspending, p)
 }
 
-// Reinstate ends a suspension. It returns a [*api.MoveError] if the license is
+// Reinstate ends a suspension. It returns a [*api.StateError] if the license is
 // not suspended; other errors are those of [Service.Suspend].
-func (s Service) Reinstate(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveReinstate, p)
+func (s Service) Reinstate(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
+	return s.changeState(ctx, reinstating, p)
 }
 
 // Revoke makes a license permanently invalid and keeps its record. It
-// returns a [*api.MoveError] if the license is already revoked; other errors are
+// returns a [*api.StateError] if the license is already revoked; other errors are
 // those of [Service.Suspend].
-func (s Service) Revoke(ctx context.Context, p api.MoveLicenseParams) (api.License, error) {
-	return s.move(ctx, moveRevoke, p)
+func (s Service) Revoke(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
+	return s.changeState(ctx, revoking, p)
 }
 
-func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api.License, error) {
+func (s Service) changeState(ctx context.Context, m transition, p api.ChangeStateParams) (api.License, error) {
 	if err := call.Check(p); err != nil {
 		return api.License{}, err
 	}
@@ -65,11 +65,11 @@ func (s Service) move(ctx context.Context, m move, p api.MoveLicenseParams) (api
 				return err
 			}
 			if is.ByCustomer && m.to == store.StateActive {
-				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseActive, Customer: true}
+				return &api.StateError{Change: m.name, From: l.Status, To: api.LicenseActive, Customer: true}
 			}
 			paused := m.to == store.StateSuspended && (is.By != "" || is.ByCustomer) && !is.Held
 			if !slices.Contains(m.from, next.State) && !paused {
-				return &api.MoveError{Move: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
+				return &api.StateError{Change: m.name, From: l.Status, To: api.LicenseStatus(m.to)}
 			}
 			switch m.to {
 			case store.StateSuspended:
@@ -97,7 +97,7 @@ func (s Service) Rekey(ctx context.Context, p api.RekeyLicenseParams) (api.Licen
 		IfMatch: p.IfMatch,
 		Apply: func(l api.License, next *record.License, _ time.Time) error {
 			if next.State == store.StateRevoked {
-				return &api.MoveError{Move: "rekey", From: api.LicenseRevoked, To: api.LicenseRevoked}
+				return &api.StateError{Change: "rekey", From: api.LicenseRevoked, To: api.LicenseRevoked}
 			}
 			switch call.CanonicalKey(p.Key) {
 			case "":

@@ -17,26 +17,26 @@ func TestReinstateWithoutAReason(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Payment overdue"})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Payment overdue"})
 	is.NoErr(err)
-	l, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	l, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(l.StatusReason, "")
 }
 
-// TestMoves tries every move from every state.
-func TestMoves(t *testing.T) {
-	moves := map[string]func(*fixture, api.MoveLicenseParams) (api.License, error){
-		"suspend":   func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Suspend(t.Context(), p) },
-		"reinstate": func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Reinstate(t.Context(), p) },
-		"revoke":    func(f *fixture, p api.MoveLicenseParams) (api.License, error) { return f.Revoke(t.Context(), p) },
+// TestChangesOfState tries every change from every state.
+func TestChangesOfState(t *testing.T) {
+	moves := map[string]func(*fixture, api.ChangeStateParams) (api.License, error){
+		"suspend":   func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Suspend(t.Context(), p) },
+		"reinstate": func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Reinstate(t.Context(), p) },
+		"revoke":    func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Revoke(t.Context(), p) },
 	}
 	for _, test := range []struct {
 		before []string // the moves that lead to the state
 		move   string
 		want   api.LicenseStatus
 		event  string
-		from   api.LicenseStatus // of the MoveError
+		from   api.LicenseStatus // of the StateError
 	}{
 		{nil, "suspend", api.LicenseSuspended, api.EventLicenseSuspended, ""},
 		{nil, "reinstate", api.LicenseActive, "", api.LicenseActive},
@@ -54,16 +54,16 @@ func TestMoves(t *testing.T) {
 			l := f.create(t)
 			for _, name := range test.before {
 				var err error
-				l, err = moves[name](f, api.MoveLicenseParams{ID: l.ID, Reason: "before"})
+				l, err = moves[name](f, api.ChangeStateParams{ID: l.ID, Reason: "before"})
 				is.NoErr(err)
 			}
 			f.now = f.now.Add(time.Minute)
-			moved, err := moves[test.move](f, api.MoveLicenseParams{ID: l.ID, Reason: "Payment overdue"})
+			moved, err := moves[test.move](f, api.ChangeStateParams{ID: l.ID, Reason: "Payment overdue"})
 			if test.from != "" {
-				var forbidden *api.MoveError
+				var forbidden *api.StateError
 				require.ErrorAs(t, err, &forbidden)
-				require.ErrorIs(t, err, api.ErrMove)
-				is.Equal(*forbidden, api.MoveError{Move: test.move, From: test.from, To: test.want})
+				require.ErrorIs(t, err, api.ErrStateForbids)
+				is.Equal(*forbidden, api.StateError{Change: test.move, From: test.from, To: test.want})
 				read, err := f.Get(t.Context(), l.ID)
 				is.NoErr(err)
 				is.Equal(read, l) // nothing has changed
@@ -91,10 +91,10 @@ func TestMovesTakeNoNoticeOfTheClock(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
 	f.now = start.Add(2 * time.Hour)
-	l, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	l, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(l.Status, api.LicenseSuspended)
-	l, err = f.Reinstate(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	l, err = f.Reinstate(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	is.Equal(l.Status, api.LicenseExpired) // again
 }
@@ -107,7 +107,7 @@ func TestRevokeKeepsTheRecord(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
 	a := f.activate(t, l.Key, "pc")
-	_, err := f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: "Charged back"})
+	_, err := f.Revoke(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: "Charged back"})
 	is.NoErr(err)
 	v := f.validate(t, l.Key, "pc")
 	is.Equal(codes(v), []api.VerdictCode{api.VerdictRevoked})
@@ -120,13 +120,13 @@ func TestMovesRefuse(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	_, err := f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, Reason: " x"})
+	_, err := f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, Reason: " x"})
 	is.Equal(fields(t, err), map[string]string{"reason": "invalid_format"})
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: "lic_00000000000000000000000000"})
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: "lic_00000000000000000000000000"})
 	require.ErrorIs(t, err, api.ErrNotFound)
-	_, err = f.Suspend(t.Context(), api.MoveLicenseParams{ID: l.ID, IfMatch: []api.Version{{Revision: 7, Status: api.LicenseActive}}})
+	_, err = f.Suspend(t.Context(), api.ChangeStateParams{ID: l.ID, IfMatch: []api.Version{{Revision: 7, Status: api.LicenseActive}}})
 	require.ErrorIs(t, err, api.ErrStale)
-	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	require.ErrorIs(t, err, api.ErrNotFound)
 }
 
@@ -158,8 +158,8 @@ func TestRekey(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
 	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID, Key: strings.ToLower(r.Key)})
 	is.Equal(fields(t, err), map[string]string{"key": "taken"}) // otherwise a leaked key would stay unnoticed
-	_, err = f.Revoke(t.Context(), api.MoveLicenseParams{ID: l.ID})
+	_, err = f.Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Rekey(t.Context(), api.RekeyLicenseParams{ID: l.ID})
-	require.ErrorIs(t, err, api.ErrMove)
+	require.ErrorIs(t, err, api.ErrStateForbids)
 }

@@ -15,8 +15,8 @@ func testMoves(a *site) {
 		}
 	})
 
-	a.test("every move from every state", func(a *site) {
-		allowed := map[string]map[string]string{ // state, move, and where it leads
+	a.test("every change of state from every state", func(a *site) {
+		allowed := map[string]map[string]string{ // state, change, and where it leads
 			"active":    {"suspend": "suspended", "revoke": "revoked", "rekey": "active"},
 			"suspended": {"reinstate": "active", "revoke": "revoked", "rekey": "suspended"},
 			"revoked":   {},
@@ -38,13 +38,13 @@ func testMoves(a *site) {
 					}
 					continue
 				}
-				got.is(http.StatusConflict).has("code", "move_forbidden").has("from", state).has("to", leads[move])
+				got.is(http.StatusConflict).has("code", "state_forbidden").has("from", state).has("to", leads[move])
 				a.same(before)
 			}
 		}
 	})
 
-	a.test("a move is conditional, repeatable and told", func(a *site) {
+	a.test("a change of state is conditional, repeatable and told", func(a *site) {
 		id := a.create("n", "p", "c")
 		a.post("license/"+id+"/suspend", "", headers{"If-Match": `"2.active"`}).is(http.StatusPreconditionFailed).hasHeader("Etag", `"1.active"`)
 		events := len(a.Events())
@@ -105,7 +105,7 @@ func testMoves(a *site) {
 		a.post(path, object("key", "short")).is(http.StatusUnprocessableEntity).names("#/key")
 	})
 
-	a.test("what a move refuses leaves no trace", func(a *site) {
+	a.test("a refused change of state leaves no trace", func(a *site) {
 		id := a.create("n", "p", "c")
 		before := a.snapshot()
 		a.post("license/"+noLicense+"/renew", object("duration", "P1D")).is(http.StatusNotFound)
