@@ -42,9 +42,9 @@ type RenewLicenseParams struct {
 	ExpiresAt    *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
 	UpdatesUntil *time.Time `json:"updates_until" validate:"omitempty,instant" wire:"nullable"`
 	Duration     Duration   `json:"duration"`
-	// Extend is what Duration moves. Default: [ExtendLicense].
+	// Extend is what Duration moves. Default: [RenewExtendLicense].
 	Extend RenewExtend `json:"extend" validate:"omitempty,oneof=license updates" wire:"filled"`
-	// From is the start of Duration. Default: [FromLater].
+	// From is the start of Duration. Default: [RenewFromLater].
 	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now" wire:"filled"`
 	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 	IfMatch []Version `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
@@ -55,9 +55,9 @@ type RenewFrom string
 
 // The values of RenewFrom.
 const (
-	FromLater  RenewFrom = "later"  // the later of the present end and now: no paid time is lost
-	FromExpiry RenewFrom = "expiry" // the present end
-	FromNow    RenewFrom = "now"
+	RenewFromLater  RenewFrom = "later"  // the later of the present end and now: no paid time is lost
+	RenewFromExpiry RenewFrom = "expiry" // the present end
+	RenewFromNow    RenewFrom = "now"
 )
 
 // A RenewExtend is the end that a renewal's duration moves.
@@ -65,8 +65,8 @@ type RenewExtend string
 
 // The values of RenewExtend.
 const (
-	ExtendLicense RenewExtend = "license" // ExpiresAt
-	ExtendUpdates RenewExtend = "updates" // UpdatesUntil
+	RenewExtendLicense RenewExtend = "license" // ExpiresAt
+	RenewExtendUpdates RenewExtend = "updates" // UpdatesUntil
 )
 
 // RekeyLicenseParams are the parameters of a new license key.

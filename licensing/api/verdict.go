@@ -47,14 +47,14 @@ type Reason struct {
 // A VerdictCode is the [Code] of a verdict or a reason. The list may grow.
 type VerdictCode = Code
 
-// FileTooLarge is the code of the reason why a valid license allows no file: its
+// VerdictFileTooLarge is the code of the reason why a valid license allows no file: its
 // entitlements do not fit. Another is [VerdictActivationLimit]: the license has
 // more active activations than seats.
-const FileTooLarge VerdictCode = "file_too_large"
+const VerdictFileTooLarge VerdictCode = "file_too_large"
 
-// LeaseRequired is the code of the reason why an activation per process gets no file: its
+// VerdictLeaseRequired is the code of the reason why an activation per process gets no file: its
 // license has no LeaseSeconds any more, or has OfflineSeconds.
-const LeaseRequired VerdictCode = "lease_required"
+const VerdictLeaseRequired VerdictCode = "lease_required"
 
 // The codes of a verdict, in the order of the reasons. An activation that is
 // refused fails with the code of its verdict.

@@ -135,7 +135,7 @@ func TestLifeOfALicense(t *testing.T) {
 	held, err = c.ReinstateCustomer(ctx, api.ChangeCustomerStateParams{CustomerID: "cus_1"})
 	is.NoErr(err)
 	is.Equal(held, api.CustomerSuspension{Object: "customer_suspension", CustomerID: "cus_1", Licenses: 1})
-	l, err = c.RenewLicense(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}, From: api.FromExpiry})
+	l, err = c.RenewLicense(ctx, api.RenewLicenseParams{ID: l.ID, Duration: api.Duration{Years: 1}, From: api.RenewFromExpiry})
 	is.NoErr(err)
 	is.Equal(l.ExpiresAt.UTC(), end.AddDate(1, 0, 0))
 	old := l.Key

@@ -128,7 +128,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	is.Equal(field(issue(api.IssueFileParams{LicenseID: large.ID})), "entitlements")
 	v, err = f.Validate(t.Context(), api.ValidateKeyParams{Key: large.Key, File: days14})
 	is.NoErr(err)
-	is.Equal(v.FileReason.Code, api.FileTooLarge)
+	is.Equal(v.FileReason.Code, api.VerdictFileTooLarge)
 }
 
 // TestNoFileWritesNothing: a call for a file that is refused takes no seat, so a

@@ -107,6 +107,6 @@ func TestPerProcessNeedsALease(t *testing.T) {
 		v, err := f.Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, Fingerprint: "a", File: days14})
 		is.NoErr(err)
 		is.True(v.Valid)
-		is.Equal(v.FileReason.Code, api.LeaseRequired)
+		is.Equal(v.FileReason.Code, api.VerdictLeaseRequired)
 	}
 }

@@ -451,7 +451,7 @@ func TestMessages(t *testing.T) {
 	for _, code := range []api.Code{
 		api.VerdictValid, api.VerdictInGrace, api.VerdictNotFound, api.VerdictRevoked, api.VerdictSuspended, api.VerdictExpired,
 		api.VerdictScheduled, api.VerdictProductMismatch, api.VerdictNotActivated, api.VerdictLeaseEnded, api.VerdictEvicted,
-		api.VerdictActivationLimit, api.FileTooLarge, CodeNoKey, CodeNoFile, CodeUnreachable, CodeUntrusted, CodeFileExpired,
+		api.VerdictActivationLimit, api.VerdictFileTooLarge, CodeNoKey, CodeNoFile, CodeUnreachable, CodeUntrusted, CodeFileExpired,
 		CodeFileOutdated, CodeFingerprintRequired, CodeFingerprintChanged, CodeClockChanged,
 	} {
 		text := Status{Code: code}.Message()

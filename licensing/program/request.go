@@ -80,7 +80,7 @@ func (l *License) ask(ctx context.Context, path string, p params) (answer, error
 			}, nil
 		} else if i := slices.IndexFunc(problem.Errors, func(e api.FieldError) bool { return e.Pointer == "#/per_process" }); i >= 0 {
 			a.Verdict, err = api.Verdict{
-				Code: api.LeaseRequired, Reasons: []api.Reason{{Code: api.LeaseRequired, Detail: problem.Errors[i].Detail}}, RecheckAfter: unknownRecheck,
+				Code: api.VerdictLeaseRequired, Reasons: []api.Reason{{Code: api.VerdictLeaseRequired, Detail: problem.Errors[i].Detail}}, RecheckAfter: unknownRecheck,
 			}, nil
 		}
 	}

@@ -291,7 +291,7 @@ func TestNoFile(t *testing.T) {
 		l := b.open()
 		s.update(api.UpdateLicenseParams{Entitlements: api.To(large)})
 		time.Sleep(time.Hour + 6*time.Minute)
-		s.is(l, "valid", api.FileTooLarge)
-		s.is(s.box("pc-2").open(), api.FileTooLarge, api.FileTooLarge)
+		s.is(l, "valid", api.VerdictFileTooLarge)
+		s.is(s.box("pc-2").open(), api.VerdictFileTooLarge, api.VerdictFileTooLarge)
 	})
 }

@@ -205,7 +205,7 @@ func (s *shop) day() {
 			b := pick()
 			l, err := s.h.Service().Get(ctx, b.license)
 			if err == nil && l.UpdatesUntil != nil {
-				_, err = s.h.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Extend: api.ExtendUpdates, Duration: api.Duration{Days: 90}})
+				_, err = s.h.Service().Renew(ctx, api.RenewLicenseParams{ID: l.ID, Extend: api.RenewExtendUpdates, Duration: api.Duration{Days: 90}})
 				s.ok(err)
 			}
 		case 15:

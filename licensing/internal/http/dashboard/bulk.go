@@ -95,7 +95,7 @@ const typedAbove = 50
 func (m move) bulkFields(n int) *forms.Form {
 	f := m.fields()
 	if m.isRenewal() {
-		f = renewFields(oneYear, api.FromLater)
+		f = renewFields(oneYear, api.RenewFromLater)
 	}
 	if m.Danger || n > typedAbove {
 		f.Add(forms.TypedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))

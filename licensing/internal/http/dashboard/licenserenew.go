@@ -44,9 +44,9 @@ func renewFields(chosen api.Duration, from api.RenewFrom) *forms.Form {
 			append(termOptions(offered...), forms.Option{Value: customLength, Label: "Custom length"}, forms.Option{Value: customDate, Label: "Custom date"})...),
 		length, end,
 		forms.Radios("from", "Start from", from,
-			forms.Option{Value: string(api.FromLater), Label: "Current end, or today if it has passed", Hint: "The customer keeps all remaining time."},
-			forms.Option{Value: string(api.FromExpiry), Label: "Current end, even if it has passed"},
-			forms.Option{Value: string(api.FromNow), Label: "Now"}),
+			forms.Option{Value: string(api.RenewFromLater), Label: "Current end, or today if it has passed", Hint: "The customer keeps all remaining time."},
+			forms.Option{Value: string(api.RenewFromExpiry), Label: "Current end, even if it has passed"},
+			forms.Option{Value: string(api.RenewFromNow), Label: "Now"}),
 		forms.ReasonField("Optional. Recorded in the history."),
 	)
 }
@@ -80,17 +80,17 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 		return nil, err
 	}
 	p.Text = append(p.Text, text...)
-	p.Form, p.Action, p.Done = renewFields(length, api.FromLater), "Renew license", "The license has been renewed."
+	p.Form, p.Action, p.Done = renewFields(length, api.RenewFromLater), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
-		p.Form.Insert(0, forms.Radios("extend", "Renew", api.ExtendLicense,
-			forms.Option{Value: string(api.ExtendLicense), Label: "The license"}, forms.Option{Value: string(api.ExtendUpdates), Label: "Its updates"}))
+		p.Form.Insert(0, forms.Radios("extend", "Renew", api.RenewExtendLicense,
+			forms.Option{Value: string(api.RenewExtendLicense), Label: "The license"}, forms.Option{Value: string(api.RenewExtendUpdates), Label: "Its updates"}))
 	}
 	read := func() api.RenewLicenseParams {
 		params := readRenewal(p.Form)
 		params.ID = l.ID
-		if x := p.Form.Field("extend"); x != nil && x.Chosen() == string(api.ExtendUpdates) || l.ExpiresAt == nil {
+		if x := p.Form.Field("extend"); x != nil && x.Chosen() == string(api.RenewExtendUpdates) || l.ExpiresAt == nil {
 			if params.UpdatesUntil, params.ExpiresAt = params.ExpiresAt, nil; params.UpdatesUntil == nil {
-				params.Extend = api.ExtendUpdates
+				params.Extend = api.RenewExtendUpdates
 			}
 		}
 		return params
@@ -105,7 +105,7 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 		p.Live = "The new end is not known yet."
 		if _, end, err := inner.Of(v.Licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
 			then, what := v.Moment(end), "New expiry: "
-			if params.UpdatesUntil != nil || params.Extend == api.ExtendUpdates {
+			if params.UpdatesUntil != nil || params.Extend == api.RenewExtendUpdates {
 				what = "New end of updates: "
 			}
 			p.Live = what + then.Full + ", " + then.Relative + "."

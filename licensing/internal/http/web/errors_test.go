@@ -46,7 +46,7 @@ var sentinels = map[string]struct {
 	"api.ErrUsageLimit":        {&api.DeniedError{Verdict: api.Verdict{Code: api.VerdictUsageLimit}}, 409},
 	"api.ErrCursorGone":        {api.ErrCursorGone, 410},
 	"api.ErrSeatHeld":          {&api.SeatHeldError{OfflineUntil: time.Now()}, 409},
-	"api.ErrNoFile":            {&api.NoFileError{Reason: api.Reason{Code: api.FileTooLarge, Detail: "No files."}}, 409},
+	"api.ErrNoFile":            {&api.NoFileError{Reason: api.Reason{Code: api.VerdictFileTooLarge, Detail: "No files."}}, 409},
 	"api.ErrReferenceTaken":    {api.ErrReferenceTaken, 409},
 	"api.ErrLinkGone":          {api.ErrLinkGone, 410},
 	"api.ErrTrialTaken":        {api.ErrTrialTaken, 409},

@@ -91,7 +91,7 @@ func renewed(p api.RenewLicenseParams, l api.License, now time.Time) (api.Create
 
 // renewsUpdates reports whether a renewal moves UpdatesUntil.
 func renewsUpdates(p api.RenewLicenseParams) bool {
-	return p.UpdatesUntil != nil || p.Extend == api.ExtendUpdates
+	return p.UpdatesUntil != nil || p.Extend == api.RenewExtendUpdates
 }
 
 // renewedEnd returns the field that a renewal moves.
@@ -135,7 +135,7 @@ func renewalEnd(p api.RenewLicenseParams, expiry, now time.Time) time.Time {
 		return *p.ExpiresAt
 	case p.UpdatesUntil != nil:
 		return *p.UpdatesUntil
-	case p.From == api.FromExpiry, p.From != api.FromNow && expiry.After(now):
+	case p.From == api.RenewFromExpiry, p.From != api.RenewFromNow && expiry.After(now):
 		return p.Duration.AddTo(expiry)
 	}
 	return p.Duration.AddTo(now)

@@ -59,7 +59,7 @@ func (s Service) IssueFile(ctx context.Context, p api.IssueFileParams) (File, er
 	if err == nil && v.FileReason != nil {
 		err = &api.NoFileError{Reason: *v.FileReason}
 	}
-	if refused, ok := errors.AsType[*api.NoFileError](err); ok && refused.Reason.Code == api.FileTooLarge {
+	if refused, ok := errors.AsType[*api.NoFileError](err); ok && refused.Reason.Code == api.VerdictFileTooLarge {
 		err = api.Invalid("entitlements", api.FieldTooMany, refused.Reason.Detail)
 	}
 	if err != nil {

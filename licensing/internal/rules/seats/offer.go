@@ -139,7 +139,7 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 		if c.Office != nil {
 			detail = "The entitlements and meters of the license do not fit into the file of an office."
 		}
-		return nil, &api.Reason{Code: api.FileTooLarge, Detail: detail}, nil
+		return nil, &api.Reason{Code: api.VerdictFileTooLarge, Detail: detail}, nil
 	}
 	return c, nil, err
 }

@@ -16,7 +16,7 @@ const perProcessNeeds = "activations per process need a license with lease_secon
 
 var (
 	errPerProcess    = api.Invalid("per_process", api.FieldImmutable, "is not allowed: "+perProcessNeeds)
-	perProcessReason = api.Reason{Code: api.LeaseRequired, Detail: "A" + perProcessNeeds[1:] + "."}
+	perProcessReason = api.Reason{Code: api.VerdictLeaseRequired, Detail: "A" + perProcessNeeds[1:] + "."}
 )
 
 // allowsPerProcess reports whether a license allows activations per process.
