@@ -3,6 +3,7 @@ package purchases
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -223,12 +224,36 @@ func LinkedPurchases(ctx context.Context, r store.Reader, links []store.Entry) (
 	return DecodePurchases(found)
 }
 
+// DecodePurchases returns the purchases of entries. It decodes them as one document, and equal plans
+// once: most purchases of a license have one of a few plans, and this allocates less than half as many
+// objects. Purchases share what their plans refer to, so the caller must not change it.
 func DecodePurchases(list []store.Entry) ([]Purchase, error) {
-	all := make([]Purchase, len(list))
+	document := []byte("[")
 	for i, e := range list {
-		if err := call.Decode(e.Data, &all[i]); err != nil {
-			return nil, err
+		if i > 0 {
+			document = append(document, ',')
 		}
+		document = append(document, e.Data...)
+	}
+	rows := make([]struct {
+		Purchase
+		Terms Said[json.RawMessage] `json:"terms"`
+	}, 0, len(list))
+	if err := call.Decode(append(document, ']'), &rows); err != nil {
+		return nil, err
+	}
+	all := make([]Purchase, len(rows))
+	decoded := map[string]api.Plan{}
+	for i, row := range rows {
+		if _, ok := decoded[string(row.Terms.Value)]; !ok {
+			var plan api.Plan
+			if err := call.Decode(row.Terms.Value, &plan); err != nil {
+				return nil, err
+			}
+			decoded[string(row.Terms.Value)] = plan
+		}
+		all[i] = row.Purchase
+		all[i].Terms = Said[api.Plan]{decoded[string(row.Terms.Value)], row.Terms.At}
 	}
 	return all, nil
 }
