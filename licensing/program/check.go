@@ -154,16 +154,22 @@ func (l *License) differs(a answer, f licensefile.File) bool {
 			return true // a file proves the time
 		}
 	}
-	seconds := func(t *time.Time) time.Time {
-		if t == nil {
-			return time.Time{}
-		}
-		return t.Truncate(time.Second)
-	}
+	seconds := func(t *time.Time) time.Time { return endOf(t).Truncate(time.Second) }
 	granted := a.License.Entitlements
 	moved := a.Activation != nil && a.Activation.ID != f.ActivationID
 	return moved || a.License.ID != f.LicenseID || a.License.Name != f.Name || a.License.Generation > f.Generation ||
 		!seconds(a.License.ExpiresAt).Equal(f.LicenseExpiresAt) || !seconds(a.License.UpdatesUntil).Equal(f.UpdatesUntil) || len(granted)+len(f.Entitlements) > 0 && !reflect.DeepEqual(granted, f.Entitlements)
+}
+
+// never is the last instant that the service knows, which means never. No license file names it.
+var never = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+
+// endOf returns an end of a license; zero: never.
+func endOf(t *time.Time) time.Time {
+	if t == nil || !t.Before(never) {
+		return time.Time{}
+	}
+	return *t
 }
 
 // verify verifies the license file of a positive answer. A license may have none,
@@ -258,12 +264,7 @@ func (l *License) denialOf(v api.Verdict) denial {
 		if found.Status == api.LicenseSuspended || found.Status == api.LicenseRevoked {
 			d.Reason = found.StatusReason
 		}
-		if found.ExpiresAt != nil {
-			d.ExpiresAt = *found.ExpiresAt
-		}
-		if found.UpdatesUntil != nil {
-			d.UpdatesUntil = *found.UpdatesUntil
-		}
+		d.ExpiresAt, d.UpdatesUntil = endOf(found.ExpiresAt), endOf(found.UpdatesUntil)
 	}
 	return d
 }

@@ -404,6 +404,33 @@ func TestEndOffline(t *testing.T) {
 	})
 }
 
+// TestNeverEnds: the last instant of the year 9999 is never. A license file and the status do not
+// name it, and the program, which compares the two, asks for no other file.
+func TestNeverEnds(t *testing.T) {
+	onStage(t, func(s *stage) {
+		last := api.To(time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC))
+		s.update(api.UpdateLicenseParams{ExpiresAt: last, UpdatesUntil: last})
+		l := s.box("pc-1").open()
+		noEnd := func(code api.Code) {
+			s.is(l, code)
+			s.True(l.Status().ExpiresAt.IsZero())
+			s.True(l.Status().UpdatesUntil.IsZero())
+		}
+		noEnd("valid")
+		s.Equal(l.Status().Message(), "The license is valid.")
+		s.requests()
+		for range 3 {
+			s.NoErr(l.Refresh(s.Context()))
+		}
+		for _, r := range s.requests() {
+			s.True(!r.file)
+		}
+		s.move((*license.Service).Suspend, "unpaid")
+		s.NoErr(l.Refresh(s.Context()))
+		noEnd(api.VerdictSuspended)
+	})
+}
+
 // TestStatusAsJSON: the status is for logs and monitoring, and has no key.
 func TestStatusAsJSON(t *testing.T) {
 	onStage(t, func(s *stage) {

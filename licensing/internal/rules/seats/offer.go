@@ -13,6 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -145,8 +146,11 @@ func (s Service) fileClaims(f facts, v api.Verdict, ask fileAsk, exp time.Time) 
 }
 
 // claimTime returns t for a claim, of whole seconds, of which 0 is none: the second in
-// which 1970 began becomes the next.
+// which 1970 began becomes the next. The last instant is never, so no claim names it.
 func claimTime(t time.Time) time.Time {
+	if terms.IsLast(t) {
+		return time.Time{}
+	}
 	if !t.IsZero() && t.Unix() < 1 {
 		return time.Unix(1, 0).UTC()
 	}
