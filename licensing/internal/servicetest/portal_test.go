@@ -172,6 +172,18 @@ func TestPortalShowsThatThePeriodHasNotBegun(t *testing.T) {
 	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "The period begins with the first activation")
 }
 
+// TestPortalShowsNoEndThatIsNever: the last instant of the year 9999 is never.
+func TestPortalShowsNoEndThatIsNever(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	last := time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+	l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "cus_ada", ExpiresAt: &last, UpdatesUntil: &last})
+	is.NoErr(err)
+	page := host.visit("GET", l.ID, nil).Body.String()
+	require.Contains(t, page, "No end date")
+	require.NotContains(t, page, "9999")
+}
+
 func TestPortalReleasesAndIssuesFiles(t *testing.T) {
 	is := is.New(t)
 	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})

@@ -112,6 +112,7 @@ func TestManyActivations(t *testing.T) {
 func TestLicenseSaysWhy(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
+	never := time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
 	for name, tt := range map[string]struct {
 		starts, expires *time.Time
 		graceDays       int64
@@ -126,6 +127,7 @@ func TestLicenseSaysWhy(t *testing.T) {
 		"in grace":       {in(-80), in(-10), 30, false, true, "Valid in its grace period, which ends in 20 days."},
 		"suspended":      {nil, in(20), 0, true, false, "Not valid. The license is suspended. Reason: The invoice is open"},
 		"without expiry": {in(-1), nil, 0, false, false, "Valid without an end."},
+		"never":          {nil, &never, 0, false, false, "Valid without an end."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

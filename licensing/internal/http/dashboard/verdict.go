@@ -86,7 +86,7 @@ func verdictSentence(v *kit.Visit, now api.Verdict, l api.License) string {
 		return "Not valid. " + strings.Join(reasons, " ")
 	case now.Code == api.VerdictInGrace:
 		return "Valid in its grace period, which ends " + end.Relative + "."
-	case l.ExpiresAt == nil:
+	case l.ExpiresAt == nil || end == nil: // nothing changes at the last instant
 		return "Valid without an end."
 	}
 	return "Valid. It expires " + v.MomentOf(l.ExpiresAt).Relative + "."

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/terms"
 )
 
 // A licenseView is a license as the pages show it.
@@ -76,9 +77,9 @@ func (v *visit) about(name, device string) template.HTML {
 	return template.HTML(strings.ReplaceAll(text, "{name}", "<bdi>"+template.HTMLEscapeString(device)+"</bdi>"))
 }
 
-// date returns the day of an instant; nil: "".
+// date returns the day of an instant; nil, and the last instant, which is never: "".
 func (v *visit) date(t *time.Time) string {
-	if t == nil {
+	if t == nil || terms.IsLast(*t) {
 		return ""
 	}
 	return t.UTC().Format(v.h.opts.Texts["Date"])
