@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
@@ -81,6 +82,7 @@ func unusableDir(t *testing.T, kind string) {
 		time.Sleep(4 * time.Hour)
 		s.is(l, "valid", CodeDirUnusable)
 		s.NoErr(l.SetKey(s.Context(), s.license.Key))
+		synctest.Wait()            // the loop may be writing
 		s.Equal(len(b.files()), 0) // not even half a file
 		undo()
 		time.Sleep(10 * time.Minute)
