@@ -40,7 +40,7 @@ type count struct {
 	standings map[string]standing
 	changed   map[string]bool // licenses whose standings are to be written
 	left      map[string]bool // the keys of the ends that licenses had
-	touched   map[string]bool // licenses whose seats may be near the limit now, or no longer
+	touched   map[string]bool // licenses of the events; true: they may have limits
 }
 
 // readCount returns what has been counted by now.
@@ -106,7 +106,7 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 		}
 		if record.IsID("lic", e.Subject) {
 			ids = append(ids, e.Subject)
-			c.touched[e.Subject] = true
+			c.touched[e.Subject] = c.touched[e.Subject] || all[i].mayHaveLimits()
 		}
 	}
 	if err := c.load(ctx, r, ids); err != nil {

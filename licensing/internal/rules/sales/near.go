@@ -15,16 +15,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// putNear writes which of some licenses are near their limits.
+// putNear writes which of some licenses are near their limits. It reads those that may have
+// limits, and those that were near one.
 func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
 	ids := slices.Sorted(maps.Keys(touched))
 	was, err := entries.Of(ctx, tx, find.NearKind, ids, func(store.Entry) (bool, error) { return true, nil })
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	near, err := nearOf(ctx, tx, ids, now)
-	if err != nil {
-		return err
+	var near []Near
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !touched[id] && !was[id] })
+	if len(ids) > 0 {
+		if near, err = nearOf(ctx, tx, ids, now); err != nil {
+			return err
+		}
 	}
 	var put []store.Entry
 	for _, n := range near {
@@ -40,6 +44,11 @@ func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time
 		err = tx.DeleteEntries(ctx, find.NearKind, slices.Sorted(maps.Keys(was))...)
 	}
 	return err
+}
+
+// mayHaveLimits reports whether the license of an event has limits, as far as the event says it.
+func (e said) mayHaveLimits() bool {
+	return e.License == nil || e.License.MaxActivations != nil || len(e.License.Meters) > 0
 }
 
 // A Near is a license that is near a limit.
