@@ -57,7 +57,7 @@ func (d *disclosure) run(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(d.w, `{"object":"customer_export","customer_id":%s,"created_at":%s`, record.Encode(d.customerID), record.Encode(d.Now()))
-	for _, t := range traces() {
+	for _, t := range traces {
 		list := t.disclosed
 		if list == nil && len(t.kinds) == 0 {
 			continue

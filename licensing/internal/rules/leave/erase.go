@@ -64,7 +64,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 	}
 	err = e.Write(ctx, func(tx *call.Tx) error {
 		e.more, e.step, e.through, e.blanked = false, api.Erased{}, e.after, nil
-		for _, t := range traces() {
+		for _, t := range traces {
 			if t.erased == nil {
 				continue
 			}

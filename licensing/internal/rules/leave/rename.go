@@ -79,7 +79,7 @@ func (s Service) checkMerge(ctx context.Context, p api.ChangeCustomerIDParams) e
 // under the ID before.
 func (r *renaming) run(ctx context.Context, tx *call.Tx) error {
 	r.more, r.step = false, api.ChangedCustomerID{}
-	for _, t := range traces() {
+	for _, t := range traces {
 		if t.renamed == nil {
 			continue
 		}

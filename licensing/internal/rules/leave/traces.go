@@ -43,10 +43,15 @@ type trace struct {
 	hidden []string
 }
 
-// traces returns the one list of what says something of a customer. Deletion,
+// traces is the list of listTraces. It is set by init because what it contains refers to it.
+var traces []trace
+
+func init() { traces = listTraces() }
+
+// listTraces returns the one list of what says something of a customer. Deletion,
 // transfer, correction, change of the ID, erasure and export go through it in this order. A test fails if an
 // entry or event names a customer and is not in it.
-func traces() []trace {
+func listTraces() []trace {
 	return []trace{
 		{name: "licenses", erased: (*erasure).deleteLicenses, renamed: (*renaming).moveLicenses, disclosed: (*disclosure).putLicenses},
 		// Those beyond the first batch go in other Updates: see remove and Transfer.
@@ -126,7 +131,7 @@ func (s Service) LeaveCustomer(ctx context.Context, tx *call.Tx, before, after r
 
 // leave does what the list of traces says about a departure.
 func leave(ctx context.Context, tx *call.Tx, d departure) error {
-	for _, t := range traces() {
+	for _, t := range traces {
 		do := [...]func(context.Context, *call.Tx, departure) error{t.deleted, t.transferred, t.corrected}[d.how]
 		if do == nil {
 			continue
@@ -202,7 +207,7 @@ func revokeDeleted(ctx context.Context, tx *call.Tx, d departure) error {
 // Traced returns the kinds of entries and the types of events that say something of a
 // customer.
 func Traced() (kinds, types []string) {
-	for _, t := range traces() {
+	for _, t := range traces {
 		kinds, types = append(kinds, t.kinds...), append(types, t.events...)
 	}
 	return kinds, types
@@ -210,7 +215,7 @@ func Traced() (kinds, types []string) {
 
 // Hidden returns the kinds of entries that an export of a customer leaves out.
 func Hidden() (kinds []string) {
-	for _, t := range traces() {
+	for _, t := range traces {
 		kinds = append(kinds, t.hidden...)
 	}
 	return kinds
