@@ -101,7 +101,7 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 	all := make([]said, len(events))
 	var ids []string
 	for i, e := range events {
-		if all[i], err = saidBy(e); err != nil {
+		if err := all[i].read(e); err != nil {
 			return 0, false, err
 		}
 		if record.IsID("lic", e.Subject) {

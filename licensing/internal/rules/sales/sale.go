@@ -90,8 +90,8 @@ func (s Sale) numbers() (of, due Numbers) {
 // salesOf returns what an event counts as, and the plans that it is about.
 func (s Service) salesOf(ctx context.Context, e api.Event) (sales []Sale, plans []string, err error) {
 	stored := store.Event{Type: e.Type, Time: e.Timestamp, Actor: e.Actor, Subject: e.Subject, Data: e.Data}
-	said, err := saidBy(stored)
-	if err != nil || said.License == nil {
+	var said said
+	if err := said.read(stored); err != nil || said.License == nil {
 		return nil, nil, err
 	}
 	if sales, err = said.sales(ctx, s.Reader(), s.Now()); err != nil {
@@ -109,12 +109,13 @@ type said struct {
 	api.EventData
 }
 
-func saidBy(e store.Event) (s said, err error) {
+// read reads what an event says.
+func (s *said) read(e store.Event) error {
 	s.Event = e
 	if strings.HasPrefix(e.Type, "license.") {
-		err = call.Decode(e.Data, &s.EventData)
+		return call.Decode(e.Data, &s.EventData)
 	}
-	return s, err
+	return nil
 }
 
 // sales returns what an event with a license counts as. It follows from the event alone,
@@ -234,8 +235,9 @@ func (e said) before() standing {
 		l.UpdatesUntil = from
 	}
 	if c, changed := e.Changes["upcoming"]; changed {
-		l.Upcoming = nil
-		_ = call.Decode(record.Encode(c.From), &l.Upcoming) // it was encoded as such
+		var upcoming []api.UpcomingChange                 // apart from l, which then stays on the stack
+		_ = call.Decode(record.Encode(c.From), &upcoming) // it was encoded as such
+		l.Upcoming = upcoming
 	}
 	return standingOf(l)
 }
