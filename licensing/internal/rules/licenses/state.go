@@ -54,6 +54,9 @@ type comingChanges struct {
 
 // ChangesOf returns what time will change in a license.
 func ChangesOf(rec record.License) ([]terms.Change, error) {
+	if len(rec.Changes) == 0 {
+		return nil, nil
+	}
 	var coming comingChanges
 	if err := call.Decode(rec.Changes, &coming); err != nil {
 		return nil, fmt.Errorf("license %s: changes to come: %w", rec.ID, err)
@@ -101,14 +104,18 @@ func PutState(s terms.State, rec *record.License) {
 }
 
 // SuspensionOf returns who suspends a license.
-func SuspensionOf(rec record.License) (is terms.Suspension, err error) {
-	if len(rec.Suspension) == 0 && rec.State == store.StateSuspended { // only an operator does
-		return terms.Suspension{Held: true, HeldReason: rec.StateReason}, nil
+func SuspensionOf(rec record.License) (terms.Suspension, error) {
+	if len(rec.Suspension) == 0 {
+		if rec.State == store.StateSuspended { // only an operator does
+			return terms.Suspension{Held: true, HeldReason: rec.StateReason}, nil
+		}
+		return terms.Suspension{}, nil
 	}
-	if err = call.Decode(rec.Suspension, &is); err != nil {
-		err = fmt.Errorf("license %s: suspension: %w", rec.ID, err)
+	var is terms.Suspension
+	if err := call.Decode(rec.Suspension, &is); err != nil {
+		return is, fmt.Errorf("license %s: suspension: %w", rec.ID, err)
 	}
-	return is, err
+	return is, nil
 }
 
 // PutSuspension sets who suspends a license that is not revoked, and its state.
