@@ -61,6 +61,12 @@ var PageHeader = http.Header{
 
 const maxForm = 256 << 10 // the maximum size of a submitted form without a file, in bytes
 
+// The limits of a form of a page that needs no sign-in, whose fields are short.
+const (
+	maxPublicForm   = 16 << 10 // bytes
+	maxPublicFields = 50
+)
+
 func NotFound(detail string) error {
 	return web.NewProblem(http.StatusNotFound, "not_found", detail)
 }

@@ -1,8 +1,10 @@
 package kit
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -155,6 +157,17 @@ func (v *Visit) ReadForm(upload bool) error {
 		return web.NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "This page accepts only form data.")
 	}
 	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, size)
+	if v.Route.Access == Public { // a stranger must not make the process parse much
+		v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxPublicForm)
+		text, err := io.ReadAll(v.R.Body)
+		if err != nil {
+			return web.BodyError("form", err)
+		}
+		if bytes.Count(text, []byte("&")) >= maxPublicFields {
+			return web.NewProblem(http.StatusBadRequest, "invalid_form", "The form has more fields than this page. Open the page again and submit it.")
+		}
+		v.R.Body = io.NopCloser(bytes.NewReader(text))
+	}
 	if err := parse(); err != nil {
 		return web.BodyError("form", err)
 	}
