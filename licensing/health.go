@@ -80,7 +80,7 @@ const (
 	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
 	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
 	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
-	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest goes on
+	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest continues
 	HealthUncounted         HealthCode = "events_uncounted"    // sales do not have some events, because counting them kept failing
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute

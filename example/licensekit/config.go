@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
-// A config is what serve was told.
+// A config is the configuration of serve.
 type config struct {
 	store       string
 	addr        string

@@ -36,7 +36,7 @@ type watch struct {
 // without asking for one. A program that refuses a file asks for another with each check.
 type use struct{ asked, checked time.Time }
 
-// note notes a request of a program. It leaves the body as it was.
+// note notes a request of a program. It leaves the body unchanged.
 func (w *watch) note(r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != mount+"/license/validate" && r.URL.Path != mount+"/license/activate" {
 		return

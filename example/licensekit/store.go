@@ -49,7 +49,7 @@ func openPostgres(ctx context.Context, url string, create bool) (*admin.Database
 	}
 	schema := cmp.Or(config.RuntimeParams["search_path"], "public")
 	if schema == "$user" || strings.ContainsAny(schema, ", \t\"") || strings.ToLower(schema) != schema || strings.Contains(config.RuntimeParams["options"], "search_path") {
-		// PostgreSQL reads these as a list, without quotes and in lower case; the store takes one name as it is.
+		// PostgreSQL reads these as a list, without quotes and in lower case; the store takes one name unchanged.
 		return nil, &settings.Error{Text: "--store (LICENSEKIT_STORE): the URL must name one schema, in lower case and without $user, quotes and options, such as ?search_path=licensekit; omit search_path for the schema public"}
 	}
 	db := stdlib.OpenDB(*config)

@@ -23,7 +23,7 @@ func Visible(text string) string {
 	}, text)
 }
 
-// sentBack matches what a form sends back, which must stay as it is stored. In the texts of a
+// sentBack matches what a form sends back, which must stay as stored. In the texts of a
 // page made by html/template, a quotation mark is an entity, so they do not match.
 var sentBack = regexp.MustCompile(`(?s) value="[^"]*"|<textarea.*?</textarea>`)
 

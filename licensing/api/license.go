@@ -39,7 +39,7 @@ type License struct {
 	UpdatesUntil *time.Time `json:"updates_until,omitempty"`
 
 	// Starts is [StartsActivation] until the license is first activated, if the end of one
-	// of its purchases, or of its plan, is counted from then on.
+	// of its purchases, or of its plan, is counted from that time.
 	Starts Starts `json:"starts,omitempty"`
 
 	// Upcoming is what time will change in the terms because purchases begin or end, the

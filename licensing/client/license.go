@@ -72,7 +72,7 @@ func (c *Client) ReinstateLicense(ctx context.Context, p api.ChangeStateParams) 
 	return call[api.License](ctx, c, "POST /license/{licenseID}/reinstate", keyed, p)
 }
 
-// SuspendCustomer suspends all licenses of a customer, and those that the customer gets
+// SuspendCustomer suspends all licenses of a customer, and all that the customer gets
 // before [Client.ReinstateCustomer]. Repeat a call that was interrupted.
 func (c *Client) SuspendCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/suspend", keyed, p)

@@ -73,7 +73,7 @@ func (c *Client) GetPurchase(ctx context.Context, reference string) (api.Purchas
 	return call[api.Purchase](ctx, c, "GET /purchase/{reference}", 0, purchaseReference{reference})
 }
 
-// ListPurchases returns the purchases of a license, the governing one first, or those that
+// ListPurchases returns the purchases of a license, the governing one first, or the purchases that
 // wait, in an order that does not change. They have LicenseID, and no License. It reads page by
 // page as the loop proceeds. An error ends the loop.
 func (c *Client) ListPurchases(ctx context.Context, p api.ListPurchasesParams) iter.Seq2[api.Purchase, error] {

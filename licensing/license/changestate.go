@@ -80,7 +80,7 @@ func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (ap
 }
 
 // SuspendCustomer suspends a customer: all licenses of the customer that are not revoked,
-// and those that the customer gets until [Service.ReinstateCustomer], whether they are
+// and all that the customer gets until [Service.ReinstateCustomer], whether they are
 // created, bought, imported, transferred or corrected. None of them can be reinstated by
 // itself. A license that an operator or a purchase suspends too stays suspended after the
 // reinstatement, and one that leaves the customer does not.

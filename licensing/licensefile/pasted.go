@@ -3,7 +3,7 @@ package licensefile
 import "strings"
 
 // Pasted returns the text of a license file, of a revocation list or of the answer to an
-// office as it was before mail programs and editors changed it: without white space, line
+// office before mail programs and editors changed it: without white space, line
 // breaks, marks of a reply, the "=" at the end of lines of quoted-printable, byte order marks
 // and every other character that such a text does not have. One space is between the two
 // texts of an answer. Use it for what a person pasted or saved; [KeySet.Verify] is strict.

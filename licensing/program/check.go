@@ -231,7 +231,7 @@ func (l *License) accept(r result) {
 	l.schedule(max(l.recheck(v), r.retryAfter))
 }
 
-// Somebody may be about to end a denial, so the program asks again soon for a while.
+// A person may be about to end a denial, so the program asks again soon for a while.
 const (
 	deniedEvery = 5 * time.Minute
 	deniedFor   = 30 * time.Minute

@@ -78,7 +78,7 @@ func isPage(url string) bool {
 // Wait waits until the customer has approved, and returns nil if the license is valid
 // then: the license key is stored as by [License.SetKey], whose errors Wait returns. The
 // error is an [*Error] with the code link_gone if the customer has declined or the link
-// has ended, and unreachable if the service did not answer until then. In both cases
+// has ended, and unreachable if the service did not answer before that. In both cases
 // nothing has changed, and Wait can be called again.
 func (k Link) Wait(ctx context.Context) error {
 	l := k.license

@@ -53,7 +53,7 @@ func (s *Service) GetPurchase(ctx context.Context, reference string) (api.Purcha
 
 // ListPurchases returns all purchases of a license on one page, the governing one first.
 // Without a license, it returns a page of the purchases that wait: those with a license
-// first, then those that expire first. Elements have LicenseID, and no License. It returns an
+// first, then the ones that expire first. Elements have LicenseID, and no License. It returns an
 // [*api.InvalidError].
 func (s *Service) ListPurchases(ctx context.Context, p api.ListPurchasesParams) (api.Page[api.Purchase], error) {
 	return inner.Of(s.rules).Purchases().ListPurchases(ctx, p)

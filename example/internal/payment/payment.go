@@ -33,7 +33,7 @@ func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx
 
 // StateOf returns what a status of a provider means; "" in the map: nothing yet. A status that
 // is not in the map is an error, so that the provider tries again and the log says so: it may
-// be one of those that the provider has added since.
+// be a newer one of the provider.
 func StateOf[S ~string](states map[S]api.PurchaseState, status S) (api.PurchaseState, error) {
 	state, ok := states[status]
 	if !ok {

@@ -25,7 +25,7 @@ type Server struct {
 }
 
 // Until answers requests and does work until ctx ends. Then it stops accepting
-// requests, waits for those in flight, and stops work, which until then handles what
+// requests, waits for those in flight, and stops work, which meanwhile handles what
 // they changed. The caller closes the store.
 func Until(ctx context.Context, servers []Server, work func(context.Context) error, logger *slog.Logger) error {
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))

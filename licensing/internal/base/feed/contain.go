@@ -15,7 +15,7 @@ import (
 )
 
 // ErrPanic is the error of work that panicked or ended its goroutine. The process, which is
-// the host's, goes on.
+// the host's, continues.
 var ErrPanic = errors.New("panic")
 
 // ErrPostponed is the error of work that was done except on some records, on which it is tried

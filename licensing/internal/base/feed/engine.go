@@ -191,7 +191,7 @@ func (r *Run) upkeep(ctx context.Context) (Next, error) {
 				more, err = purge(r.Work)
 				return err
 			})
-			if err != nil { // the others go on
+			if err != nil { // the others continue
 				all, more = errors.Join(all, err), more && errors.Is(err, ErrPostponed)
 			}
 		}

@@ -117,7 +117,7 @@ func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.
 }
 
 // step does one step of a job. A failed step, also one that panicked, is logged and retried
-// after a growing pause, while the other jobs go on.
+// after a growing pause, while the other jobs continue.
 func (r *Run) step(ctx context.Context, j *job) {
 	began := time.Now()
 	var next Next

@@ -179,7 +179,7 @@ func (s *Struct) Body(v reflect.Value, o Object) (errs []api.FieldError) {
 	return errs[:min(len(errs), MaxErrors)]
 }
 
-// All returns the errors of decoding a struct, followed by those that check finds in other
+// All returns the errors of decoding a struct, followed by the errors that check finds in other
 // fields. If decoding has stopped, check would find errors in what was not decoded, and is
 // not called.
 func All(errs []api.FieldError, check func() []api.FieldError) []api.FieldError {

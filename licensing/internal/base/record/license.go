@@ -54,7 +54,7 @@ type License struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// Stored is the license as it is stored, if changes have come since, with the
+	// Stored is the license as stored, if changes have come since, with the
 	// purchases that have ended by them; nil: as it is here.
 	Stored *License
 	Ended  []string

@@ -57,7 +57,7 @@ func failedRow(value, problem string) selectedRow {
 	return selectedRow{api.License{ID: idOf(value), Name: idOf(value)}, "", problem}
 }
 
-// add adds a row to those that have a problem, or to the others.
+// add adds a row to the rows with a problem, or to the others.
 func (s *selection) add(row selectedRow) {
 	if row.Problem != "" {
 		s.Failed = append(s.Failed, row)

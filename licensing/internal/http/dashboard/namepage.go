@@ -95,8 +95,8 @@ func showCustomer(v *kit.Visit, id string) error {
 	return v.Render(http.StatusOK, "name", kit.Page{Title: id, Section: "customers", Body: body})
 }
 
-// lastEnd returns until when a customer has a license: the last end of those that are
-// active or, if none is, of those that have expired.
+// lastEnd returns until when a customer has a license: the last end of the ones that are
+// active or, if none is, of the expired ones.
 func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 	labels := map[api.LicenseStatus]string{api.LicenseActive: "Valid until", api.LicenseExpired: "Ended"}
 	if bought {

@@ -98,7 +98,7 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 	return label + ": " + strings.Join(texts, ", ")
 }
 
-// Part says how a purchase of a license takes part in it.
+// Part says what a purchase contributes to a license.
 func (r purchaseRow) Part() string {
 	text := r.Named
 	if n, ok := r.Fields["quantity"].Value.(int64); ok && n > 1 {

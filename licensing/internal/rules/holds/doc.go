@@ -1,5 +1,5 @@
 // Package holds is which customers are suspended: with a customer, all licenses of the
-// customer are, also those that the customer gets later. Each change of a license makes the
+// customer are, also later ones. Each change of a license makes the
 // suspension of its customer one of the license; see package licenses.
 package holds
 

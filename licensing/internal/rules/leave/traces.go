@@ -62,7 +62,7 @@ func listTraces() []trace {
 		// What is left of those of a deleted license expires, and so do the IDs of reports, of
 		// which only digests are stored.
 		{name: "usage", kinds: []string{meters.MeterKind, meters.CountedKind}, deleted: leaveUsage, transferred: leaveUsage},
-		// After a transfer with the key, the offices go on with their totals.
+		// After a transfer with the key, the offices continue with their totals.
 		{name: "usage of offices", kinds: []string{meters.OfficeKind}, deleted: removeOffices, transferred: removeOffices},
 		// Those of a deleted license expire.
 		{name: "spent seats", kinds: []string{seats.SpentKind}, transferred: removeSpentSeats},
@@ -151,7 +151,7 @@ func removeRefusals(ctx context.Context, tx *call.Tx, d departure) error {
 	return refusals.DeleteRefusals(ctx, tx, d.from.ID)
 }
 
-// leaveUsage tells what no event has told of the usage of a license, under the ID of the
+// leaveUsage reports the usage of a license that no event has reported, under the ID of the
 // customer who used it. With a deleted license go the counts that would never expire, and
 // with a transferred one those of periods that have ended: a running one stays, so that a
 // transfer does not refill it.

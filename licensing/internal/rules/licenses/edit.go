@@ -46,7 +46,7 @@ func (s Service) Edit(ctx context.Context, e Edit) (api.License, error) {
 	return s.Shown(edited), nil
 }
 
-// EditIn is [Service.Edit] in an Update. The license is as it is stored.
+// EditIn is [Service.Edit] in an Update. The license is as stored.
 func (s Service) EditIn(ctx context.Context, tx *call.Tx, e Edit) (api.License, error) {
 	rec, err := e.Find(tx)
 	if err != nil {

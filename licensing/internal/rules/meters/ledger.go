@@ -55,7 +55,7 @@ type place struct {
 	row, id string // the keys of the entries; id is empty if the report has none
 }
 
-// A change is a value as it is stored and as it is to be stored.
+// A change is a value as stored and as it will be stored.
 type change[T any] struct{ stored, next T }
 
 // reached is a threshold that was reached.

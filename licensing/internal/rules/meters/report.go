@@ -103,7 +103,7 @@ func found(rec record.License, ok bool) *record.License {
 	return &rec
 }
 
-// An answer is what a call is told about one license.
+// An answer is the result of a call for one license.
 type answer struct {
 	api.Usage
 	denied *api.DeniedError // why nothing was counted; nil: it was

@@ -86,7 +86,7 @@ func licenseOf(ctx context.Context, tx *call.Tx, id string) (record.License, err
 	return licenses.Read(stored, tx.Now)
 }
 
-// tellRow tells what no event has told of a row.
+// tellRow reports what no event has reported of a row.
 func (s Service) tellRow(ctx context.Context, tx *call.Tx, l record.License, key string, r row) error {
 	meters, err := metersOf(l)
 	if err != nil {

@@ -58,7 +58,7 @@ func (s Service) Export(ctx context.Context, w io.Writer, p api.ListLicensesPara
 	return nil
 }
 
-// rows returns the rows of licenses, without those that were deleted meanwhile. Each has
+// rows returns the rows of licenses, without the ones that were deleted meanwhile. Each has
 // the license and its purchases as they were at one instant.
 func (s Service) rows(ctx context.Context, list []api.License) (rows []api.LicenseRow, err error) {
 	if len(list) == 0 {

@@ -23,7 +23,7 @@ type decision struct {
 	result        api.PurchaseResult // what is certain before the license is written
 	waits         api.Waiting
 	before, after Purchase
-	license       *record.License          // the license as it is now; nil: there is none
+	license       *record.License          // the current license; nil: there is none
 	all           []Purchase               // of the license, before the call
 	own           *Purchase                // to be stored: the one that stands for the license; nil: none
 	was, is       []terms.Purchase         // of the license, before and after the call
@@ -37,10 +37,10 @@ type decision struct {
 	grantFor      string
 	hadGrant      *terms.Grant // of was, for the product hadFor; nil: to be made
 	hadFor        string
-	subjects      []string // keys that a trial binds beside those that it has
+	subjects      []string // keys that a trial binds beside its own
 }
 
-// license returns the license with an ID as it is now.
+// license returns the current license with an ID.
 func (d *decision) readLicense(ctx context.Context, r store.Reader, id string, now time.Time) (record.License, error) {
 	if d.whole != nil && d.whole.id == id {
 		return d.whole.rec, d.whole.err

@@ -97,7 +97,7 @@ func (s Service) CountWaiting(ctx context.Context) (paid, unpaid, kept int, more
 }
 
 // PaidPurchases returns the purchases of a customer that are paid for and have no
-// license, in the order in which they were paid; for an address, those that name it.
+// license, in the order in which they were paid; for an address, the ones that name it.
 func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []api.Purchase, err error) {
 	r, prefix := s.Reader(), call.Digest(customerID)+"/"
 	links, err := r.Entries(ctx, store.EntryQuery{Kind: PurchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix)})

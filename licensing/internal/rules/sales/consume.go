@@ -19,7 +19,7 @@ const (
 
 // CountTask returns the task of Run that counts what was sold. It rests after it has
 // counted, so that many changes share an Update, and four times as long as each batch
-// took, so that a busy store works for those who change something.
+// took, so that a busy store works for its callers.
 func (s Service) CountTask(r *feed.Run) feed.Task {
 	p := passing{Service: s}
 	return feed.Task{Name: "sales", Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// putNear writes which of some licenses are near their limits. It reads those that may have
-// limits, and those that were near one.
+// putNear writes which of some licenses are near their limits. It reads the ones that may have
+// limits, and the ones that were near one.
 func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
 	ids := slices.Sorted(maps.Keys(touched))
 	was, err := entries.Of(ctx, tx, find.NearKind, ids, func(store.Entry) (bool, error) { return true, nil })

@@ -51,7 +51,7 @@ func (s Service) decide(ctx context.Context, r store.Reader, find func(store.Rea
 	return d, nil
 }
 
-// repeats reports whether the fingerprint has an activation that Activate leaves as it is.
+// repeats reports whether the fingerprint has an activation that Activate leaves unchanged.
 // The verdict of d is then the answer.
 func (s Service) repeats(ctx context.Context, r store.Reader, d *decision, p api.ActivateKeyParams) (bool, error) {
 	if err := d.findActivation(ctx, r, p.Fingerprint); err != nil || !d.holdsSeat() {

@@ -89,7 +89,7 @@ func Outdates(was, is State) bool {
 	}
 }
 
-// advance makes the changes of an instant, and returns those that are left.
+// advance makes the changes of an instant, and returns the ones that are left.
 func advance(t *Terms, changes []Change, to time.Time) []Change {
 	for ; len(changes) > 0 && changes[0].At.Equal(to); changes = changes[1:] {
 		changes[0].apply(t)

@@ -18,7 +18,7 @@ func Own(licenseID, line string, createdAt time.Time, is Terms) Purchase {
 }
 
 // OwnAwaiting is Own of a license whose plan starts with the first activation: its end
-// is that of the plan's duration from then on.
+// is that of the plan's duration from that time.
 func OwnAwaiting(licenseID string, plan api.Plan, createdAt time.Time, is Terms) Purchase {
 	p := Own(licenseID, cmp.Or(plan.Line, plan.ID), createdAt, is)
 	p.UntilSaid, p.Plan.Duration, p.Plan.UntilEnds, p.Plan.Starts = false, plan.Duration, plan.UntilEnds, plan.Starts

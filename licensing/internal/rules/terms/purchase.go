@@ -62,7 +62,7 @@ func (p *Purchase) perpetual() bool {
 }
 
 // awaits reports whether the end of the purchase is unknown until the license is first
-// activated. It has no end until then.
+// activated. It has no end before that.
 func (p *Purchase) awaits() bool {
 	return p.Plan.Starts == api.StartsActivation && p.Activated.IsZero() && !p.UntilSaid
 }

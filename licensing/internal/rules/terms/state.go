@@ -33,7 +33,7 @@ func (s State) Pass(now time.Time) (next State, passed []Change) {
 
 // Follow returns the state after the purchases of the license changed from was to is.
 // The state is that of [State.Pass] at now. Without was, the license is new, and its
-// terms are those of is. If no purchase has a part in it, it stays as it is.
+// terms are those of is. If no purchase has a part in it, it stays unchanged.
 func (s State) Follow(was, is []Purchase, now time.Time) State {
 	return s.FollowGrants(GrantOf(was, s.ProductID), GrantOf(is, ProductAfter(s.ProductID, was, is)), now)
 }
