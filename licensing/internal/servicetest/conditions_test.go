@@ -37,11 +37,19 @@ type switchedStore struct {
 	off, damaged bool
 	readOnly     atomic.Bool
 	locked       bool                            // denies each write with an error of its own
+	mu           sync.Mutex                      // of the next three, which fail sets
 	panics       string                          // the kind of the entries that cannot be written
 	fault        func() error                    // what happens instead; nil: a panic
 	writes       func(op, kind, key string) bool // which writes fault happens at; kinds are those of entries and events
 
 	refused atomic.Int64 // writes
+}
+
+// fail sets which writes fail, and how.
+func (s *switchedStore) fail(panics string, fault func() error, writes func(op, kind, key string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panics, s.fault, s.writes = panics, fault, writes
 }
 
 func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
@@ -68,14 +76,16 @@ type faultyTx struct {
 }
 
 func (tx *faultyTx) write(op, kind, key string) error {
-	s := tx.s
-	if (op != "put" || s.panics == "" || kind != s.panics) && (s.writes == nil || !s.writes(op, kind, key)) {
+	tx.s.mu.Lock()
+	panics, fault, writes := tx.s.panics, tx.s.fault, tx.s.writes
+	tx.s.mu.Unlock()
+	if (op != "put" || panics == "" || kind != panics) && (writes == nil || !writes(op, kind, key)) {
 		return nil
 	}
-	if s.fault == nil {
+	if fault == nil {
 		panic("cannot write " + kind)
 	}
-	return s.fault()
+	return fault()
 }
 
 func (tx *faultyTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
@@ -206,7 +216,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	},
 	"job_failing": func(o *outage) *licensing.Handler {
 		h := o.handler()
-		o.store.panics = "sales_counted"
+		o.store.fail("sales_counted", nil, nil)
 		_, _ = h.Service().Create(o.t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		begin(o.t, h) // until the test ends
 		time.Sleep(time.Minute)

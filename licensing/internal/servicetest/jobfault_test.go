@@ -49,7 +49,7 @@ func TestAFaultOfAJobDoesNotEndTheProcess(t *testing.T) {
 					o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, api.Event) error { heard.Add(1); return nil }}}
 					h := o.handler()
 					hook(t, h, "shop.example", "license.created")
-					o.store.panics, o.store.fault = kind, fault
+					o.store.fail(kind, fault, nil)
 					stop := begin(t, h)
 					happen(t, h, 1)
 					time.Sleep(10 * time.Minute)
@@ -65,12 +65,12 @@ func TestAFaultOfAJobDoesNotEndTheProcess(t *testing.T) {
 					}
 					is.True(kind == "lease" || len(o.receiver.at("shop.example")) == 1)
 					is.True(kind == "subscriber_cursor" || kind == "lease" || heard.Load() > 0) // each has a lease
-					o.store.panics = ""
+					o.store.fail("", nil, nil)
 					time.Sleep(2 * time.Minute)
 					is.Equal(h.Health(t.Context()).Problems, []licensing.HealthProblem{})
 					is.Equal(len(o.receiver.at("shop.example")), 1)
 					is.True(heard.Load() > 0)
-					o.store.panics = kind
+					o.store.fail(kind, fault, nil)
 					time.Sleep(time.Minute)
 					stop()                                          // Run returns, also if what it does at its end panics
 					is.True(!hasProblem(t, h, licensing.HealthJob)) // no job of this process fails when none runs
@@ -176,11 +176,10 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 						second := test.create(t, h, "b")
 						left, times := atomic.Bool{}, atomic.Int64{}
 						left.Store(true)
-						o.store.fault = fault
-						o.store.writes = func(op, kind, key string) bool {
+						o.store.fail("", fault, func(op, kind, key string) bool {
 							hit := op == test.op && kind == test.kind && strings.HasPrefix(key, first.ID) && left.Load() && (test.kind != "license.updated" || time.Now().After(first.CreatedAt.Add(time.Hour)))
 							return hit && (times.Add(1) == 1 || forever)
-						}
+						})
 						defer begin(t, h)()
 						time.Sleep(test.wait + time.Second)
 						if test.prepare != nil {
@@ -244,8 +243,7 @@ func TestEachFunctionOfUpkeepIsContained(t *testing.T) {
 					return tx.PutEntries(t.Context(), store.Entry{Kind: "license_deleted", Key: "lic_1", ExpiresAt: time.Now()}, store.Entry{Kind: "long_leases", Key: "lic_1", ExpiresAt: time.Now()})
 				}))
 				time.Sleep(48 * time.Hour)
-				o.store.fault = fault
-				o.store.writes = func(op, kind, _ string) bool { return op == "delete" && kind == "once" }
+				o.store.fail("", fault, func(op, kind, _ string) bool { return op == "delete" && kind == "once" })
 				defer begin(t, h)()
 				time.Sleep(10 * time.Minute)
 				left := func() (n int) {
@@ -259,7 +257,7 @@ func TestEachFunctionOfUpkeepIsContained(t *testing.T) {
 				is.Equal(left(), 1)
 				problems := h.Health(t.Context()).Problems
 				is.Equal([]any{len(problems), problems[0].Code, problems[0].Subject}, []any{1, licensing.HealthJob, "purge"})
-				o.store.writes = nil
+				o.store.fail("", nil, nil)
 				time.Sleep(10 * time.Minute)
 				is.Equal(left(), 0)
 				is.Equal(h.Health(t.Context()).Problems, []licensing.HealthProblem{})

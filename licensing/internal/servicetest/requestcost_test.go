@@ -26,10 +26,10 @@ type cost struct{ bytes, objects uint64 }
 
 // costOf returns the least that h allocated for one of some equal requests, and its status. A
 // request whose cost is at most enough is not repeated: another goroutine, or a
-// collection that empties a pool, can only add to it.
+// collection or the race detector that empties a pool, can only add to it.
 func costOf(h http.Handler, enough cost, request func() *http.Request) (least cost, status int) {
 	least = cost{math.MaxUint64, math.MaxUint64}
-	for range 5 {
+	for range 30 {
 		r, w := request(), httptest.NewRecorder()
 		w.Body.Grow(64 << 10)
 		var before, after runtime.MemStats
