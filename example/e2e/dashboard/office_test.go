@@ -95,7 +95,7 @@ func TestOffice(t *testing.T) {
 			look("office-request")
 			b.fill("Answer of the vendor", "something else")
 			b.press("Install")
-			b.see("The answer is incomplete")
+			b.see("The answer is not a whole license file; copy it again")
 			look("office-refused")
 			file := filepath.Join(t.TempDir(), "answer.license")
 			is.NoErr(os.WriteFile(file, []byte(answer(b.read("#request-text"), 90)), 0o600))

@@ -275,10 +275,12 @@ func (r record) purchase(q request) (answer string, next record) {
 	return fmt.Sprintf("%d %v", status, r.fields), r
 }
 
-// trial is handle for the start of a trial: one for each customer and each device.
+// trial is handle for the start of a trial: one for each customer and each device that the
+// customer names, also in a repeat.
 func (r record) trial(q request) (answer string, next record) {
 	switch {
 	case r.trials[q.fingerprint]:
+		r.taken[q.number] = true // a repeat binds its new device
 		return "200 again", r
 	case r.taken[q.number]:
 		return "409 trial_taken", r
