@@ -9,5 +9,5 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// pageNames are the names of the pages of this package.
-var pageNames = kit.AddPages(templateFiles, nil)
+// Pages are the names of the pages of this package.
+var Pages = kit.AddPages(templateFiles, nil)
