@@ -344,10 +344,10 @@ var results = map[string]reflect.Type{
 	"Activation": reflect.TypeFor[api.Activation](), "Event": reflect.TypeFor[api.Event](), "EventData": reflect.TypeFor[api.EventData](),
 	"EventList": reflect.TypeFor[api.Page[api.Event]](), "FieldChange": reflect.TypeFor[api.FieldChange](), "EventFile": reflect.TypeFor[api.EventFile](), "LicenseFile": reflect.TypeFor[api.LicenseFile](), "Webhook": reflect.TypeFor[api.Webhook](),
 	"WebhookWithSecret": reflect.TypeFor[api.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[api.WebhookSecret](),
-	"Delivery": reflect.TypeFor[api.Delivery](), "Attempt": reflect.TypeFor[api.Attempt](), "Row": reflect.TypeFor[api.LicenseRow](),
-	"RowResult": reflect.TypeFor[api.RowResult](), "RowFault": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
+	"Delivery": reflect.TypeFor[api.Delivery](), "Attempt": reflect.TypeFor[api.Attempt](), "LicenseRow": reflect.TypeFor[api.LicenseRow](),
+	"RowResult": reflect.TypeFor[api.RowResult](), "RowError": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
-	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[api.FieldError](),
+	"Problem": reflect.TypeFor[api.Problem](), "FieldError": reflect.TypeFor[api.FieldError](),
 	"Plan": reflect.TypeFor[api.Plan](), "PlanUse": reflect.TypeFor[api.PlanUse](), "PlanRollout": reflect.TypeFor[api.PlanRollout](), "Purchase": reflect.TypeFor[api.Purchase](), "PurchaseField": reflect.TypeFor[api.PurchaseField](), "Trial": reflect.TypeFor[api.Trial](), "UpcomingChange": reflect.TypeFor[api.UpcomingChange](), "Refusal": reflect.TypeFor[api.Refusal](), "RefusalDay": reflect.TypeFor[api.RefusalDay](), "RefusedCall": reflect.TypeFor[api.RefusedCall](),
 	"Meter": reflect.TypeFor[api.Meter](), "MeterUse": reflect.TypeFor[api.MeterUse](), "Usage": reflect.TypeFor[api.Usage](), "UsageBatch": reflect.TypeFor[api.UsageBatch](),
 	"LicenseList": reflect.TypeFor[api.Page[api.License]](), "PlanList": reflect.TypeFor[api.Page[api.Plan]](), "PurchaseList": reflect.TypeFor[api.Page[api.Purchase]](), "ActivationList": reflect.TypeFor[api.Page[api.Activation]](),
@@ -358,9 +358,9 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"LicenseCreate", "LicensePatch", "Move", "CustomerMove", "Renew", "Rekey", "Transfer", "Validate", "Activate", "Deactivate", "StartLink", "PollLink", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
-	"PlanPut", "PlanApply", "PlanRolloutStep", "RecordPurchase", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
-	"UsageRequest", "UsageBatchRequest", "LicenseUsage", "UsageReport", "UsageCorrection",
+	"CreateLicenseParams", "UpdateLicenseParams", "ChangeStateParams", "ChangeCustomerStateParams", "RenewLicenseParams", "RekeyLicenseParams", "TransferLicenseParams", "ValidateKeyParams", "ActivateKeyParams", "DeactivateKeyParams", "StartLinkParams", "PollLinkParams", "ListActivationsParams", "IssueFileParams", "IssueFileByKeyParams", "VoidFilesParams",
+	"PutPlanParams", "ApplyPlanParams", "RollOutPlanParams", "RecordPurchaseParams", "StartTrialParams", "TokenRequest", "TokenParams", "CreateWebhookParams", "UpdateWebhookParams", "RotateWebhookParams", "LicenseRows",
+	"CountUsageParams", "RecordUsageParams", "LicenseUsage", "UsageReport", "CorrectUsageParams",
 	// Rows, which an iterator hides.
 	"RowResults",
 	// Confirmations in which everything is known.

@@ -56,7 +56,7 @@ func newChecker(t *testing.T) *checker {
 	var raw map[string]any
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &raw))
 	for name, schema := range raw["components"].(map[string]any)["schemas"].(map[string]any) {
-		isOAuth := name == "TokenRequest" || name == "TokenQuestion" // of which unknown members are ignored (RFC 6749)
+		isOAuth := name == "TokenRequest" || name == "TokenParams" // of which unknown members are ignored (RFC 6749)
 		if schema := schema.(map[string]any); schema["properties"] != nil && schema["additionalProperties"] == nil && !isOAuth {
 			schema["additionalProperties"] = false
 		}

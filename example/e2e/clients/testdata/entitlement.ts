@@ -13,7 +13,7 @@ const { data: token } = await api.POST("/oauth/token", {
 if (!token) throw new Error("no token");
 
 async function create(mayExport: boolean) {
-  const body: components["schemas"]["LicenseCreate"] = {
+  const body: components["schemas"]["CreateLicenseParams"] = {
     name: "Atlas",
     product_id: "atlas",
     customer_id: "bakery",

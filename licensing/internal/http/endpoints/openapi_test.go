@@ -102,8 +102,8 @@ func (g *generator) generate() []byte {
 			all.set(m.name, list(source))
 		case source.text("of") != "":
 			all.set(m.name, g.requiring(source))
-		case source.index("go") >= 0:
-			g.Errorf("no endpoint uses the Go types of the schema %s", m.name)
+		case ofType(source):
+			g.Errorf("no endpoint uses a Go type of the schema %s", m.name)
 		default:
 			all.set(m.name, source)
 		}
@@ -279,7 +279,7 @@ func (g *generator) body(row web.Route, example any) *object {
 	schema := g.schemas.nameOf(params)
 	switch {
 	case row.Rows > 0:
-		types, schema = []string{web.NDJSON}, "Rows"
+		types, schema = []string{web.NDJSON}, "LicenseRows"
 	case reads(row) || !input.Of(params).HasMembers():
 		return nil
 	case row.Method == "PATCH":

@@ -32,17 +32,28 @@ type schemas struct {
 	enums  map[reflect.Type][]any
 }
 
-// nameOf returns the name of the schema of a type, or "". The source lists the
-// types of a schema in "go".
+// nameOf returns the name of the schema of a type, or "". It is the name of the
+// type, unless the source lists the types of a schema in "go".
 func (s *schemas) nameOf(t reflect.Type) string {
 	for _, m := range s.source.members {
-		for _, goType := range m.value.(*object).texts("go") {
+		source := m.value.(*object)
+		goTypes := source.texts("go")
+		if goTypes == nil && ofType(source) && m.name == t.Name() {
+			return m.name
+		}
+		for _, goType := range goTypes {
 			if t.Name() != "" && strings.HasSuffix("."+t.String(), "."+goType) {
 				return m.name
 			}
 		}
 	}
 	return ""
+}
+
+// ofType reports whether a schema of the source describes a Go type. Others are
+// written there as they are, or follow from the schema of another one.
+func ofType(source *object) bool {
+	return source.index("type") < 0 && source.index("list") < 0 && source.index("of") < 0
 }
 
 // add makes the schema of a type and those of the types in it. The type is
