@@ -90,7 +90,7 @@ func TestOffice(t *testing.T) {
 			b.see("2. Install the answer")
 			if script {
 				b.act("copy", chromedp.Click(`//button[normalize-space()="Copy"]`))
-				b.see("Copied")
+				b.wait(`document.body.innerText.includes("Copied")`) // for two seconds
 			}
 			look("office-request")
 			b.fill("Answer of the vendor", "something else")
