@@ -89,8 +89,11 @@ func TestRoundTripsOfRequests(t *testing.T) {
 		{"get", 1, func() { send("GET", "/license/"+id, "") }},
 		{"list", 1, func() { send("GET", "/license?customer_id=cus_1", "") }},
 		{"validate", 1, func() { send("POST", "/license/validate", `{"key":"`+key+`"}`) }},
-		{"activate", 3, func() {
+		{"activate", 4, func() {
 			send("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
+		}},
+		{"activate again", 3, func() {
+			send("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"machine-0"}`)
 		}},
 		{"validate an activation", 4, func() {
 			send("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-0"}`)
