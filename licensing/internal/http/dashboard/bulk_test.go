@@ -186,13 +186,20 @@ func (tx feedTx) AppendEvents(ctx context.Context, events ...store.Event) error 
 	return tx.Tx.AppendEvents(ctx, events...)
 }
 
-// TestAllMatching changes all licenses that match a filter, in two parts.
-func TestAllMatching(t *testing.T) {
-	t.Parallel()
+// A manySite has 1,030 licenses of atlas, which end within a year, and 10 of compass.
+type manySite struct {
+	*site
+	*visitor
+	st *feedStore
+}
+
+// manyFilter is the filter of a list that all licenses of atlas match, renewed or not.
+const manyFilter = "expires=365d&product=atlas"
+
+func newManySite(t *testing.T) manySite {
 	is := is.New(t)
 	st := &feedStore{Store: memory.New()}
 	s := newSiteOn(t, st, licensing.Options{})
-	v := s.admin()
 	var rows strings.Builder
 	for i := range 1040 {
 		product := "atlas"
@@ -206,76 +213,112 @@ func TestAllMatching(t *testing.T) {
 		return nil
 	}))
 	st.most = 0
-	revisions := func(p api.ListLicensesParams) map[int64]int {
-		n := map[int64]int{}
-		for l, err := range s.Service().All(t.Context(), p) {
-			is.NoErr(err)
-			n[l.Revision]++
-		}
-		return n
-	}
-	atlas := api.ListLicensesParams{ProductID: "atlas"}
+	return manySite{s, s.admin(), st}
+}
 
-	// A renewed license can still match, so the others need another filter.
-	const filter = "expires=365d&product=atlas"
-	list := v.get("licenses?" + filter)
-	require.Contains(t, list.body, ">Change all 1,030 matching licenses</summary>")
-	ask := v.get("licenses/selected/renew?all=1&" + filter)
+// revisions returns how many licenses of a product have each revision.
+func (m manySite) revisions(t *testing.T, product string) map[int64]int {
+	n := map[int64]int{}
+	for l, err := range m.Service().All(t.Context(), api.ListLicensesParams{ProductID: product}) {
+		is.New(t).NoErr(err)
+		n[l.Revision]++
+	}
+	return n
+}
+
+// TestAllMatching renews all licenses that a filter matches, as far as one confirmation
+// goes.
+func TestAllMatching(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	m := newManySite(t)
+	require.Contains(t, m.get("licenses?"+manyFilter).body, ">Change all 1,030 matching licenses</summary>")
+	require.NotContains(t, m.get("licenses?product=compass").body, "Change all") // all are on the page
+
+	// A confirmation is of 1,000 at most, and renewed ones still match: the others need
+	// another filter.
+	ask := m.get("licenses/selected/renew?all=1&" + manyFilter)
 	require.Contains(t, ask.body, "Renew 1,000 licenses</button>", "Narrow it to renew the others.", "and 950 more.")
 	form := confirmed(ask)
 	is.Equal(len(form["id"]), 1000)
 	form.Set("term", "P1M")
 	form.Set("from", "later")
-	require.Contains(t, v.submit(ask, form).body, "Type 1000 to confirm.")
 	form.Set("number", "1000")
-	done := v.submit(ask, form)
+	done := m.submit(ask, form)
 	require.Contains(t, done.body, "1000 of 1000 succeeded.", "and 950 more, all done.")
 	require.NotContains(t, done.body, "Continue with")
-	require.Greater(t, st.most, 0)
-	require.AtMost(t, st.most, 10) // in short Updates
-	again := v.submit(ask, form)
+	is.Equal(m.revisions(t, "atlas"), map[int64]int{1: 30, 2: 1000})
+	is.Equal(m.revisions(t, "compass"), map[int64]int{1: 10})
+	require.Greater(t, m.st.most, 0)
+	require.AtMost(t, m.st.most, 10) // in short Updates
+
+	// The form changes what it showed, once.
+	again := m.submit(ask, form)
 	require.Contains(t, again.body, "0 of 1000 succeeded.")
 	is.Equal(strings.Count(again.body, "was changed after you selected it"), 1000)
-	is.Equal(revisions(atlas), map[int64]int{1: 30, 2: 1000})
-	is.Equal(revisions(api.ListLicensesParams{ProductID: "compass"}), map[int64]int{1: 10})
+	is.Equal(m.revisions(t, "atlas"), map[int64]int{1: 30, 2: 1000})
+}
 
-	// Suspended ones are left out, so the same address continues.
-	ask = v.link(list, "Suspend")
+// TestAllMatchingContinues suspends all licenses that a filter matches. Suspended ones are
+// left out, so the same address continues with the others.
+func TestAllMatchingContinues(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	m := newManySite(t)
+	ask := m.link(m.get("licenses?"+manyFilter), "Suspend")
 	require.Contains(t, ask.body, "Suspend 1,000 licenses</button>", "You can continue with them afterwards.")
-	form = confirmed(ask)
+	form := confirmed(ask)
 	form.Set("number", "1000")
-	done = v.submit(ask, form)
-	ask = v.link(done, "Continue with the next licenses")
+	ask = m.link(m.submit(ask, form), "Continue with the next licenses")
 	require.Contains(t, ask.body, "Suspend 30 licenses</button>")
 	require.NotContains(t, ask.body, "More licenses")
-	done = v.submit(ask, confirmed(ask))
+	done := m.submit(ask, confirmed(ask))
 	require.Contains(t, done.body, "30 of 30 succeeded.")
 	require.NotContains(t, done.body, "Continue with")
-	is.Equal(v.get("licenses/selected/suspend?all=1&"+filter).StatusCode, http.StatusUnprocessableEntity) // none is left
+	is.Equal(m.get("licenses/selected/suspend?all=1&"+manyFilter).StatusCode, http.StatusUnprocessableEntity) // none is left
+}
 
-	// Revoking them all requires their number.
-	const compass = "product=compass"
-	ask = v.get("licenses/selected/revoke?all=1&" + compass)
+// TestAllMatchingNeedsTheNumber checks that what cannot be undone, or is done to many,
+// needs the number of licenses in the form.
+func TestAllMatchingNeedsTheNumber(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	m := newManySite(t)
+	ask := m.get("licenses/selected/renew?all=1&" + manyFilter)
+	form := confirmed(ask)
+	form.Set("term", "P1M")
+	form.Set("from", "later")
+	require.Contains(t, m.submit(ask, form).body, "Type 1000 to confirm.")
+	is.Equal(m.revisions(t, "atlas"), map[int64]int{1: 1030})
+
+	const compass = "all=1&product=compass"
+	ask = m.get("licenses/selected/revoke?" + compass)
 	require.Contains(t, ask.body, "Type 10 to confirm.", "Revoke 10 licenses</button>")
 	form = confirmed(ask)
 	form.Set("number", "9")
-	refused := v.submit(ask, form)
+	refused := m.submit(ask, form)
 	is.Equal(refused.StatusCode, http.StatusUnprocessableEntity)
 	require.Contains(t, refused.body, "This is not the number of licenses.", "Revoke 10 licenses</button>")
+	is.Equal(m.revisions(t, "compass"), map[int64]int{1: 10})
 	form.Set("number", "10")
-	require.Contains(t, v.submit(refused, form).body, "10 of 10 succeeded.")
-	is.Equal(v.get("licenses/selected/suspend?all=1&"+compass).StatusCode, http.StatusUnprocessableEntity)
-	require.NotContains(t, v.get("licenses?"+compass).body, "Change all") // all are on the page
+	require.Contains(t, m.submit(refused, form).body, "10 of 10 succeeded.")
+	is.Equal(m.get("licenses/selected/suspend?"+compass).StatusCode, http.StatusUnprocessableEntity) // of revoked ones
+}
 
-	// An export of the selection.
-	csv := func(query string) int {
-		a := v.get("licenses.csv?of=selected" + query)
-		is.Equal(a.StatusCode, http.StatusOK)
-		return strings.Count(a.body, "imported-key-")
+// TestExportOfASelection exports the licenses that were selected, and records that.
+func TestExportOfASelection(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	var ids []string
+	for range 3 {
+		ids = append(ids, s.license(api.CreateLicenseParams{Name: "A"}).ID)
 	}
-	page, err := s.Service().List(t.Context(), api.ListLicensesParams{Limit: 3})
-	is.NoErr(err)
-	is.Equal(csv("&id="+page.Data[2].ID+"&id="+page.Data[0].ID), 2)
+	a := v.get("licenses.csv?of=selected&id=" + ids[2] + "&id=" + ids[0])
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.Equal(strings.Count(a.body, "lic_"), 2)
+	require.NotContains(t, a.body, ids[1])
 	is.Equal(v.get("licenses.csv?of=selected").StatusCode, http.StatusUnprocessableEntity)
 	require.Contains(t, v.get("audit?type=license_export.created").body, "2 licenses with keys, as CSV")
 }
