@@ -168,7 +168,7 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 						o.opts.Dashboard.Operator = func(http.ResponseWriter, *http.Request) (operator.Operator, bool) {
 							return operator.Operator{ID: "op", Email: "ada@example.com", Role: operator.RoleAdmin}, true
 						}
-						o.opts.PollInterval, o.opts.Events.ExpiryNotices = 5*time.Second, []time.Duration{10 * time.Hour}
+						o.opts.PollInterval, o.opts.Events.ExpiryNotices = 30*time.Second, []time.Duration{10 * time.Hour}
 						h := o.handler()
 						o.run(h, time.Minute)
 						first := test.create(t, h, "a")
@@ -180,8 +180,8 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 							hit := op == test.op && kind == test.kind && strings.HasPrefix(key, first.ID) && left.Load() && (test.kind != "license.updated" || time.Now().After(first.CreatedAt.Add(time.Hour)))
 							return hit && (times.Add(1) == 1 || forever)
 						})
-						defer begin(t, h)()
 						time.Sleep(test.wait + time.Second)
+						defer begin(t, h)() // when it is due: hours of polling take long
 						if test.prepare != nil {
 							test.prepare(o, h, first)
 							test.prepare(o, h, second)
