@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"internal/valid":                  {}, // for the tags of parameters and options
 	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"internal/signin", "licensing/api", "store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner"},
+	"auth/operator":                   {"internal/signin", "licensing/api", "store", "auth", "internal/rate", "internal/hashcost", "internal/entries", "auth/internal/loopback", "internal/seal", "internal/inner", "internal/valid"},
 	"licensing/api":                   {},
 	"licensing/internal/base/input":   {"internal/valid", "licensing/api"},
 	"internal/seal":                   {"internal/entries", "store"},
@@ -92,7 +92,7 @@ var arrows = map[string][]string{
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
 	"example/internal/keymail":  {"internal/bidi", "licensing", "licensing/api"},
-	"example/internal/maillink": {"example/internal/keymail", "licensing/license"},
+	"example/internal/maillink": {"example/internal/keymail", "licensing/license", "licensing/api"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/process":  {"licensing/api"}, // for tests only
 	"example/internal/serving":  {},

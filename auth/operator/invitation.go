@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/internal/signin"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -120,7 +121,7 @@ func invitationKey(code string) string {
 // at most 200.
 func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 	live := store.TimeRange{From: s.now().Add(time.Millisecond)}
-	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Order: store.ByExpiry, Expires: live, Limit: maxPage})
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Order: store.ByExpiry, Expires: live, Limit: valid.MaxLimit})
 	if err != nil {
 		return nil, err
 	}

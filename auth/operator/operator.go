@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -117,15 +119,16 @@ func (s *Service) Get(ctx context.Context, id string) (Operator, error) {
 // ListParams are the parameters of [Service.List].
 type ListParams struct {
 	Cursor string // the NextCursor of an earlier page; empty: start at the beginning
-	Limit  int    // 1–200; zero or out of range: 200
+	Limit  int    // 1–200; zero: 50
 }
 
-// List returns a page of operators in the order in which they were created.
+// List returns a page of operators in the order in which they were created. It returns an
+// [*api.InvalidError] about "limit".
 func (s *Service) List(ctx context.Context, p ListParams) (api.Page[Operator], error) {
-	if p.Limit < 1 || p.Limit > maxPage {
-		p.Limit = maxPage
+	if p.Limit < 0 || p.Limit > valid.MaxLimit {
+		return api.Page[Operator]{}, api.Invalid("limit", api.FieldOutOfRange, "must be between 1 and 200")
 	}
-	data, next, err := entries.Page(ctx, s.st, kindOperator, p.Cursor, p.Limit, func(e store.Entry) (op Operator, err error) {
+	data, next, err := entries.Page(ctx, s.st, kindOperator, p.Cursor, cmp.Or(p.Limit, valid.DefaultLimit), func(e store.Entry) (op Operator, err error) {
 		var rec record
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
 			return op, fmt.Errorf("operator: %s: %w", e.Key, err)

@@ -137,6 +137,10 @@ func TestList(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(page.Data), 3)
 	is.Equal(page.HasMore, false) // a full page that is the last
+	for _, limit := range []int{-1, 201, 9999} {
+		_, err = o.List(t.Context(), ListParams{Limit: limit})
+		require.ErrorIs(t, err, api.ErrInvalid)
+	}
 }
 
 // TestUpdateLeavesAnAdmin who can sign in, and records only changes.

@@ -20,9 +20,6 @@ const (
 	kindEmail    = "operator_email"
 )
 
-// maxPage is the largest number of records that a list returns.
-const maxPage = 200
-
 // A record is the stored form of an operator.
 type record struct {
 	Email    string `json:"email"`

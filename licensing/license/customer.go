@@ -70,14 +70,13 @@ func (c *Customer) Get(ctx context.Context, licenseID string) (api.License, erro
 	return c.s.Get(ctx, licenseID)
 }
 
-// List returns a page of the customer's licenses as [Service.List] does, oldest
-// first: limit is at most 200, 0 stands for 50, and cursor is the NextCursor of the
-// previous page.
-func (c *Customer) List(ctx context.Context, limit int, cursor string) (api.ListPage, error) {
+// List returns a page of the customer's licenses, as [Service.List] does. CustomerID,
+// Search, KeyPart and IDs have no effect.
+func (c *Customer) List(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
 	if c.wrong != nil {
 		return api.ListPage{}, c.wrong
 	}
-	return c.s.List(ctx, api.ListLicensesParams{Limit: limit, Cursor: cursor})
+	return c.s.List(ctx, p)
 }
 
 // Verdict says whether a license is valid now, and every reason why not, as

@@ -68,7 +68,9 @@ func TestNothingOfAnotherCustomerExists(t *testing.T) {
 	if err != nil || len(seats.Data) != 1 || seats.Data[0].ID != ownSeat {
 		t.Errorf("activations by another's key: %v %v", seats, err)
 	}
-	page, err := ada.List(t.Context(), 0, "")
+	page, err := ada.List(t.Context(), api.ListLicensesParams{
+		CustomerID: other.CustomerID, Search: other.Name, KeyPart: other.Key, IDs: []string{other.ID}, NewestFirst: true, Limit: 1,
+	})
 	if err != nil || len(page.Data) != 1 || page.Data[0].ID != own.ID {
 		t.Errorf("list: %v %v", page, err)
 	}
@@ -77,7 +79,7 @@ func TestNothingOfAnotherCustomerExists(t *testing.T) {
 	}
 	for _, id := range []string{"", "lic_x", " a"} {
 		invalid := calls(t, f.Customer(id), own.ID, ownSeat)
-		_, invalid["list"] = f.Customer(id).List(t.Context(), 0, "")
+		_, invalid["list"] = f.Customer(id).List(t.Context(), api.ListLicensesParams{})
 		for call, err := range invalid {
 			if _, ok := errors.AsType[*api.InvalidError](err); !ok {
 				t.Errorf("%s of customer %q: %v", call, id, err)

@@ -24,7 +24,7 @@ func ExampleService_Customer() {
 		log.Fatal(err)
 	}
 	ada := s.Customer("ada") // from a verified session
-	licenses, err := ada.List(ctx, 10, "")
+	licenses, err := ada.List(ctx, api.ListLicensesParams{NewestFirst: true, Limit: 10})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func ExampleService_Renew() {
 	end := time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)
 	l, _ := s.Create(ctx, api.CreateLicenseParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada", ExpiresAt: &end})
 
-	month, _ := license.ParseDuration("P1M")
+	month, _ := api.ParseDuration("P1M")
 	l, err := s.Renew(ctx, api.RenewLicenseParams{ID: l.ID, Duration: month, Reason: "Invoice 1001 paid"})
 	fmt.Println(l.ExpiresAt.Format(time.DateOnly), err) // April has no 31st
 	// Output: 2026-04-30 <nil>

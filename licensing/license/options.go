@@ -56,13 +56,3 @@ func (o Options) rules() call.Options {
 		HoldOffline: o.HoldOffline, FileIssuer: o.FileIssuer, ExpiryNotices: o.Events.ExpiryNotices,
 	}
 }
-
-// ParseDuration is [api.ParseDuration] with an [*api.InvalidError] for the field
-// "duration".
-func ParseDuration(s string) (api.Duration, error) {
-	d, err := api.ParseDuration(s)
-	if err != nil {
-		return api.Duration{}, api.Invalid("duration", api.FieldInvalidFormat, err.Error())
-	}
-	return d, nil
-}

@@ -77,22 +77,21 @@ func (s *Service) isReadable(webhookID string, secret webhookSecret) bool {
 	return err == nil
 }
 
-// RotateParams are the parameters of [Service.RotateSecret].
-type RotateParams struct {
-	ID string
-	// Overlap is how long deliveries are also signed with the old secret,
-	// so that receivers can switch: zero to 30 days.
-	Overlap time.Duration
-}
+// defaultOverlap is how many seconds an old secret stays valid by default.
+const defaultOverlap = 24 * 60 * 60
 
 // RotateSecret adds a new secret to a webhook and returns it; it
 // cannot be read again. Deliveries are signed with it immediately, and also
-// with the previous secret during Overlap. A secret from an earlier rotation
+// with the previous secret during the overlap. A secret from an earlier rotation
 // that still overlapped ends. A previous secret that no
-// master key can decrypt ends immediately, whatever Overlap is. It returns [api.ErrNotFound]
+// master key can decrypt ends immediately, whatever the overlap is. It returns [api.ErrNotFound]
 // or an [*api.InvalidError].
-func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w api.Webhook, secret string, err error) {
-	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
+func (s *Service) RotateSecret(ctx context.Context, p api.RotateWebhookParams) (w api.Webhook, secret string, err error) {
+	overlap := int64(defaultOverlap)
+	if p.OverlapSeconds != nil {
+		overlap = *p.OverlapSeconds
+	}
+	if overlap < 0 || overlap > 30*24*60*60 {
 		return api.Webhook{}, "", api.Invalid("overlap_seconds", api.FieldOutOfRange, "must be between 0 and 2592000 (30 days)")
 	}
 	w, err = s.editWebhook(ctx, "rotate", p.ID, api.EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
@@ -101,7 +100,7 @@ func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w api.Webho
 		if !s.isReadable(p.ID, previous[0]) {
 			previous = nil
 		}
-		rec.Secrets = rotation.Overlap(previous, tx.now, p.Overlap)
+		rec.Secrets = rotation.Overlap(previous, tx.now, time.Duration(overlap)*time.Second)
 		secret, err = s.addSecret(rec, tx.now)
 		return err
 	})

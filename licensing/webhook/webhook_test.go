@@ -42,22 +42,23 @@ func TestARotationSignsWithBothSecretsForAWhile(t *testing.T) {
 		return s
 	}
 	is.Equal(sign(), signed(t, first, "evt_1", f.now, "{}"))
-	w, second, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	w, second, err := f.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: new(int64(3600))})
 	is.NoErr(err)
 	is.Equal(len(w.Secrets), 2)
 	is.Equal(sign(), signed(t, second, "evt_1", f.now, "{}")+" "+signed(t, first, "evt_1", f.now, "{}"))
-	_, third, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	_, third, err := f.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: new(int64(3600))})
 	is.NoErr(err)
 	is.Equal(sign(), signed(t, third, "evt_1", f.now, "{}")+" "+signed(t, second, "evt_1", f.now, "{}"))
 	f.now = f.now.Add(time.Hour)
 	is.Equal(sign(), signed(t, third, "evt_1", f.now, "{}"))
-	_, fourth, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID})
+	_, fourth, err := f.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: new(int64)})
 	is.NoErr(err)
 	is.Equal(sign(), signed(t, fourth, "evt_1", f.now, "{}"))
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.updated", "webhook.updated"})
 
-	for overlap, refused := range map[time.Duration]bool{-1: true, 30 * day: false, 30*day + 1: true} {
-		_, _, err = f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: overlap})
+	const most = 30 * 24 * 60 * 60
+	for overlap, refused := range map[int64]bool{-1: true, most: false, most + 1: true, 1 << 62: true} {
+		_, _, err = f.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: &overlap})
 		is.Equal(errors.Is(err, api.ErrInvalid), refused)
 	}
 }
@@ -118,7 +119,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 	is.Equal(counts(both), seal.Counts{Previous: 1})
 	is.Equal(counts(open(license.Options{MasterKey: second})), seal.Counts{Unreadable: 1})
 
-	got, _, err := both.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	got, _, err := both.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: new(int64(3600))})
 	is.NoErr(err)
 	is.Equal(len(got.Secrets), 2) // the old secret overlaps, because it can be read
 	is.Equal(counts(both), seal.Counts{Sealed: 1, Previous: 1})
@@ -133,7 +134,7 @@ func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
 	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = []byte(strings.Repeat("a", 32)) })
 	w, _ := f.webhook(t)
 	replaced := open(license.New(f.store, license.Options{MasterKey: []byte(strings.Repeat("b", 32)), Now: func() time.Time { return f.now }}), Options{})
-	got, secret, err := replaced.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: 24 * time.Hour})
+	got, secret, err := replaced.RotateSecret(t.Context(), api.RotateWebhookParams{ID: w.ID})
 	is.NoErr(err)
 	is.Equal(len(got.Secrets), 1)
 	signature, err := replaced.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))

@@ -10,7 +10,6 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // seedActivations creates active and released activations, including long names.
@@ -49,7 +48,7 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	}
 	_, err := h.Webhooks().Test(ctx, id)
 	is.NoErr(err)
-	_, _, err = h.Webhooks().RotateSecret(ctx, webhook.RotateParams{ID: id, Overlap: 24 * time.Hour})
+	_, _, err = h.Webhooks().RotateSecret(ctx, api.RotateWebhookParams{ID: id})
 	is.NoErr(err)
 	return id
 }

@@ -91,7 +91,7 @@ func newReceiver(ctx context.Context, hooks *webhook.Service, root string, out i
 		}
 		active := api.WebhookActive
 		if _, err = hooks.Update(ctx, api.UpdateWebhookParams{ID: w.ID, URL: &address, Status: &active}); err == nil {
-			_, secret, err = hooks.RotateSecret(ctx, webhook.RotateParams{ID: w.ID})
+			_, secret, err = hooks.RotateSecret(ctx, api.RotateWebhookParams{ID: w.ID, OverlapSeconds: new(int64)})
 		}
 		break
 	}

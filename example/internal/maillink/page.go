@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -139,7 +140,7 @@ func (s *SignIn) mayAsk(address string, now asking) bool {
 // mail mails a link to an address, which is in lower case, if the metadata of a license has
 // it.
 func (s *SignIn) mail(ctx context.Context, address string) error {
-	page, err := s.Licenses.Mailbox(address).List(ctx, 1, "")
+	page, err := s.Licenses.Mailbox(address).List(ctx, api.ListLicensesParams{Limit: 1})
 	if err != nil || len(page.Data) == 0 {
 		return err
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -123,7 +122,7 @@ func TestReencryptSecrets(t *testing.T) {
 	stop := begin(t, second)
 	is.True(<-received)
 	stop()
-	_, secret, err = second.Webhooks().RotateSecret(ctx, webhook.RotateParams{ID: hook.ID, Overlap: time.Hour})
+	_, secret, err = second.Webhooks().RotateSecret(ctx, api.RotateWebhookParams{ID: hook.ID, OverlapSeconds: new(int64(3600))})
 	is.NoErr(err)
 
 	got, err = process(st, newKey, oldKey).ReencryptSecrets(ctx)

@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -35,16 +34,8 @@ func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (de
 	return deleted{"webhook", p.ID, true}, err
 }
 
-// defaultOverlap is how long an old secret stays valid by default.
-const defaultOverlap = 24 * time.Hour
-
 func rotateWebhook(hooks *webhook.Service, ctx context.Context, p api.RotateWebhookParams) (api.WebhookWithSecret, error) {
-	overlap := defaultOverlap
-	if p.OverlapSeconds != nil {
-		const beyond = 1 << 32 // above the limit of the rules, without overflow
-		overlap = time.Duration(min(max(*p.OverlapSeconds, -1), beyond)) * time.Second
-	}
-	hook, secret, err := hooks.RotateSecret(ctx, webhook.RotateParams{ID: p.ID, Overlap: overlap})
+	hook, secret, err := hooks.RotateSecret(ctx, p)
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 

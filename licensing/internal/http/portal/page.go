@@ -88,7 +88,7 @@ func (v *visit) date(t *time.Time) string {
 // showLicenses shows all licenses of the customer. If there is one, and nothing else to
 // show, it shows that one.
 func showLicenses(v *visit) error {
-	page, err := v.customer.List(v.r.Context(), 0, v.r.URL.Query().Get("cursor"))
+	page, err := v.customer.List(v.r.Context(), api.ListLicensesParams{Cursor: v.r.URL.Query().Get("cursor")})
 	if invalid, ok := errors.AsType[*api.InvalidError](err); ok && invalid.Fields[0].Field == "cursor" {
 		err = api.ErrNotFound
 	}

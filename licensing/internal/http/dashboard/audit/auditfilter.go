@@ -173,7 +173,7 @@ func actorChoices(v *kit.Visit, f *AuditFilter) ([]forms.Choices, error) {
 	all := forms.Option{Value: "operator:", Label: "All operators"}
 	people := forms.Choices{Label: "Operators", Options: []forms.Option{all}}
 	if v.Opts.Operator == nil {
-		list, err := v.Operators.List(v.R.Context(), operator.ListParams{})
+		list, err := v.Operators.List(v.R.Context(), operator.ListParams{Limit: 200})
 		if err != nil {
 			return nil, err
 		}

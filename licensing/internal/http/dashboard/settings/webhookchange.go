@@ -7,7 +7,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // webhookFormPage returns a page with a form about a webhook.
@@ -123,7 +122,8 @@ func RotateWebhookForm(v *kit.Visit, w WebhookRow) (*forms.FormPage, error) {
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		after, secret, err = tx.Webhooks.RotateSecret(v.R.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})
+		seconds := int64(overlap.Seconds())
+		after, secret, err = tx.Webhooks.RotateSecret(v.R.Context(), api.RotateWebhookParams{ID: w.ID, OverlapSeconds: &seconds})
 		return kit.WebhookPath(after.ID), err
 	}
 	p.Then = func(v *kit.Visit) error { return renderWebhookSecret(v, after, secret, "New webhook secret") }
