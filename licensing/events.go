@@ -54,32 +54,28 @@ type Subscriber struct {
 	Handle func(ctx context.Context, e api.Event) error
 }
 
-// checkSubscribers returns the configuration errors of the subscribers.
-func (o Options) checkSubscribers() []error {
-	var wrong []error
-	add := func(format string, args ...any) {
-		wrong = append(wrong, fmt.Errorf("licensing: Options."+format, args...))
-	}
+// checkSubscribers reports what is wrong with the subscribers.
+func (o Options) checkSubscribers(add func(option, code, detail string)) {
 	var names []string
 	for i, s := range o.Subscribers {
+		option := fmt.Sprintf("Subscribers[%d].", i)
 		switch {
 		case s.Name == "" || len(s.Name) > 100 || strings.TrimSpace(s.Name) != s.Name:
-			add("Subscribers[%d].Name must be 1 to 100 characters without leading or trailing white space", i)
+			add(option+"Name", api.FieldInvalidFormat, "must be 1 to 100 characters without leading or trailing white space")
 		case slices.Contains(names, s.Name):
-			add("Subscribers[%d].Name must be unique", i)
+			add(option+"Name", api.FieldTaken, "must be unique")
 		}
 		names = append(names, s.Name)
 		if s.MaxAttempts < 0 {
-			add("Subscribers[%d].MaxAttempts must not be negative", i)
+			add(option+"MaxAttempts", api.FieldOutOfRange, "must not be negative")
 		}
 		if s.Handle == nil {
-			add("Subscribers[%d].Handle must not be nil", i)
+			add(option+"Handle", api.FieldRequired, "must not be nil")
 		}
 		if slices.ContainsFunc(s.Types, func(t string) bool { return !feed.IsPattern(t, api.EventTypes()) }) {
-			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
+			add(option+"Types", api.FieldUnknown, `must be types of events, or families such as "license.*"`)
 		}
 	}
-	return wrong
 }
 
 func (h *Handler) newEngine() *feed.Engine {

@@ -61,7 +61,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		panic("licensing: NewHandler requires a store, such as one from sqlite.Open; check the error that came with a nil store")
 	}
 	if err := opts.Validate(); err != nil {
-		panic(err.Error())
+		panic("licensing: " + err.Error())
 	}
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts}

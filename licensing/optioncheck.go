@@ -1,13 +1,13 @@
 package licensing
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"net/url"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 )
 
@@ -23,11 +23,14 @@ var optionChecker = valid.New(map[string]valid.Rule{
 const fixEmptyKey = "is empty but not nil; its environment variable or file is probably unset or empty; " +
 	"set it to at least 32 random bytes, or leave MasterKey nil to store webhook secrets and signing keys in plain text"
 
-// Validate returns an error that lists every invalid option and how to fix it.
-// Call it for options from a configuration file; [NewHandler] panics with the
-// same text.
+// Validate returns an [*api.InvalidError] that lists every invalid option, such as
+// "Options.Tokens.TTL", and how to fix it, or nil. Call it for options from a
+// configuration file; [NewHandler] panics with the same text.
 func (o Options) Validate() error {
-	var all []error
+	var all []api.FieldError
+	add := func(option, code, detail string) {
+		all = append(all, api.FieldError{Field: "Options." + option, Code: code, Detail: detail})
+	}
 	seen := make(map[string]bool)
 	for _, f := range optionChecker.Check(o) {
 		field, _, _ := strings.Cut(f.Path, "[") // without the index
@@ -38,20 +41,25 @@ func (o Options) Validate() error {
 		if field == "MasterKey" && len(o.MasterKey) == 0 {
 			f.Detail = fixEmptyKey
 		}
-		all = append(all, fmt.Errorf("licensing: Options.%s %s", field, f.Detail))
+		add(field, cmp.Or(f.Code, api.FieldInvalidFormat), f.Detail)
 	}
 	if len(o.PreviousMasterKeys) > 0 && o.MasterKey == nil {
-		all = append(all, errors.New("licensing: Options.PreviousMasterKeys needs MasterKey, without which new secrets would be stored in plain text; "+
-			"set MasterKey to the key that encrypts from now on"))
+		add("PreviousMasterKeys", api.FieldInvalidFormat, "needs MasterKey, without which new secrets would be stored in plain text; "+
+			"set MasterKey to the key that encrypts from now on")
 	}
 	if o.Dashboard.RequireSecondFactor && o.Dashboard.Operator != nil {
-		all = append(all, errors.New("licensing: Options.Dashboard.RequireSecondFactor has no effect with Dashboard.Operator, which replaces the built-in sign-in; "+
-			"require the second factor in the sign-in of the application, and remove the option"))
+		add("Dashboard.RequireSecondFactor", api.FieldInvalidFormat, "has no effect with Dashboard.Operator, which replaces the built-in sign-in; "+
+			"require the second factor in the sign-in of the application, and remove the option")
 	}
 	if err := inner.Of(new(files.Service)).Validate(o.SigningKeys); err != nil {
-		all = append(all, fmt.Errorf("licensing: Options.%w", err))
+		key, detail, _ := strings.Cut(err.Error(), " ")
+		add(key, api.FieldInvalidFormat, detail)
 	}
-	return errors.Join(append(all, o.checkSubscribers()...)...)
+	o.checkSubscribers(add)
+	if all == nil {
+		return nil
+	}
+	return &api.InvalidError{Fields: all}
 }
 
 // isMount reports whether s is a URL to which paths can be appended.

@@ -89,8 +89,8 @@ func TestSigningKeysOfTheHost(t *testing.T) {
 	is.Equal(set.IDs(), []string{want})
 
 	err = licensing.Options{SigningKeys: []files.SigningKey{{ID: "wrong", Signer: private}}}.Validate()
-	is.True(err != nil)
-	is.Equal(err.Error(), "licensing: Options.SigningKeys[0] has the ID wrong, but the key of its Signer has the ID "+want)
+	require.ErrorIs(t, err, api.ErrInvalid)
+	is.Equal(err.Error(), "Options.SigningKeys[0] has the ID wrong, but the key of its Signer has the ID "+want)
 }
 
 func TestIssuedFilesVerify(t *testing.T) {

@@ -48,16 +48,20 @@ func TestInvalidOptionsNameTheFix(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			is := is.New(t)
 			err := opts.Validate()
-			is.True(err != nil)
-			require.HasPrefix(t, err.Error(), "licensing: Options."+field+" must be ")
-			is.Equal(strings.Count(err.Error(), "licensing: "), 1)
-			defer func() { is.Equal(recover(), err.Error()) }()
+			var invalid *api.InvalidError
+			require.ErrorAs(t, err, &invalid)
+			is.Equal(len(invalid.Fields), 1)
+			is.Equal(invalid.Fields[0].Field, "Options."+field)
+			is.True(invalid.Fields[0].Code != "")
+			require.HasPrefix(t, err.Error(), "Options."+field+" must be ")
+			defer func() { is.Equal(recover(), "licensing: "+err.Error()) }()
 			licensing.NewHandler(memory.New(), opts)
 		})
 	}
 	is := is.New(t)
 	err := licensing.Options{Limits: licensing.LimitOptions{MaxBody: 1, Timeout: -1}}.Validate()
-	is.Equal(strings.Count(err.Error(), "licensing: "), 2)
+	require.ErrorIs(t, err, api.ErrInvalid)
+	is.Equal(strings.Count(err.Error(), "Options."), 2)
 	for _, url := range []string{"ftp://x", "https://", "https://u@x", "https://x/?q", "https://x/#f", "://", "/licensing"} {
 		is.True(licensing.Options{PublicURL: url}.Validate() != nil)
 	}
@@ -70,10 +74,9 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		"PreviousMasterKeys needs MasterKey":               {PreviousMasterKeys: [][]byte{make([]byte, 32)}},
 		"Dashboard.RequireSecondFactor has no effect with": {Dashboard: licensing.DashboardOptions{RequireSecondFactor: true, Operator: own}},
 	} {
-		is := is.New(t)
 		err := opts.Validate()
-		is.True(err != nil) // for each
-		require.HasPrefix(t, err.Error(), "licensing: Options."+want)
+		require.ErrorIs(t, err, api.ErrInvalid) // for each
+		require.HasPrefix(t, err.Error(), "Options."+want)
 	}
 }
 

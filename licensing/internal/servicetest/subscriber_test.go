@@ -317,24 +317,25 @@ func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
 func TestOptionsAboutEventsAreChecked(t *testing.T) {
 	take := func(context.Context, api.Event) error { return nil }
 	for want, opts := range map[string]licensing.Options{
-		"licensing: Options.Subscribers[0].Name ":        {Subscribers: []licensing.Subscriber{{Handle: take}}},
-		"licensing: Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
-		"licensing: Options.Subscribers[0].Handle ":      {Subscribers: []licensing.Subscriber{{Name: "a"}}},
-		"licensing: Options.Subscribers[0].MaxAttempts ": {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, MaxAttempts: -1}}},
-		"licensing: Options.Subscribers[0].Types ":       {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
-		"licensing: Options.Webhooks.Ports ":             {Webhooks: webhook.Options{Ports: []int{443, 0}}},
-		"licensing: Options.MasterKey ":                  {MasterKey: make([]byte, 31)},
-		"licensing: Options.Events.ExpiryNotices ":       {Events: license.EventOptions{ExpiryNotices: []time.Duration{0}}},
-		"licensing: Options.Events.Retention ":           {Events: license.EventOptions{Retention: time.Hour}},
-		"licensing: Options.Webhooks.DeliveryRetention ": {Webhooks: webhook.Options{DeliveryRetention: time.Minute}},
-		"licensing: Options.PollInterval ":               {PollInterval: time.Millisecond},
+		"Options.Subscribers[0].Name ":        {Subscribers: []licensing.Subscriber{{Handle: take}}},
+		"Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
+		"Options.Subscribers[0].Handle ":      {Subscribers: []licensing.Subscriber{{Name: "a"}}},
+		"Options.Subscribers[0].MaxAttempts ": {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, MaxAttempts: -1}}},
+		"Options.Subscribers[0].Types ":       {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
+		"Options.Webhooks.Ports ":             {Webhooks: webhook.Options{Ports: []int{443, 0}}},
+		"Options.MasterKey ":                  {MasterKey: make([]byte, 31)},
+		"Options.Events.ExpiryNotices ":       {Events: license.EventOptions{ExpiryNotices: []time.Duration{0}}},
+		"Options.Events.Retention ":           {Events: license.EventOptions{Retention: time.Hour}},
+		"Options.Webhooks.DeliveryRetention ": {Webhooks: webhook.Options{DeliveryRetention: time.Minute}},
+		"Options.PollInterval ":               {PollInterval: time.Millisecond},
 	} {
 		t.Run(want, func(t *testing.T) {
 			is := is.New(t)
 			err := opts.Validate()
-			is.True(err != nil)
-			require.Greater(t, len(err.Error()), len(want))
-			is.Equal(err.Error()[:len(want)], want)
+			var invalid *api.InvalidError
+			require.ErrorAs(t, err, &invalid)
+			is.Equal(invalid.Fields[0].Field+" ", want)
+			require.Greater(t, len(invalid.Fields[0].Detail), 0)
 		})
 	}
 }
