@@ -233,11 +233,11 @@ func readClient(e store.Entry) (clientRecord, error) {
 // clientByID reads a client, or returns ErrNotFound.
 func clientByID(ctx context.Context, r store.Reader, id string) (clientRecord, error) {
 	if !wellFormed(clientPrefix, id) {
-		return clientRecord{}, fmt.Errorf("%w: a client ID is %s followed by %d letters and digits", api.ErrNotFound, clientPrefix, credentialLen-prefixLen)
+		return clientRecord{}, fmt.Errorf("client: %w; its ID is %s followed by %d letters and digits", api.ErrNotFound, clientPrefix, credentialLen-prefixLen)
 	}
 	e, err := r.Entry(ctx, kindClient, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return clientRecord{}, fmt.Errorf("%w: client %s", api.ErrNotFound, id)
+		return clientRecord{}, fmt.Errorf("client %q: %w", id, api.ErrNotFound)
 	}
 	if err != nil {
 		return clientRecord{}, err

@@ -64,7 +64,7 @@ func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Cli
 	return a.changeClient(ctx, "revoke secret", clientID, func(c *clientRecord) (eventType string, err error) {
 		i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
 		if i < 0 {
-			return "", fmt.Errorf("%w: client %s has no valid secret %q", api.ErrNotFound, clientID, secretID)
+			return "", fmt.Errorf("secret of client %q: %w", clientID, api.ErrNotFound)
 		}
 		c.Secrets = slices.Delete(slices.Clone(c.Secrets), i, i+1)
 		return "client.updated", nil

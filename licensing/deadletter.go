@@ -43,7 +43,7 @@ func (h *Handler) DeadLetters(ctx context.Context, subscriber string) ([]DeadLet
 func (h *Handler) RetryDeadLetter(ctx context.Context, d DeadLetter) error {
 	err := h.engine.RetryDeadLetter(ctx, d.Subscriber, d.Seq)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("dead letter of subscriber %s: %w", d.Subscriber, api.ErrNotFound)
+		return fmt.Errorf("dead letter %d of subscriber %q: %w", d.Seq, d.Subscriber, api.ErrNotFound)
 	}
 	return err
 }

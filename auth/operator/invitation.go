@@ -142,7 +142,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		_, err := tx.Entry(ctx, kindInvitation, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("operator: invitation: %w", api.ErrNotFound)
+			return fmt.Errorf("invitation: %w", api.ErrNotFound)
 		}
 		if err != nil {
 			return err

@@ -48,6 +48,9 @@ func (rec record) operator(e store.Entry) Operator {
 func readRecord(ctx context.Context, r store.Reader, id string) (e store.Entry, rec record, err error) {
 	e, err = r.Entry(ctx, kindOperator, id)
 	if errors.Is(err, store.ErrNotFound) {
+		if !strings.HasPrefix(id, "opr_") { // it can be a code
+			return e, rec, fmt.Errorf("operator: %w", api.ErrNotFound)
+		}
 		return e, rec, fmt.Errorf("operator %q: %w", id, api.ErrNotFound)
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func (s internals) Sessions(r *http.Request, operatorID string) ([]signin.Sessio
 	for _, e := range entries {
 		_, values, err := scs.GobCodec{}.Decode(e.Data)
 		if err != nil {
-			return nil, fmt.Errorf("operator: session: %w", err)
+			return nil, fmt.Errorf("session: %w", err)
 		}
 		if values["generation"] != rec.Generation || rec.Disabled {
 			continue // ended, and not removed yet
@@ -72,7 +72,7 @@ func (s internals) EndSession(ctx context.Context, operatorID, sessionID string)
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		session, err := tx.Entry(ctx, kindSession, sessionID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && session.Owner != operatorID {
-			return fmt.Errorf("operator: session: %w", api.ErrNotFound)
+			return fmt.Errorf("session: %w", api.ErrNotFound)
 		}
 		if err != nil {
 			return err

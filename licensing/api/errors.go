@@ -160,6 +160,9 @@ type DeniedError struct {
 }
 
 func (e *DeniedError) Error() string {
+	if e.Verdict.Code == VerdictNotFound {
+		return "license key: " + ErrNotFound.Error()
+	}
 	if len(e.Verdict.Reasons) == 0 {
 		return ErrDenied.Error()
 	}

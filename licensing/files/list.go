@@ -72,7 +72,7 @@ func (s *Service) Revocations(ctx context.Context, productID string) (signed str
 // passOn returns the revocation list of the vendor that came with the file of the office.
 func (s *Service) passOn(productID string) (string, error) {
 	if productID != s.lender.Claims.ProductID || s.lender.Revocations == "" {
-		return "", fmt.Errorf("revocation list of the vendor: %w", api.ErrNotFound)
+		return "", fmt.Errorf("product %q: %w", productID, api.ErrNotFound)
 	}
 	return s.lender.Revocations, nil
 }

@@ -134,7 +134,7 @@ func (s *Service) CondemnKey(ctx context.Context, p CondemnKeyParams) (k Key, er
 	err = s.edit(ctx, func(e *edit) error {
 		rec := e.ring.byID(p.ID)
 		if rec == nil {
-			return api.ErrNotFound
+			return fmt.Errorf("signing key %q: %w", p.ID, api.ErrNotFound)
 		}
 		condemned = *rec
 		switch rec.State {
@@ -170,7 +170,7 @@ func (s *Service) RetireKey(ctx context.Context, id string) (k Key, err error) {
 		rec := e.ring.byID(id)
 		switch {
 		case rec == nil:
-			return api.ErrNotFound
+			return fmt.Errorf("signing key %q: %w", id, api.ErrNotFound)
 		case rec.State != KeyVerify && rec.State != KeyNext:
 			return fmt.Errorf("%w: it is %s", ErrKeyState, rec.State)
 		}

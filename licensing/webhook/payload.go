@@ -45,7 +45,7 @@ func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d
 func findDelivery(ctx context.Context, r store.Reader, webhookID, id string) (outbox.Delivery, error) {
 	d, err := outbox.Get(ctx, r, webhookID, id)
 	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("delivery %s: %w", id, api.ErrNotFound)
+		err = fmt.Errorf("delivery %q: %w", id, api.ErrNotFound)
 	}
 	return d, err
 }

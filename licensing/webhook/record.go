@@ -64,7 +64,7 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 	}
 	e, err := r.Entry(ctx, webhookKind, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return rec, fmt.Errorf("webhook %s: %w", id, api.ErrNotFound)
+		return rec, fmt.Errorf("webhook %q: %w", id, api.ErrNotFound)
 	}
 	if err != nil {
 		return rec, fmt.Errorf("webhook %s: %w", id, err)
@@ -73,7 +73,7 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 		return rec, err
 	}
 	if !s.covers(rec.Products) {
-		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, api.ErrNotFound)
+		return webhookRecord{}, fmt.Errorf("webhook %q: %w", id, api.ErrNotFound)
 	}
 	return rec, nil
 }

@@ -112,8 +112,8 @@ func (p *Problem) addDetails(err error) {
 		}
 	} else if e, ok := errors.AsType[*api.DeniedError](err); ok && p.Status == http.StatusConflict {
 		p.Code, p.Verdict = e.Verdict.Code, &e.Verdict
-	} else if ok && p.Status == http.StatusNotFound { // an unknown key is only not found
-		p.Detail = e.Error()
+	} else if ok && p.Status == http.StatusNotFound && len(e.Verdict.Reasons) > 0 { // an unknown key is only not found
+		p.Detail = e.Verdict.Reasons[0].Detail
 	} else if e, ok := errors.AsType[*api.SeatHeldError](err); ok {
 		p.OfflineUntil = &e.OfflineUntil
 	} else if e, ok := errors.AsType[*api.NoFileError](err); ok {

@@ -40,7 +40,7 @@ func (s Service) Find(ctx context.Context, r store.Reader, id string) (record.Li
 			return rec, err
 		}
 	}
-	return record.License{}, fmt.Errorf("license %s: %w", id, api.ErrNotFound)
+	return record.License{}, fmt.Errorf("license %q: %w", id, api.ErrNotFound)
 }
 
 // ByKey returns the license with a typed key if it exists for the caller. A

@@ -50,7 +50,7 @@ func (s Service) rowToCorrect(ctx context.Context, tx *call.Tx, rec record.Licen
 	}
 	m, has := meters[p.Meter]
 	if !has && (p.From == nil || !call.IsMeterName(p.Meter)) {
-		return "", r, nil, fmt.Errorf("meter: %w", api.ErrNotFound)
+		return "", r, nil, fmt.Errorf("meter %q: %w", p.Meter, api.ErrNotFound)
 	}
 	in, present := spanOf(m.Per, rec, tx.Now), has
 	if p.From != nil && (!has || !p.From.Equal(in.from)) {

@@ -33,7 +33,7 @@ func (s Service) PutPlan(ctx context.Context, p api.PutPlanParams) (put api.Plan
 		case ok && !s.Sees(before.ProductID):
 			return api.ErrProductForbidden
 		case !ok && p.IfMatch != nil:
-			return api.ErrNotFound
+			return fmt.Errorf("plan %q: %w", p.ID, api.ErrNotFound)
 		}
 		if err := call.CheckVersion(before.Version(), p.IfMatch); err != nil {
 			return err
@@ -100,7 +100,7 @@ func CheckPlan(p *api.PutPlanParams, now time.Time) []api.FieldError {
 func (s Service) GetPlan(ctx context.Context, id string) (api.Plan, error) {
 	p, ok, err := s.FindPlan(ctx, s.Reader(), id)
 	if err == nil && !ok {
-		err = fmt.Errorf("plan: %w", api.ErrNotFound)
+		err = fmt.Errorf("plan %q: %w", id, api.ErrNotFound)
 	}
 	return p, err
 }
@@ -157,7 +157,7 @@ func (s Service) DeletePlan(ctx context.Context, p api.DeletePlanParams) error {
 	err := s.Write(ctx, func(tx *call.Tx) error {
 		plan, ok, err := s.FindPlan(ctx, tx, p.ID)
 		if err == nil && !ok {
-			err = api.ErrNotFound
+			err = fmt.Errorf("plan %q: %w", p.ID, api.ErrNotFound)
 		}
 		if err == nil {
 			err = call.CheckVersion(plan.Version(), p.IfMatch)

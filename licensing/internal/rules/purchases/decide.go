@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -169,7 +170,7 @@ func (s Service) decideChange(ctx context.Context, r store.Reader, d decision, p
 	d.at = s.Now()
 	p := &d.after
 	if isOwn(p.Reference) {
-		return decision{}, api.ErrNotFound
+		return decision{}, fmt.Errorf("purchase %q: %w", p.Reference, api.ErrNotFound)
 	}
 	if p.Erased {
 		d.result = api.PurchaseResultDeleted

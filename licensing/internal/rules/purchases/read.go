@@ -33,7 +33,7 @@ func (s Service) GetPurchase(ctx context.Context, reference string) (f api.Purch
 		return err
 	})
 	if err != nil {
-		return api.Purchase{}, fmt.Errorf("purchase %s: %w", reference, err)
+		return api.Purchase{}, fmt.Errorf("purchase %q: %w", reference, err)
 	}
 	return f, nil
 }

@@ -22,13 +22,13 @@ func (s Service) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams)
 	if len(broken) > 0 {
 		return api.Purchase{}, &api.InvalidError{Fields: broken}
 	}
-	return s.inUpdate(ctx, "reopen "+p.Reference, func(ctx context.Context, r store.Reader) (decision, error) {
+	return s.inUpdate(ctx, "reopen", func(ctx context.Context, r store.Reader) (decision, error) {
 		before, ok, err := ReadPurchase(ctx, r, p.Reference, s.Now())
 		switch {
 		case err != nil:
 			return decision{}, err
 		case !ok || before.Erased || s.Caller.Products != nil && !s.Sees(before.ProductID()):
-			return decision{}, api.ErrNotFound
+			return decision{}, fmt.Errorf("purchase %q: %w", p.Reference, api.ErrNotFound)
 		case before.FirstEnded.IsZero() && before.FirstRefunded.IsZero():
 			return decision{}, api.Invalid("reference", api.FieldUnknown, "is that of a purchase that has not ended")
 		case call.LastOf(before.LastEnded, before.LastRefunded).After(p.At):

@@ -43,7 +43,7 @@ func (s Service) RollOutPlan(ctx context.Context, p api.RollOutPlanParams) (done
 		done = api.PlanRollout{Object: "plan_rollout", PlanID: p.ID}
 		plan, ok, err := plans.Of(s.Call).FindPlan(ctx, tx, p.ID)
 		if err == nil && !ok {
-			err = api.ErrNotFound
+			err = fmt.Errorf("plan %q: %w", p.ID, api.ErrNotFound)
 		}
 		if err != nil {
 			return done, err

@@ -159,7 +159,7 @@ func (s Service) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
 		reference := TrialPrefix + p.LicenseID
 		trial, ok, err := ReadPurchase(ctx, tx, reference, tx.Now)
 		if err == nil && (!ok || len(trial.Subjects) == 0 || !s.Sees(trial.ProductID())) {
-			err = api.ErrNotFound
+			err = fmt.Errorf("trial %q: %w", p.LicenseID, api.ErrNotFound)
 		}
 		if err != nil {
 			return err

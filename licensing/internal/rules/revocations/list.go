@@ -32,7 +32,7 @@ func (s Service) List(ctx context.Context, productID, licenseID string) (all []l
 		}
 		licenses, err := r.Licenses(ctx, store.LicenseQuery{ProductID: productID, Limit: 1})
 		if err == nil && len(licenses) == 0 {
-			err = fmt.Errorf("product: %w", api.ErrNotFound)
+			err = fmt.Errorf("product %q: %w", productID, api.ErrNotFound)
 		}
 		return err
 	})

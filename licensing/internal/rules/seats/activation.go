@@ -78,9 +78,8 @@ func (s Service) unknownKey() error {
 
 // seat returns the activation of a license with that id, or [api.ErrNotFound].
 func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Activation, error) {
-	missing := fmt.Errorf("activation: %w", api.ErrNotFound)
-	if !record.IsID("act", id) {
-		return record.Activation{}, missing
+	if !record.IsID("act", id) { // it can be a key
+		return record.Activation{}, fmt.Errorf("activation: %w", api.ErrNotFound)
 	}
 	// The id without its last character sorts before it, and before at most
 	// 31 others.
@@ -93,5 +92,5 @@ func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Act
 			return record.ReadActivation(row)
 		}
 	}
-	return record.Activation{}, missing
+	return record.Activation{}, fmt.Errorf("activation %q: %w", id, api.ErrNotFound)
 }
