@@ -26,7 +26,7 @@ func (b *browser) accept(code, password string) error {
 func TestInvite(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	ada := o.As(auth.Caller{Actor: actorOf(t, o, "ada@example.com")})
 	for _, p := range []InviteParams{{Email: "bob"}, {Email: "bob@example.com", Role: "root"}, {Email: "ADA@example.com"}} {
@@ -65,7 +65,7 @@ func TestInvite(t *testing.T) {
 func TestInvitationsEnd(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	code, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
 	o.now = o.now.Add(InvitationTTL)
@@ -92,7 +92,7 @@ func TestInvitationsEnd(t *testing.T) {
 func TestPasswordReset(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	_, err := o.CreatePasswordReset(ctx, "opr_unknown")
 	require.ErrorIs(t, err, api.ErrNotFound)
@@ -138,7 +138,7 @@ func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			ctx := t.Context()
-			o := newOffice(t)
+			o := newFixture(t)
 			other := o.operator(t, "ada@example.com", RoleAdmin)
 			eve := o.operator(t, "eve@example.com", RoleAdmin)
 			code, err := o.As(auth.Caller{Actor: "operator:" + eve.ID}).Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
@@ -164,17 +164,17 @@ func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 // A password reset ends when the operator gets a new password another way.
 func TestANewPasswordEndsPasswordResets(t *testing.T) {
 	password := otherPassword
-	for name, change := range map[string]func(*office, *browser, Operator) error{
-		"by the operator": func(o *office, b *browser, _ Operator) error {
+	for name, change := range map[string]func(*fixture, *browser, Operator) error{
+		"by the operator": func(o *fixture, b *browser, _ Operator) error {
 			return b.do(func(w http.ResponseWriter, r *http.Request) error {
 				return o.ChangePassword(w, r, goodPassword, password)
 			})
 		},
-		"by an admin": func(o *office, b *browser, bob Operator) error {
+		"by an admin": func(o *fixture, b *browser, bob Operator) error {
 			_, err := o.Update(b.request().Context(), UpdateParams{ID: bob.ID, Password: &password})
 			return err
 		},
-		"by another link": func(o *office, b *browser, bob Operator) error {
+		"by another link": func(o *fixture, b *browser, bob Operator) error {
 			code, err := o.CreatePasswordReset(b.request().Context(), bob.ID)
 			if err != nil {
 				return err
@@ -184,7 +184,7 @@ func TestANewPasswordEndsPasswordResets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			o := newOffice(t)
+			o := newFixture(t)
 			o.operator(t, "ada@example.com", RoleAdmin)
 			bob := o.operator(t, "bob@example.com", RoleViewer)
 			b := &browser{o: o}
@@ -205,7 +205,7 @@ func TestANewPasswordEndsPasswordResets(t *testing.T) {
 func TestANewCodeEndsTheEarlierOne(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	carol := o.operator(t, "carol@example.com", RoleViewer)
 	invite := func(email string, role Role) string {
@@ -234,7 +234,7 @@ func TestANewCodeEndsTheEarlierOne(t *testing.T) {
 
 func TestWrongCodesAreThrottled(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	complete := func(b *browser, code string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error {
 			_, err := o.CompleteSetup(w, r, code, "ada@example.com", goodPassword)

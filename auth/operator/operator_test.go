@@ -32,17 +32,17 @@ func init() { hashcost.ForTests() }
 // failuresPerMinute is how many times per minute an address may fail.
 const failuresPerMinute = 20
 
-// office is a Service on an empty store with a clock that tests set.
-type office struct {
+// fixture is a Service on an empty store with a clock that tests set.
+type fixture struct {
 	internals
 	st  store.Store
 	now time.Time
 	log strings.Builder
 }
 
-func newOffice(t *testing.T) *office {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &office{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	o := &fixture{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	o.Service = open(inner.Config{
 		Store:  o.st,
 		Now:    func() time.Time { return o.now },
@@ -58,7 +58,7 @@ func open(c inner.Config) *Service {
 	return s
 }
 
-func (o *office) operator(t *testing.T, email string, role Role) Operator {
+func (o *fixture) operator(t *testing.T, email string, role Role) Operator {
 	t.Helper()
 	op, err := o.Create(t.Context(), CreateParams{Email: email, Password: goodPassword, Role: role})
 	is.New(t).NoErr(err)
@@ -66,7 +66,7 @@ func (o *office) operator(t *testing.T, email string, role Role) Operator {
 }
 
 // events returns the types and actors of all events, and all of their data.
-func (o *office) events(t *testing.T) (types []string, text string) {
+func (o *fixture) events(t *testing.T) (types []string, text string) {
 	t.Helper()
 	list, err := o.st.Events(t.Context(), store.EventQuery{})
 	is.New(t).NoErr(err)
@@ -79,7 +79,7 @@ func (o *office) events(t *testing.T) (types []string, text string) {
 
 func TestCreate(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 
 	op, err := o.As(auth.Caller{Actor: "operator:opr_boss"}).Create(t.Context(), CreateParams{Email: "Ada@Example.com", Password: goodPassword})
 	is.NoErr(err)
@@ -116,7 +116,7 @@ func TestCreate(t *testing.T) {
 
 func TestList(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	for _, name := range []string{"c", "a", "b"} {
 		o.operator(t, name+"@example.com", RoleAdmin)
 		o.now = o.now.Add(time.Second)
@@ -147,7 +147,7 @@ func TestList(t *testing.T) {
 func TestUpdateLeavesAnAdmin(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	ada := o.operator(t, "ada@example.com", RoleAdmin)
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	viewer, admin, yes := RoleViewer, RoleAdmin, true
@@ -190,7 +190,7 @@ func TestUpdateLeavesAnAdmin(t *testing.T) {
 	})
 	require.Contains(t, text, `"changes":{"role":{"from":"viewer","to":"admin"}}`)
 
-	o = newOffice(t)
+	o = newFixture(t)
 	eve := o.operator(t, "eve@example.com", RoleViewer)
 	_, err = o.Update(ctx, UpdateParams{ID: eve.ID, Disabled: &yes})
 	is.NoErr(err) // a viewer is not the last admin
@@ -199,7 +199,7 @@ func TestUpdateLeavesAnAdmin(t *testing.T) {
 func TestSetupCode(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 
 	offered, err := o.NeedsSetup(ctx)
 	is.NoErr(err)
@@ -232,7 +232,7 @@ func TestSetupCode(t *testing.T) {
 
 func TestRecordsContainNoClearPassword(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	op := o.operator(t, "ada@example.com", RoleAdmin)
 	e, err := o.st.Entry(t.Context(), kindOperator, op.ID)
 	is.NoErr(err)

@@ -16,7 +16,7 @@ import (
 func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	o := newOffice(t)
+	o := newFixture(t)
 	_, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
 	for i := range entries.PurgeBatch + 5 {
@@ -49,7 +49,7 @@ func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 
 func TestPurgeWithoutExpiredRecordsStartsNoUpdate(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	st := &recordingStore{Store: o.st}
 	c := o.opts

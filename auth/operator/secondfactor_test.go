@@ -49,7 +49,7 @@ func TestTOTPURI(t *testing.T) {
 }
 
 // code returns the code of an authenticator app.
-func (o *office) code(secret string) string {
+func (o *fixture) code(secret string) string {
 	raw, err := signin.TOTPEncoding.DecodeString(secret)
 	if err != nil {
 		panic(err)
@@ -215,7 +215,7 @@ func TestSignOutEndsAPendingSignIn(t *testing.T) {
 // TestCodesAreComparedWhole: a code whose digest begins like a stored one is wrong.
 func TestCodesAreComparedWhole(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	is.NoErr(o.st.Update(t.Context(), func(tx store.Tx) error {
@@ -238,9 +238,9 @@ func TestCodesAreComparedWhole(t *testing.T) {
 // A sign-in that waits for its code ends with the sessions of the operator.
 func TestAPendingSignInEndsWithTheSessions(t *testing.T) {
 	yes := true
-	for name, end := range map[string]func(*office, Operator) error{
-		"signed out everywhere": func(o *office, op Operator) error { return o.SignOutEverywhere(t.Context(), op.ID) },
-		"disabled": func(o *office, op Operator) error {
+	for name, end := range map[string]func(*fixture, Operator) error{
+		"signed out everywhere": func(o *fixture, op Operator) error { return o.SignOutEverywhere(t.Context(), op.ID) },
+		"disabled": func(o *fixture, op Operator) error {
 			_, err := o.Update(t.Context(), UpdateParams{ID: op.ID, Disabled: &yes})
 			return err
 		},
@@ -259,7 +259,7 @@ func TestAPendingSignInEndsWithTheSessions(t *testing.T) {
 
 func TestEnableSecondFactorIsChecked(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	b := &browser{o: o}
 	enable := func(p signin.EnableSecondFactorParams) error {

@@ -30,7 +30,7 @@ import (
 
 // browser is a browser that keeps one cookie.
 type browser struct {
-	o      *office
+	o      *fixture
 	addr   string
 	cookie *http.Cookie
 }
@@ -65,10 +65,10 @@ func (b *browser) signIn(email, password string) error {
 	})
 }
 
-// newSignedIn returns an office with an operator who is signed in.
-func newSignedIn(t *testing.T) (o *office, ada Operator, b *browser) {
+// newSignedIn returns a fixture with an operator who is signed in.
+func newSignedIn(t *testing.T) (o *fixture, ada Operator, b *browser) {
 	t.Helper()
-	o = newOffice(t)
+	o = newFixture(t)
 	ada, b = o.operator(t, "ada@example.com", RoleAdmin), &browser{o: o}
 	is.New(t).NoErr(b.signIn("ada@example.com", goodPassword))
 	return o, ada, b
@@ -84,7 +84,7 @@ func (b *browser) who() string {
 
 func TestSession(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "Ada@example.com", RoleAdmin)
 	b := &browser{o: o}
 	is.Equal(b.who(), signin.ErrNoSession.Error())
@@ -115,7 +115,7 @@ func TestSession(t *testing.T) {
 // context key.
 func TestSessionIsSeparateFromTheHosts(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	hosts := &scs.SessionManager{Lifetime: time.Hour, Store: sessionStore{o.Service}, Codec: scs.GobCodec{}, Cookie: scs.SessionCookie{Name: "host"}}
 	ctx, err := hosts.Load(context.Background(), "")
@@ -135,26 +135,26 @@ func TestSessionIsSeparateFromTheHosts(t *testing.T) {
 
 func TestSessionsEnd(t *testing.T) {
 	viewer, yes, password := RoleViewer, true, otherPassword
-	for name, end := range map[string]func(*office, *browser, Operator) error{
-		"by signing out in another browser": func(o *office, b *browser, _ Operator) error {
+	for name, end := range map[string]func(*fixture, *browser, Operator) error{
+		"by signing out in another browser": func(o *fixture, b *browser, _ Operator) error {
 			return b.do(o.SignOut)
 		},
-		"by signing out everywhere": func(o *office, _ *browser, op Operator) error {
+		"by signing out everywhere": func(o *fixture, _ *browser, op Operator) error {
 			return o.SignOutEverywhere(context.Background(), op.ID)
 		},
-		"by a change of role": func(o *office, _ *browser, op Operator) error {
+		"by a change of role": func(o *fixture, _ *browser, op Operator) error {
 			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Role: &viewer})
 			return err
 		},
-		"by being disabled": func(o *office, _ *browser, op Operator) error {
+		"by being disabled": func(o *fixture, _ *browser, op Operator) error {
 			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Disabled: &yes})
 			return err
 		},
-		"by a new password": func(o *office, _ *browser, op Operator) error {
+		"by a new password": func(o *fixture, _ *browser, op Operator) error {
 			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Password: &password})
 			return err
 		},
-		"by changing the password": func(o *office, b *browser, op Operator) error {
+		"by changing the password": func(o *fixture, b *browser, op Operator) error {
 			return b.do(func(w http.ResponseWriter, r *http.Request) error {
 				return o.ChangePassword(w, r, goodPassword, otherPassword)
 			})
@@ -162,7 +162,7 @@ func TestSessionsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			o := newOffice(t)
+			o := newFixture(t)
 			o.operator(t, "boss@example.com", RoleAdmin)
 			op := o.operator(t, "ada@example.com", RoleAdmin)
 			one, two := &browser{o: o}, &browser{o: o}
@@ -188,7 +188,7 @@ func TestSignOutAppendsItsOwnEvent(t *testing.T) {
 
 func TestChangePassword(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleViewer)
 	b := &browser{o: o}
 	change := func(current, next string) error {
@@ -208,7 +208,7 @@ func TestChangePassword(t *testing.T) {
 
 func TestSignInIsThrottled(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	attacker, ada := &browser{o: o, addr: "198.51.100.7:4711"}, &browser{o: o}
 
@@ -239,7 +239,7 @@ func TestSignInIsThrottled(t *testing.T) {
 // neither of unknown accounts nor of a known one.
 func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	o.signInEvents = rate.New(3, time.Hour, 3)
 	failed := func() int {
@@ -265,7 +265,7 @@ func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 }
 
 // attempts returns how many entries count failed attempts.
-func (o *office) attempts(t *testing.T) int {
+func (o *fixture) attempts(t *testing.T) int {
 	t.Helper()
 	entries, err := o.st.Entries(t.Context(), store.EntryQuery{Kind: kindSignIn})
 	is.New(t).NoErr(err)
@@ -274,7 +274,7 @@ func (o *office) attempts(t *testing.T) int {
 
 func TestSignInIsThrottledByAddress(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	o.failures = rate.New(3, time.Minute, 3)
 	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
@@ -300,7 +300,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 // One address, or one network of IPv6, must not use all hashing slots.
 func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	for range cap(hashes) {
 		hashes <- struct{}{} // all slots are in use
@@ -340,7 +340,7 @@ func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 	} {
 		t.Run(tt.ahead.String(), func(t *testing.T) {
 			is := is.New(t)
-			o := newOffice(t)
+			o := newFixture(t)
 			o.operator(t, "ada@example.com", RoleAdmin)
 			b := &browser{o: o}
 			o.now = o.now.Add(tt.ahead)
@@ -362,7 +362,7 @@ func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 // The calls to the store must not show whether an address is known.
 func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	st := &recordingStore{Store: o.st}
 	s := open(inner.Config{Store: st, Now: o.opts.Now, Logger: o.opts.Logger})
@@ -375,7 +375,7 @@ func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	is.Equal(ask("unknown@example.com"), ask("ada@example.com"))
 }
 
-func actorOf(t *testing.T, o *office, email string) string {
+func actorOf(t *testing.T, o *fixture, email string) string {
 	t.Helper()
 	e, err := o.st.Entry(t.Context(), kindEmail, email)
 	is.New(t).NoErr(err)
@@ -384,7 +384,7 @@ func actorOf(t *testing.T, o *office, email string) string {
 
 func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	ctx := t.Context()
 	o.operator(t, "ada@example.com", RoleAdmin)
 	for i := range maxFailures - 3 {
@@ -410,7 +410,7 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 // TestOldFailuresDoNotCount: after a day a failure counts no more, removed or not.
 func TestOldFailuresDoNotCount(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	for range 2 {
 		for range 3 {
 			is.NoErr(o.begin(t.Context(), newAttempt("ada@example.com", place(1))))
@@ -444,7 +444,7 @@ func TestChangesWhilePasswordsAreHashed(t *testing.T) {
 	during := func(updates int, change func()) *browser {
 		st := &changingStore{o.st, updates, change}
 		s := open(inner.Config{Store: st, Now: func() time.Time { return o.now }, Logger: slog.New(slog.DiscardHandler)})
-		return &browser{o: &office{internals: internals{s}}, cookie: b.cookie}
+		return &browser{o: &fixture{internals: internals{s}}, cookie: b.cookie}
 	}
 	desk := during(3, func() { is.NoErr(o.SignOutEverywhere(t.Context(), ada.ID)) }) // after the check of the password
 	err := desk.do(func(w http.ResponseWriter, r *http.Request) error {
@@ -477,7 +477,7 @@ func TestChangesWhilePasswordsAreHashed(t *testing.T) {
 // TestSetupCodeIsUsedOnce: of two callers with the same code, one becomes an admin.
 func TestSetupCodeIsUsedOnce(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	code := ""
 	complete := func(b *browser, email string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error {
@@ -487,7 +487,7 @@ func TestSetupCodeIsUsedOnce(t *testing.T) {
 	}
 	during := func(change func()) *browser {
 		st := &changingStore{o.st, 1, change}
-		return &browser{o: &office{internals: internals{open(inner.Config{Store: st, Now: o.opts.Now, Logger: o.opts.Logger})}}}
+		return &browser{o: &fixture{internals: internals{open(inner.Config{Store: st, Now: o.opts.Now, Logger: o.opts.Logger})}}}
 	}
 	var err error
 	b := during(func() { code, err = o.CreateSetupCode(t.Context()); is.NoErr(err) })
@@ -504,7 +504,7 @@ func TestSetupCodeIsUsedOnce(t *testing.T) {
 
 func TestConcurrentGuessesAreCounted(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	allowed := 0
@@ -523,7 +523,7 @@ func TestConcurrentGuessesAreCounted(t *testing.T) {
 
 func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	ctx := t.Context()
 	op := o.operator(t, "ada@example.com", RoleAdmin)
 	salt := []byte("sixteen bytes of")
@@ -551,7 +551,7 @@ func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 
 func TestCompleteSetup(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	b := &browser{o: o}
 	complete := func(code, email, password string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error {

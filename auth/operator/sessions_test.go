@@ -16,7 +16,7 @@ import (
 
 func TestSessions(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	ada, bob := o.operator(t, "ada@example.com", RoleAdmin), o.operator(t, "bob@example.com", RoleViewer)
 	desk, phone := &browser{o: o}, &browser{o: o, addr: "198.51.100.7:9"}
 	is.NoErr(desk.signIn("ada@example.com", goodPassword))
@@ -58,7 +58,7 @@ func TestSessions(t *testing.T) {
 // An operator has at most 50 sessions, so that the list is complete.
 func TestSessionsAreBounded(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
+	o := newFixture(t)
 	ada := o.operator(t, "ada@example.com", RoleAdmin)
 	in := signedIn{Operator: ada, generation: 1}
 	var first *browser
