@@ -26,14 +26,14 @@ func TestReinstateWithoutAReason(t *testing.T) {
 
 // TestChangesOfState tries every change from every state.
 func TestChangesOfState(t *testing.T) {
-	moves := map[string]func(*fixture, api.ChangeStateParams) (api.License, error){
+	changes := map[string]func(*fixture, api.ChangeStateParams) (api.License, error){
 		"suspend":   func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Suspend(t.Context(), p) },
 		"reinstate": func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Reinstate(t.Context(), p) },
 		"revoke":    func(f *fixture, p api.ChangeStateParams) (api.License, error) { return f.Revoke(t.Context(), p) },
 	}
 	for _, test := range []struct {
-		before []string // the moves that lead to the state
-		move   string
+		before []string // the changes that lead to the state
+		change string
 		want   api.LicenseStatus
 		event  string
 		from   api.LicenseStatus // of the StateError
@@ -48,32 +48,32 @@ func TestChangesOfState(t *testing.T) {
 		{[]string{"revoke"}, "reinstate", api.LicenseActive, "", api.LicenseRevoked},
 		{[]string{"revoke"}, "revoke", api.LicenseRevoked, "", api.LicenseRevoked},
 	} {
-		t.Run(strings.Join(append(test.before, test.move), " then "), func(t *testing.T) {
+		t.Run(strings.Join(append(test.before, test.change), " then "), func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
 			l := f.create(t)
 			for _, name := range test.before {
 				var err error
-				l, err = moves[name](f, api.ChangeStateParams{ID: l.ID, Reason: "before"})
+				l, err = changes[name](f, api.ChangeStateParams{ID: l.ID, Reason: "before"})
 				is.NoErr(err)
 			}
 			f.now = f.now.Add(time.Minute)
-			moved, err := moves[test.move](f, api.ChangeStateParams{ID: l.ID, Reason: "Payment overdue"})
+			changed, err := changes[test.change](f, api.ChangeStateParams{ID: l.ID, Reason: "Payment overdue"})
 			if test.from != "" {
 				var forbidden *api.StateError
 				require.ErrorAs(t, err, &forbidden)
 				require.ErrorIs(t, err, api.ErrStateForbids)
-				is.Equal(*forbidden, api.StateError{Change: test.move, From: test.from, To: test.want})
+				is.Equal(*forbidden, api.StateError{Change: test.change, From: test.from, To: test.want})
 				read, err := f.Get(t.Context(), l.ID)
 				is.NoErr(err)
 				is.Equal(read, l) // nothing has changed
 				return
 			}
 			is.NoErr(err)
-			is.Equal(moved.Status, test.want)
-			is.Equal(moved.StatusReason, "Payment overdue")
-			is.Equal(moved.Revision, l.Revision+1)
-			is.Equal(moved.UpdatedAt, f.now)
+			is.Equal(changed.Status, test.want)
+			is.Equal(changed.StatusReason, "Payment overdue")
+			is.Equal(changed.Revision, l.Revision+1)
+			is.Equal(changed.UpdatedAt, f.now)
 			e, data := f.lastEvent(t)
 			is.Equal(e.Type, test.event)
 			is.Equal(data.Reason, "Payment overdue")
@@ -84,9 +84,9 @@ func TestChangesOfState(t *testing.T) {
 	}
 }
 
-// TestMovesTakeNoNoticeOfTheClock: expired and scheduled are derived, and
+// TestChangesOfStateTakeNoNoticeOfTheClock: expired and scheduled are derived, and
 // block nothing.
-func TestMovesTakeNoNoticeOfTheClock(t *testing.T) {
+func TestChangesOfStateTakeNoNoticeOfTheClock(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, func(p *api.CreateLicenseParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
@@ -116,7 +116,7 @@ func TestRevokeKeepsTheRecord(t *testing.T) {
 	is.Equal(f.events(t, l.ID), []string{api.EventLicenseCreated, api.EventActivationCreated, api.EventLicenseRevoked})
 }
 
-func TestMovesRefuse(t *testing.T) {
+func TestChangesOfStateRefuse(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)

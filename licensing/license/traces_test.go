@@ -194,8 +194,8 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	}
 	_, err = s.Validate(ctx, api.ValidateKeyParams{Key: gone.Key, CustomerID: "zaphod"})
 	is.NoErr(err)
-	for _, move := range []func(context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer, s.SuspendCustomer} {
-		_, err = move(ctx, api.ChangeCustomerStateParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
+	for _, change := range []func(context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error){s.SuspendCustomer, s.ReinstateCustomer, s.SuspendCustomer} {
+		_, err = change(ctx, api.ChangeCustomerStateParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
 		is.NoErr(err)
 	}
 	revoked := buy("shop:5", "zaphod")

@@ -25,10 +25,10 @@ func dashboardPages(t *testing.T) (paths []string) {
 			paths = append(paths, m[1])
 		}
 	}
-	is.Equal(len(paths), strings.Count(string(source), "{Method: get, ")+strings.Count(string(source), "{Path: ")-7) // without three CSV files, two JSON files, the moves and the bulk moves
-	moves, err := os.ReadFile("../../../licensing/internal/http/dashboard/licensemove.go")
+	is.Equal(len(paths), strings.Count(string(source), "{Method: get, ")+strings.Count(string(source), "{Path: ")-7) // without three CSV files, two JSON files, the changes and the bulk changes
+	changes, err := os.ReadFile("../../../licensing/internal/http/dashboard/changestate.go")
 	is.NoErr(err)
-	for _, m := range regexp.MustCompile(`\tName: "([^"]*)", Label:`).FindAllStringSubmatch(string(moves), -1) {
+	for _, m := range regexp.MustCompile(`\tName: "([^"]*)", Label:`).FindAllStringSubmatch(string(changes), -1) {
 		if m[1] != "reinstate" { // which is for a suspended license
 			paths = append(paths, "licenses/{id}/"+m[1])
 		}

@@ -77,7 +77,7 @@ func releaseSelected(v *kit.Visit, p *forms.FormPage, read func(value string) se
 	p.Form, p.Action, p.Done = forms.NewForm(forms.ReasonField("Optional. Recorded in the history.")), "Release "+what, kit.Verb(len(names), "The activation has been released.", "The activations have been released.")
 	p.Form.Hidden["ids"] = strings.Join(ids, " ")
 	p.Do = func(v *kit.Visit) (string, error) {
-		for part := range slices.Chunk(seats, movedTogether) {
+		for part := range slices.Chunk(seats, changedTogether) {
 			if err := v.CheckAccess(); err != nil {
 				return "", err
 			}

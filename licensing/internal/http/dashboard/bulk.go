@@ -14,20 +14,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-// bulkMoves are the moves that one form can make for several licenses.
-var bulkMoves = append([]move{{
+// bulkChanges are the changes that one form can make for several licenses.
+var bulkChanges = append([]stateChange{{
 	Name: "renew", Label: "Renew", access: kit.Supporters, heading: "Renew license", text: []string{"The expiry moves to a later time."},
-}}, movesNamed("suspend", "reinstate", "revoke")...)
+}}, changesNamed("suspend", "reinstate", "revoke")...)
 
-func movesNamed(names ...string) []move {
-	return slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !slices.Contains(names, m.Name) })
+func changesNamed(names ...string) []stateChange {
+	return slices.DeleteFunc(slices.Clone(stateChanges), func(m stateChange) bool { return !slices.Contains(names, m.Name) })
 }
 
 const (
-	maxSelected   = 1000 // licenses that one form can change
-	rowsSelected  = 50   // licenses that a page about them shows
-	movedTogether = 10   // licenses that one Update changes at most
-	pagesMatched  = 10   // pages of a list that are read to select all licenses
+	maxSelected     = 1000 // licenses that one form can change
+	rowsSelected    = 50   // licenses that a page about them shows
+	changedTogether = 10   // licenses that one Update changes at most
+	pagesMatched    = 10   // pages of a list that are read to select all licenses
 )
 
 // maxMoving is the time after which an Update starts no further change, so that it
@@ -41,7 +41,7 @@ type selection struct {
 	Query  string // of a selection by filter; empty: the operator chose licenses in the list
 	Failed []selectedRow
 	Rows   []selectedRow // the others: those that will be changed or, after the action, were
-	Undo   *move         // the move that undoes this one; nil: it cannot be undone
+	Undo   *stateChange  // the change that undoes this one; nil: it cannot be undone
 	Rest   bool          // more licenses can match the filter
 }
 
@@ -83,16 +83,16 @@ func (s selection) More() string {
 	return ""
 }
 
-// isRenewal reports whether a move is a renewal, which has a form of its own.
-func (m move) isRenewal() bool { return m.Name == "renew" }
+// isRenewal reports whether a change is a renewal, which has a form of its own.
+func (m stateChange) isRenewal() bool { return m.Name == "renew" }
 
 // typedAbove is the number of licenses above which the operator types it to make
-// any move.
+// any change.
 const typedAbove = 50
 
-// bulkFields is the form for n licenses. For a move that is final and for many
+// bulkFields is the form for n licenses. For a change that is final and for many
 // licenses, the operator types their number.
-func (m move) bulkFields(n int) *forms.Form {
+func (m stateChange) bulkFields(n int) *forms.Form {
 	f := m.fields()
 	if m.isRenewal() {
 		f = renewFields(oneYear, api.RenewFromLater)
@@ -103,11 +103,11 @@ func (m move) bulkFields(n int) *forms.Form {
 	return f
 }
 
-// undo returns the move that undoes m, or nil.
-func (m move) undo() *move {
+// undo returns the change that undoes m, or nil.
+func (m stateChange) undo() *stateChange {
 	name := map[string]string{"suspend": "reinstate", "reinstate": "suspend"}[m.Name]
-	if i := slices.IndexFunc(bulkMoves, func(x move) bool { return x.Name == name }); i >= 0 {
-		return &bulkMoves[i]
+	if i := slices.IndexFunc(bulkChanges, func(x stateChange) bool { return x.Name == name }); i >= 0 {
+		return &bulkChanges[i]
 	}
 	return nil
 }
@@ -139,8 +139,8 @@ func checkSelected(n, most int, what string) error {
 	return nil
 }
 
-// bulkForm is the page that confirms the move of several licenses.
-func (m move) bulkForm(v *kit.Visit) (p *forms.FormPage, err error) {
+// bulkForm is the page that confirms the change of several licenses.
+func (m stateChange) bulkForm(v *kit.Visit) (p *forms.FormPage, err error) {
 	q := v.R.URL.Query()
 	body, f := selection{Path: "licenses/selected/" + m.Name}, readFilter(q)
 	switch all := q.Get("all") != ""; {
@@ -185,13 +185,13 @@ func (m move) bulkForm(v *kit.Visit) (p *forms.FormPage, err error) {
 	if !v.IsRead() {
 		p.Form = m.bulkFields(len(sent))
 	}
-	p.Do = func(v *kit.Visit) (string, error) { return "", moveSelected(v, m, sent, p) }
+	p.Do = func(v *kit.Visit) (string, error) { return "", changeSelected(v, m, sent, p) }
 	return p, nil
 }
 
 // addBefore adds the rows of the licenses with some IDs, of which found exist. It says
 // which of them will not be changed.
-func addBefore(v *kit.Visit, s *selection, m move, ids []string, found []api.License) error {
+func addBefore(v *kit.Visit, s *selection, m stateChange, ids []string, found []api.License) error {
 	paused, err := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), found...)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func addBefore(v *kit.Visit, s *selection, m move, ids []string, found []api.Lic
 }
 
 // excludes says why a license will not be changed; empty: it will be.
-func (m move) excludes(l api.License, paused []string) string {
+func (m stateChange) excludes(l api.License, paused []string) string {
 	switch {
 	case !m.fits(l, paused):
 		return "This license is " + string(l.Status) + " and will not be changed."
@@ -227,7 +227,7 @@ func (m move) excludes(l api.License, paused []string) string {
 
 // bulkText says which licenses are selected, how many of them will be changed, and
 // what follows.
-func bulkText(v *kit.Visit, m move, s selection) (text []string) {
+func bulkText(v *kit.Visit, m stateChange, s selection) (text []string) {
 	if s.Query != "" {
 		text = append(text, "Selected: "+readFilter(v.R.URL.Query()).describe()+" that this can change.")
 	} else {
@@ -254,9 +254,9 @@ func bulkText(v *kit.Visit, m move, s selection) (text []string) {
 	return text
 }
 
-// allMatching returns the licenses that match a filter and that a move changes, up to
+// allMatching returns the licenses that match a filter and that a change is for, up to
 // maxSelected, and whether more can match.
-func allMatching(v *kit.Visit, m move, f Filter) (list []api.License, more bool, err error) {
+func allMatching(v *kit.Visit, m stateChange, f Filter) (list []api.License, more bool, err error) {
 	p := f.params(v.Opts.Now())
 	p.Limit = 200
 	for range pagesMatched {

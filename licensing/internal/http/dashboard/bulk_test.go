@@ -112,12 +112,12 @@ func TestBulkUndo(t *testing.T) {
 		}
 		return all
 	}
-	do := func(move string, names ...string) {
+	do := func(change string, names ...string) {
 		query := ""
 		for _, name := range names {
 			query += "&id=" + ids[name]
 		}
-		ask := v.get("licenses/selected/" + move + "?" + query)
+		ask := v.get("licenses/selected/" + change + "?" + query)
 		require.Contains(t, ask.body, fmt.Sprintf(" %d licenses</button>", len(names)))
 		form := confirmed(ask)
 		form.Set("reason", "By hand")
@@ -335,16 +335,16 @@ func TestBulkActionTime(t *testing.T) {
 		form = append(form, "id", s.license(api.CreateLicenseParams{Name: "A"}).ID)
 	}
 	for _, tt := range []struct {
-		move string
-		each time.Duration
-		most int
+		change string
+		each   time.Duration
+		most   int
 	}{
 		{"suspend", 0, 10},
 		{"reinstate", 4 * time.Millisecond, 3}, // the fourth would start after 12 ms
 		{"revoke", time.Second, 1},
 	} {
 		st.most, st.onAppend = 0, func() { s.advance(tt.each) }
-		require.Contains(t, v.post("licenses/selected/"+tt.move, append(form, "number", "25")...).body, "25 of 25 succeeded.")
+		require.Contains(t, v.post("licenses/selected/"+tt.change, append(form, "number", "25")...).body, "25 of 25 succeeded.")
 		is.Equal(st.most, tt.most)
 	}
 }
@@ -475,7 +475,7 @@ func TestBulkActionErrors(t *testing.T) {
 	}{
 		"none":              {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
 		"too many":          {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
-		"unknown move":      {"misplace", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"unknown change":    {"misplace", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
 		"not a bulk action": {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
 		"unknown license":   {"suspend", []string{"id", "lic_1"}, http.StatusOK, "Results"},
 	} {

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// moveSelected changes the licenses of the values that a form has sent, and sets the
+// changeSelected changes the licenses of the values that a form has sent, and sets the
 // page to a result for each. Submitting the same form again changes nothing.
-func moveSelected(v *kit.Visit, m move, values []string, p *forms.FormPage) error {
+func changeSelected(v *kit.Visit, m stateChange, values []string, p *forms.FormPage) error {
 	do := m.doSelected(p.Form)
 	if p.Form.HasErrors() {
 		return nil
@@ -35,8 +35,8 @@ func moveSelected(v *kit.Visit, m move, values []string, p *forms.FormPage) erro
 			body.add(failedRow(values[i], "Not attempted. "+stopped))
 			continue
 		}
-		some := values[i:min(i+movedTogether, len(values))]
-		rows, err := moveTogether(v, m, some, do)
+		some := values[i:min(i+changedTogether, len(values))]
+		rows, err := changeTogether(v, m, some, do)
 		switch {
 		case err != nil && (i == 0 || isAboutForm(err)): // nothing was changed yet
 			return err
@@ -69,7 +69,7 @@ type bulkFunc func(s *license.Service, ctx context.Context, value string) (api.L
 
 // doSelected returns the change that the form describes. It adds errors to the
 // form.
-func (m move) doSelected(f *forms.Form) bulkFunc {
+func (m stateChange) doSelected(f *forms.Form) bulkFunc {
 	var renewal api.RenewLicenseParams
 	if m.isRenewal() {
 		renewal = readRenewal(f)
@@ -97,11 +97,11 @@ func isAboutForm(err error) bool {
 	return ok && !slices.ContainsFunc(invalid.Fields, func(x api.FieldError) bool { return x.Field != "reason" && x.Field != "duration" })
 }
 
-// moveTogether changes the first of some licenses in one Update: as many as
+// changeTogether changes the first of some licenses in one Update: as many as
 // maxMoving allows, and at least one. It returns a row for each of them. A license
 // that cannot be changed does not affect the others. If it returns an error, none
 // is changed.
-func moveTogether(v *kit.Visit, m move, values []string, do bulkFunc) (rows []selectedRow, err error) {
+func changeTogether(v *kit.Visit, m stateChange, values []string, do bulkFunc) (rows []selectedRow, err error) {
 	ctx := v.R.Context()
 	err = v.Licenses.Atomically(ctx, func(s *license.Service) error {
 		rows = rows[:0] // the function may run again
@@ -123,11 +123,11 @@ func moveTogether(v *kit.Visit, m move, values []string, do bulkFunc) (rows []se
 					row = selectedRow{License: l, Value: l.ID + " " + standing}
 				}
 			}
-			refused, isMove := errors.AsType[*api.StateError](err)
+			refused, forbidden := errors.AsType[*api.StateError](err)
 			invalid, isInvalid := errors.AsType[*api.InvalidError](err)
 			switch {
 			case err == nil || errors.Is(err, api.ErrNotFound):
-			case isMove:
+			case forbidden:
 				row.Problem = m.refused(refused.From)
 			case errors.Is(err, api.ErrStale):
 				row.Problem = "This license was changed after you selected it. Select it again."

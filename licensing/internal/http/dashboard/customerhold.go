@@ -10,26 +10,26 @@ import (
 )
 
 func suspendCustomerForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
-	return moveCustomer(id, "Suspend customer", "The customer has been suspended.", (*license.Service).SuspendCustomer,
+	return changeCustomerState(id, "Suspend customer", "The customer has been suspended.", (*license.Service).SuspendCustomer,
 		"All licenses of this customer become invalid, and so do those that the customer gets before you reinstate the customer. Activations keep their seats.",
 		"If this is interrupted, repeat it."), nil
 }
 
 func reinstateCustomerForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
-	return moveCustomer(id, "Reinstate customer", "The customer has been reinstated.", (*license.Service).ReinstateCustomer,
+	return changeCustomerState(id, "Reinstate customer", "The customer has been reinstated.", (*license.Service).ReinstateCustomer,
 		"The licenses of this customer become valid again, except those that are suspended for another reason.",
 		"If this is interrupted, repeat it."), nil
 }
 
-// A customerMove is a change of all licenses of a customer.
-type customerMove = func(*license.Service, context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error)
+// A customerChange is a change of all licenses of a customer.
+type customerChange = func(*license.Service, context.Context, api.ChangeCustomerStateParams) (api.CustomerSuspension, error)
 
-// moveCustomer returns the page that asks for the reason of a move.
-func moveCustomer(id, heading, done string, move customerMove, text ...string) *forms.FormPage {
+// changeCustomerState returns the page that asks for the reason of a change.
+func changeCustomerState(id, heading, done string, change customerChange, text ...string) *forms.FormPage {
 	p := customerFormPage(id, heading, text...)
 	p.Done, p.Form = done, forms.NewForm(forms.ReasonField("Optional. Recorded in the history and shown to the license key holders."))
 	p.Do = func(tx *kit.Visit) (string, error) {
-		_, err := move(tx.Licenses, tx.R.Context(), api.ChangeCustomerStateParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
+		_, err := change(tx.Licenses, tx.R.Context(), api.ChangeCustomerStateParams{CustomerID: id, Reason: p.Form.Field("reason").Value})
 		return "", err
 	}
 	return p

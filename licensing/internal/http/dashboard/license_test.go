@@ -223,7 +223,7 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it
 }
 
-func TestMoves(t *testing.T) {
+func TestStateChanges(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -439,8 +439,8 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// A move that the status forbids is named as the pages name it.
-func TestForbiddenMovesAreNamed(t *testing.T) {
+// A change that the status forbids is named as the pages name it.
+func TestForbiddenChangesAreNamed(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

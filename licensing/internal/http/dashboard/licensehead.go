@@ -12,9 +12,9 @@ import (
 // licenseHead is the header of the pages of a license, with its tabs.
 type licenseHead struct {
 	License   api.License
-	Tab       string // the current tab, as the last segment of its path; empty: Overview
-	Main      []move // buttons
-	More      []move // items of the menu
+	Tab       string        // the current tab, as the last segment of its path; empty: Overview
+	Main      []stateChange // buttons
+	More      []stateChange // items of the menu
 	Renewable bool
 	RenewNow  bool   // a renewal is the answer to what is wrong or will be soon
 	Admins    string // what an admin could do in addition; empty: nothing
@@ -47,7 +47,7 @@ func readLicenseHead(v *kit.Visit) (h licenseHead, err error) {
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
 		l.ExpiresAt != nil && l.ExpiresAt.Before(v.Opts.Now().Add(api.ExpiringSoon))
 	reserved := []string{"edit it"}
-	for _, m := range moves {
+	for _, m := range stateChanges {
 		switch {
 		case !m.fits(l, paused):
 		case !v.May(m.access):

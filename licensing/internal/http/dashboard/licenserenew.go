@@ -64,9 +64,9 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	ctx := v.R.Context()
 	if !renewable(l) {
 		if l.Status != api.LicenseRevoked {
-			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")
+			return nil, stateForbidden("This license has no expiry, so it cannot be renewed.")
 		}
-		return nil, moveForbidden("A revoked license cannot be renewed.")
+		return nil, stateForbidden("A revoked license cannot be renewed.")
 	}
 	p := licenseFormPage(l, "Renew")
 	if end := v.MomentOf(l.ExpiresAt); end != nil {

@@ -25,8 +25,8 @@ import (
 var (
 	// ownAccount are forms about the account of the operator.
 	ownAccount = []string{"password", "sessions", "second-factor"}
-	// supportMoves are the changes that the support role may make.
-	supportMoves = []string{
+	// supportChanges are the changes that the support role may make.
+	supportChanges = []string{
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
 		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
 		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release", "customer/release",
@@ -40,7 +40,7 @@ func mayUse(role operator.Role, route dashboard.Route, hasForm bool) bool {
 	switch {
 	case role == operator.RoleAdmin, route.Public, slices.Contains(ownAccount, route.Path):
 		return true
-	case role == operator.RoleSupport && slices.Contains(supportMoves, route.Path):
+	case role == operator.RoleSupport && slices.Contains(supportChanges, route.Path):
 		return true
 	case role == operator.RoleSupport && strings.HasPrefix(route.Path, "settings/credentials"):
 		return false

@@ -112,10 +112,10 @@ func init() {
 		{Method: get, Path: "settings/webhooks/{id}/deliveries/{delivery}", Handle: forms.Showing(settings.ReadWebhook, settings.ShowDelivery)},
 		{Method: post, Path: "settings/webhooks/{id}/deliveries/{delivery}/resend", Access: kit.Admins, Handle: settings.Resend},
 	}
-	for _, m := range moves {
+	for _, m := range stateChanges {
 		routes = append(routes, kit.Route{Path: "licenses/{id}/" + m.Name, Access: m.access, Form: forms.About(readLicense, m.form)})
 	}
-	for _, m := range bulkMoves {
+	for _, m := range bulkChanges {
 		routes = append(routes, kit.Route{Path: "licenses/selected/" + m.Name, Query: "id* all q key status product customer plan expires only sort", Access: m.access, Form: forms.Builder(m.bulkForm), Download: true})
 	}
 	for i, r := range routes {

@@ -21,7 +21,7 @@ func transferInParts(rules *license.Service, ctx context.Context, p api.Transfer
 	return inner.Of(rules).TransferInParts(ctx, p)
 }
 
-func moveCustomerInParts(suspend bool) func(*license.Service, context.Context, api.ChangeCustomerStateParams) (func() error, func(*license.Service) (api.CustomerSuspension, error)) {
+func changeCustomerStateInParts(suspend bool) func(*license.Service, context.Context, api.ChangeCustomerStateParams) (func() error, func(*license.Service) (api.CustomerSuspension, error)) {
 	return func(rules *license.Service, ctx context.Context, p api.ChangeCustomerStateParams) (func() error, func(*license.Service) (api.CustomerSuspension, error)) {
 		return inner.Of(rules).ChangeCustomerStateInParts(ctx, p, suspend)
 	}

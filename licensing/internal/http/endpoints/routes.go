@@ -68,8 +68,8 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/transfer", Scope: write, Do: web.DoInParts((*rules).Transfer, transferInParts)},
 		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Do: web.Do((*rules).Rekey), OptionalBody: true},
 
-		{Method: "POST", Path: "/customer/{customerID}/suspend", Scope: write, Do: web.DoInParts((*rules).SuspendCustomer, moveCustomerInParts(true)), OptionalBody: true},
-		{Method: "POST", Path: "/customer/{customerID}/reinstate", Scope: write, Do: web.DoInParts((*rules).ReinstateCustomer, moveCustomerInParts(false)), OptionalBody: true},
+		{Method: "POST", Path: "/customer/{customerID}/suspend", Scope: write, Do: web.DoInParts((*rules).SuspendCustomer, changeCustomerStateInParts(true)), OptionalBody: true},
+		{Method: "POST", Path: "/customer/{customerID}/reinstate", Scope: write, Do: web.DoInParts((*rules).ReinstateCustomer, changeCustomerStateInParts(false)), OptionalBody: true},
 
 		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},
 		{Method: "GET", Path: "/license/{licenseID}/refusal", Scope: read, Do: web.List((*rules).Refusals)},

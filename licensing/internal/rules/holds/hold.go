@@ -32,18 +32,18 @@ func Any(ctx context.Context, r store.Reader, customerIDs []string) (bool, error
 
 // Suspend suspends a customer; see package license.
 func (s Service) Suspend(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
-	return s.move(ctx, p, true)
+	return s.change(ctx, p, true)
 }
 
 // Reinstate ends the suspension of a customer; see package license.
 func (s Service) Reinstate(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
-	return s.move(ctx, p, false)
+	return s.change(ctx, p, false)
 }
 
-// move stores in one Update whether a customer is suspended, and makes that a fact
+// change stores in one Update whether a customer is suspended, and makes that a fact
 // of the customer's licenses in others. Each of these reads it again, so that a call which
 // runs at the same time does not leave a license as the other one made it.
-func (s Service) move(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (api.CustomerSuspension, error) {
+func (s Service) change(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (api.CustomerSuspension, error) {
 	done := api.CustomerSuspension{Object: "customer_suspension", CustomerID: p.CustomerID, Suspended: suspend}
 	broken := append(call.CheckTags(p), call.CheckTags(struct {
 		CustomerID string `json:"customer_id" validate:"text,customer"`
@@ -169,7 +169,7 @@ func (s Service) holdLicense(ctx context.Context, tx *call.Tx, row store.License
 func (s Service) MoveInParts(ctx context.Context, p api.ChangeCustomerStateParams, suspend bool) (prepare func() error, change func(*call.Call) (api.CustomerSuspension, error)) {
 	var done api.CustomerSuspension
 	prepare = func() (err error) {
-		done, err = s.move(ctx, p, suspend)
+		done, err = s.change(ctx, p, suspend)
 		return err
 	}
 	return prepare, func(*call.Call) (api.CustomerSuspension, error) { return done, nil }

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A move is a change of a license that a form confirms.
-type move struct {
+// A stateChange is a change of a license that a form confirms.
+type stateChange struct {
 	Name, Label string // in the path, and of the button that opens the form
 	Danger      bool
 	access      kit.Access
@@ -26,11 +26,11 @@ type move struct {
 	from        []api.LicenseStatus // the statuses for which it is offered; nil: all but revoked. The license service decides
 	done        string
 	do          func(*license.Service, context.Context, api.ChangeStateParams) (api.License, error)
-	fill        func(*kit.Visit, api.License, *forms.FormPage) // sets do of the page and, instead of a reason, its fields; nil: do of the move is enough
+	fill        func(*kit.Visit, api.License, *forms.FormPage) // sets do of the page and, instead of a reason, its fields; nil: do of the change is enough
 }
 
-// moves are the changes in the menu of a license, in this order.
-var moves = []move{
+// stateChanges are the changes in the menu of a license, in this order.
+var stateChanges = []stateChange{
 	{
 		Name: "plan", Label: "Apply plan", access: kit.Admins, heading: "Apply plan", done: "The license has the terms of the plan.",
 		text: []string{
@@ -91,29 +91,29 @@ var moves = []move{
 	},
 }
 
-// refused returns why the move is not possible for a license with status s.
-func (m move) refused(s api.LicenseStatus) string {
+// refused returns why the change is not possible for a license with status s.
+func (m stateChange) refused(s api.LicenseStatus) string {
 	return "Cannot " + strings.ToLower(m.heading[:1]) + m.heading[1:] + ": the license is " + string(s) + "."
 }
 
-// fits reports whether the move is offered for a license. Paused are the licenses that
+// fits reports whether the change is offered for a license. Paused are the licenses that
 // only a purchase suspends: the operator can suspend them, too.
-func (m move) fits(l api.License, paused []string) bool {
+func (m stateChange) fits(l api.License, paused []string) bool {
 	return m.from == nil && l.Status != api.LicenseRevoked || slices.Contains(m.from, l.Status) || m.Name == "suspend" && slices.Contains(paused, l.ID)
 }
 
-func (m move) fields() *forms.Form {
+func (m stateChange) fields() *forms.Form {
 	return forms.NewForm(forms.ReasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
-// form is the page that confirms the move of a license.
-func (m move) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
+// form is the page that confirms the change of a license.
+func (m stateChange) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	paused, err := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), l)
 	if err != nil {
 		return nil, err
 	}
 	if !m.fits(l, paused) {
-		return nil, moveForbidden(m.refused(l.Status))
+		return nil, stateForbidden(m.refused(l.Status))
 	}
 	p := licenseFormPage(l, m.heading, m.text...)
 	p.Form, p.Action, p.Danger, p.Done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
@@ -130,8 +130,8 @@ func (m move) form(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	return p, nil
 }
 
-// moveForbidden returns the error for a change that a license does not allow.
-func moveForbidden(detail string) error {
+// stateForbidden returns the error for a change that a license does not allow.
+func stateForbidden(detail string) error {
 	return web.NewProblem(http.StatusConflict, "state_forbidden", detail)
 }
 
