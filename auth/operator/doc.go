@@ -18,7 +18,7 @@ of this package are then not used.
 An operator has an e-mail address, a password and a [Role]. An admin may see and
 change everything. A viewer may see everything except license keys. A support
 operator may also suspend, reinstate and renew licenses, release activations and
-issue license files, but sees no API credentials. [Service.Update] changes an
+issue license files, but sees no API clients. [Service.Update] changes an
 operator and never leaves the service without an admin who can sign in.
 
 There are three ways to create an account:

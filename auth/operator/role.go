@@ -18,7 +18,7 @@ type Permission int
 const (
 	MayView     Permission = iota // every page without a secret
 	MaySupport                    // suspend, reinstate and renew licenses, release activations, issue license files
-	MayAudit                      // view the API credentials
+	MayAudit                      // view the API clients
 	MayReadKeys                   // see license keys
 	MayManage                     // make all changes
 )

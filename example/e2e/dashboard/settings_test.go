@@ -54,8 +54,8 @@ func TestSettingsByKeyboard(t *testing.T) {
 			is.True(b.shown("#quick-python"))
 			is.Equal(strings.Contains(b.read("#quick-python"), h.base), script) // the address comes from the page
 			b.openMenu(script, "Delete")
-			b.press("Delete credential")
-			b.see("The credential has been deleted.")
+			b.press("Delete API client")
+			b.see("The API client has been deleted.")
 			b.missing("Retired shop")
 
 			b.open("settings/webhooks/" + hook)

@@ -49,7 +49,7 @@ var commands = []command{
 	{"create-operator", []string{"EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
 	{"reset-password", []string{"EMAIL"}, "let an operator choose a new password; a second factor remains", resetPassword},
 	{"remove-second-factor", []string{"EMAIL"}, "let an operator who has lost the second factor sign in without it", removeSecondFactor},
-	{"create-client", []string{"NAME", "SCOPES"}, "create API credentials; SCOPES has commas, as in license:read,license:write", createClient},
+	{"create-client", []string{"NAME", "SCOPES"}, "create an API client; SCOPES has commas, as in license:read,license:write", createClient},
 	{"erase-customer", []string{"CUSTOMER"}, "delete the licenses of a customer, and blank the events about them", eraseCustomer},
 	{"create-keys", nil, "create the keys of license files if there are none, and print the published ones", createKeys},
 	{"rotate-key", nil, "sign license files with the next key", rotateKey},

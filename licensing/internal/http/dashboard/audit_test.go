@@ -53,14 +53,14 @@ func TestAuditLog(t *testing.T) {
 		"License suspended", "“The invoice is open”", "ada@example.com",
 		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
 		"Activation created", "Reception", "license key holder", "the customer bakery",
-		"Credential updated", "Name: Web shop → Web shop 2", "Operator signed in", "License deleted",
+		"API client updated", "Name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		require.Contains(t, all.body, text)
 	}
 	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // linked from its creation only
 	require.Less(t, strings.Index(all.body, "License deleted"), strings.Index(all.body, "Operator created"))
 	require.NotContains(t, all.body, l.Key)
-	require.Contains(t, all.body, "All credential events", "All webhook events")
+	require.Contains(t, all.body, "All API client events", "All webhook events")
 
 	types := func(query string) []string { return auditTypes(v.get("audit" + query)) }
 	is.Equal(types("?type=license.suspended"), []string{"license.suspended"})

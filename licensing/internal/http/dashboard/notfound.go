@@ -38,7 +38,7 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // explainNotFound replaces the error for an unknown license, webhook or
-// credential. If the events show that the object was deleted, the new error says
+// API client. If the events show that the object was deleted, the new error says
 // when and by whom.
 func explainNotFound(v *kit.Visit, err error) error {
 	id := v.R.PathValue("id")
@@ -48,7 +48,7 @@ func explainNotFound(v *kit.Visit, err error) error {
 	kind := "license"
 	switch {
 	case strings.HasPrefix(v.Path, "settings/credentials/"):
-		kind = "credential"
+		kind = "API client"
 	case strings.HasPrefix(v.Path, "settings/webhooks/"):
 		kind = "webhook"
 	}

@@ -184,7 +184,7 @@ func actorChoices(v *kit.Visit, f *AuditFilter) ([]forms.Choices, error) {
 		people.Options = []forms.Option{{Value: v.Actor(), Label: "You"}, all}
 	}
 	others := forms.Choices{Label: "Others", Options: []forms.Option{
-		{Value: "client:", Label: "API credentials"}, {Value: "license:", Label: "License key holders"}, {Value: "customer:", Label: "Customers"},
+		{Value: "client:", Label: "API clients"}, {Value: "license:", Label: "License key holders"}, {Value: "customer:", Label: "Customers"},
 		{Value: "go", Label: "The host application"}, {Value: systemActors, Label: "The system"}, {Value: "anonymous", Label: "Anonymous visitors"},
 	}}
 	list, known := []forms.Choices{people, others}, f.Actor == ""

@@ -312,7 +312,7 @@ func EventChoices(chosen string) (list []Choices) {
 		}
 		if len(c.Options) > 1 {
 			family := k.Family + ".*"
-			c.Options = slices.Insert(c.Options, 0, Option{Value: family, Label: "All " + strings.ToLower(k.Name) + " events", Chosen: family == chosen})
+			c.Options = slices.Insert(c.Options, 0, Option{Value: family, Label: "All " + strings.Replace(strings.ToLower(k.Name), "api", "API", 1) + " events", Chosen: family == chosen})
 		}
 		list = append(list, c)
 	}

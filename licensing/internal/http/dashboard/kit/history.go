@@ -69,7 +69,7 @@ var EventFamilies = []struct{ Family, Name, Label string }{
 	{"usage", "Usage", "Usage"},
 	{"customer", "Customer", "Customers"},
 	{"license_export", "License export", "Exports"},
-	{"client", "Credential", "API credentials"},
+	{"client", "API client", "API clients"},
 	{"operator", "Operator", "Operators"},
 	{"webhook", "Webhook", "Webhooks"},
 	{"signing_key", "Signing key", "Signing keys"},

@@ -78,7 +78,7 @@ type Page struct {
 	Operator   operator.Operator
 	Admin      bool   // the operator may make all changes
 	Supports   bool   // the operator may renew, reinstate and release
-	Audits     bool   // the operator may view the API credentials
+	Audits     bool   // the operator may view the API clients
 	SeesKeys   bool   // the operator may see license keys
 	Home       string // the URL of the host application; empty: no link
 	SignOut    string // where the host application signs operators out; empty: no link

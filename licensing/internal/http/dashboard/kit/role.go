@@ -67,7 +67,7 @@ func (discardedResponse) Write(p []byte) (int, error) { return len(p), nil }
 
 func (discardedResponse) WriteHeader(int) {}
 
-// CredentialLink returns the page of an API credential as a reference from
+// CredentialLink returns the page of an API client as a reference from
 // dashboard/, or "" if the operator may not open it.
 func (v *Visit) CredentialLink(id string) string {
 	if !v.May(Auditors) {

@@ -56,8 +56,8 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 			Link: "licenses/new", Action: "New license",
 		},
 		{
-			Done: len(clients.Data) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
-			Link: "settings/credentials/new", Action: "New credential",
+			Done: len(clients.Data) > 0, Title: "Create an API client", Text: "Your shop or build server uses it to create licenses over the API.",
+			Link: "settings/credentials/new", Action: "New API client",
 		},
 		{
 			Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API.",

@@ -15,7 +15,7 @@ func credentialFields(c auth.Client) *forms.Form {
 	return forms.NewForm(
 		&forms.Field{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
 		scopes,
-		&forms.Field{Name: "products", Label: "Products", Hint: "One product ID per line. The credential cannot access licenses of other products. Leave blank for all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
+		&forms.Field{Name: "products", Label: "Products", Hint: "One product ID per line. The API client cannot access licenses of other products. Leave blank for all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
 	)
 }
 
@@ -30,8 +30,8 @@ func readCredential(v *kit.Visit, f *forms.Form) (name string, scopes, products 
 }
 
 func NewCredentialForm(v *kit.Visit) (*forms.FormPage, error) {
-	p := forms.NewFormPage("credentials", kit.Lists["credentials"], "New API credential")
-	p.Form, p.Action, p.Once = credentialFields(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}}), "Create credential", true
+	p := forms.NewFormPage("credentials", kit.Lists["credentials"], "New API client")
+	p.Form, p.Action, p.Once = credentialFields(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}}), "Create API client", true
 	var c auth.Client
 	var secret string
 	p.Do = func(tx *kit.Visit) (_ string, err error) {
@@ -39,7 +39,7 @@ func NewCredentialForm(v *kit.Visit) (*forms.FormPage, error) {
 		c, secret, err = tx.Auth.CreateClient(v.R.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
 		return kit.CredentialPath(c.ID), err
 	}
-	p.Then = func(v *kit.Visit) error { return renderCredentialSecret(v, c, secret, "Credential created") }
+	p.Then = func(v *kit.Visit) error { return renderCredentialSecret(v, c, secret, "API client created") }
 	return p, nil
 }
 
@@ -49,7 +49,7 @@ func credentialFormPage(c auth.Client, heading string, text ...string) *forms.Fo
 }
 
 func EditCredentialForm(v *kit.Visit, c auth.Client) (*forms.FormPage, error) {
-	p := credentialFormPage(c, "Edit API credential", "Changes apply within one second, including to existing access tokens.")
+	p := credentialFormPage(c, "Edit API client", "Changes apply within one second, including to existing access tokens.")
 	p.Form, p.Action, p.Done = credentialFields(c), kit.SaveChanges, kit.NoticeSaved
 	p.Version = p.Form.Digest()
 	p.Do = func(tx *kit.Visit) (string, error) {
@@ -61,9 +61,9 @@ func EditCredentialForm(v *kit.Visit, c auth.Client) (*forms.FormPage, error) {
 }
 
 func DisableCredentialForm(_ *kit.Visit, c auth.Client) (*forms.FormPage, error) {
-	p := credentialFormPage(c, "Disable credential",
+	p := credentialFormPage(c, "Disable API client",
 		"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept.")
-	p.Danger, p.Done = true, "The credential has been disabled and its access tokens revoked."
+	p.Danger, p.Done = true, "The API client has been disabled and its access tokens revoked."
 	p.Do = func(tx *kit.Visit) (string, error) { return "", setDisabled(tx, true) }
 	return p, nil
 }
@@ -72,7 +72,7 @@ func EnableCredential(v *kit.Visit) error {
 	if err := setDisabled(v, false); err != nil {
 		return err
 	}
-	return v.RedirectDone(kit.CredentialPath(v.R.PathValue("id")), "The credential has been enabled. It can get access tokens again.")
+	return v.RedirectDone(kit.CredentialPath(v.R.PathValue("id")), "The API client has been enabled. It can get access tokens again.")
 }
 
 // setDisabled disables or enables the credential of the path.
@@ -82,10 +82,10 @@ func setDisabled(v *kit.Visit, disabled bool) error {
 }
 
 func DeleteCredentialForm(v *kit.Visit, c auth.Client) (*forms.FormPage, error) {
-	p := credentialFormPage(c, "Delete credential",
+	p := credentialFormPage(c, "Delete API client",
 		"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
 		"This cannot be undone. To stop it for a while, disable it instead.")
-	p.Danger, p.Done = true, "The credential has been deleted."
+	p.Danger, p.Done = true, "The API client has been deleted."
 	p.Do = func(tx *kit.Visit) (string, error) {
 		return "settings/credentials", tx.Auth.DeleteClient(v.R.Context(), c.ID)
 	}

@@ -1,4 +1,4 @@
-// Package settings has the pages below Settings: API credentials, webhooks, signing keys,
+// Package settings has the pages below Settings: API clients, webhooks, signing keys,
 // the quick start and the About page.
 package settings
 

@@ -61,7 +61,7 @@ func quickStartOf(v *kit.Visit, c auth.Client, secret string) *quickStart {
 		if len(c.Products) > 0 {
 			product = c.Products[0]
 		}
-		q.Text = "Gets an access token and creates a license: this adds a real license, because this credential cannot read."
+		q.Text = "Gets an access token and creates a license: this adds a real license, because this API client cannot read."
 		use.Method, use.Path = "POST", "/license"
 		body, _ := web.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // always encodes
 		use.JSON = strings.TrimSpace(string(body))

@@ -49,10 +49,10 @@ func RotateCredentialForm(v *kit.Visit, c auth.Client) (*forms.FormPage, error) 
 	p.Form, p.Action, p.Once = forms.NewForm(expiry), "Create new secret", true
 	switch n := len(c.Secrets); {
 	case n == 0:
-		p.Form, p.Text = forms.NewForm(), []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
+		p.Form, p.Text = forms.NewForm(), []string{"The API client has no active secret. This creates one, which is shown once on the next page."}
 	case n > 1:
 		expiry.Label, expiry.Options = "Current secrets", []forms.Option{{Value: "0s", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
-		p.Text = append(p.Text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
+		p.Text = append(p.Text, "The API client has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
 	}
 	secret := ""
 	p.Do = func(tx *kit.Visit) (_ string, err error) {
