@@ -29,7 +29,7 @@ type Activation struct {
 // An ActivationStatus is the status of an activation at an instant.
 type ActivationStatus string
 
-// The statuses of an activation. Only a live activation uses a seat.
+// The statuses of an activation. Only an active one uses a seat.
 const (
 	ActivationLive       ActivationStatus = "live"
 	ActivationLeaseEnded ActivationStatus = "lease_ended"

@@ -24,7 +24,7 @@ const (
 	CodeNotConfigured        Code = "not_configured"         // 404: the service lacks an option for this endpoint
 	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Problem.IDs lists the candidates
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
-	CodeMoveForbidden        Code = "state_forbidden"        // 409: see Problem.From and Problem.To
+	CodeStateForbidden       Code = "state_forbidden"        // 409: see Problem.From and Problem.To
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Problem.OfflineUntil
 	CodeReferenceTaken       Code = "reference_taken"        // 409: the purchase is one of another customer or license
 	CodeTrialTaken           Code = "trial_taken"            // 409

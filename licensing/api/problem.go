@@ -14,8 +14,8 @@ type Problem struct {
 	Errors    []FieldError `json:"errors,omitempty"` // each invalid part of the request
 
 	IDs  []string `json:"ids,omitempty"`  // with CodeLicenseAmbiguous: the candidates
-	From string   `json:"from,omitempty"` // with CodeMoveForbidden: the status of the license
-	To   string   `json:"to,omitempty"`   // with CodeMoveForbidden: the status that it cannot have
+	From string   `json:"from,omitempty"` // with CodeStateForbidden: the status of the license
+	To   string   `json:"to,omitempty"`   // with CodeStateForbidden: the status that it cannot have
 
 	Verdict *Verdict `json:"verdict,omitempty"` // of a refused activation
 

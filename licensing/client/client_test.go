@@ -130,7 +130,7 @@ func TestLifeOfALicense(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(held, api.CustomerSuspension{Object: "customer_suspension", CustomerID: "cus_1", Suspended: true, Licenses: 1})
 	_, err = c.ReinstateLicense(ctx, api.ChangeStateParams{ID: l.ID})
-	require.ErrorIs(t, err, api.CodeMoveForbidden)
+	require.ErrorIs(t, err, api.CodeStateForbidden)
 	require.Contains(t, err.Error(), "Reinstate the customer.")
 	held, err = c.ReinstateCustomer(ctx, api.ChangeCustomerStateParams{CustomerID: "cus_1"})
 	is.NoErr(err)

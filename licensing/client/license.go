@@ -61,7 +61,7 @@ func deleted(err error) error {
 }
 
 // SuspendLicense makes a license invalid until it is reinstated. It fails with
-// [api.CodeNotFound], [api.CodeMoveForbidden] or [api.CodeStale].
+// [api.CodeNotFound], [api.CodeStateForbidden] or [api.CodeStale].
 func (c *Client) SuspendLicense(ctx context.Context, p api.ChangeStateParams) (api.License, error) {
 	return call[api.License](ctx, c, "POST /license/{licenseID}/suspend", keyed, p)
 }

@@ -102,11 +102,11 @@ func (s *Service) ReinstateCustomer(ctx context.Context, p api.ChangeCustomerSta
 
 // ChangeCustomerID gives a customer another ID, as when a company was bought: all
 // licenses, and purchases without a license, get it as by a correction with
-// [Service.Update]. Keys, activations, files, names and metadata stay, and each license
-// appends a license.updated event. If the new ID is that of another customer, the two
+// [Service.Update]. Keys, activations, files, names and metadata stay, and a
+// license.updated event is appended for each license. If the new ID is that of another customer, the two
 // become one, which cannot be undone. A customer who is suspended stays so; to merge one with
 // another who is not is refused. A later event about a purchase may name either ID; a
-// new purchase under the ID before creates a license of that ID. Events keep the ID that
+// new purchase under the old ID creates a license of that ID. Events keep the ID that
 // the customer had at their time; for their erasure see [Service.EraseCustomer].
 //
 // It takes several Updates of up to 50 licenses or purchases. Between two of them, each

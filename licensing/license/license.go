@@ -12,8 +12,8 @@ import (
 // Options.BeforeCreate.
 //
 // A base purchase of the license takes it over; when that is refunded, the license gets its
-// terms back. One that is to come back whenever a subscription ends is given by a purchase
-// without end, not by Create.
+// terms back. If the customer should keep a license after a subscription ends, record a
+// purchase without an end instead.
 func (s *Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.License, error) {
 	return s.licenses().Create(ctx, p)
 }

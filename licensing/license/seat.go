@@ -42,8 +42,8 @@ func (s *Service) ValidateCustomer(ctx context.Context, p api.ValidateCustomerPa
 
 // Activate activates a fingerprint on the license with the given key and
 // returns the resulting verdict. Activating an active fingerprint again
-// renews its activation. A fingerprint whose activation was released, was
-// evicted or let its lease end gets a new activation if a seat is free.
+// renews its activation. A fingerprint whose activation was released or
+// evicted, or whose lease has ended, gets a new activation if a seat is free.
 //
 // A license with MaxActivations k never has more than k active activations,
 // however many calls run concurrently. If k is lowered below the number in
@@ -86,7 +86,7 @@ func (s *Service) ListActivations(ctx context.Context, p api.ListActivationsPara
 
 // IssueFile issues a license file: it holds the seat of the activation until
 // the file has expired, and appends a license_file.issued event, unless the last
-// file that was written down for the activation differs only in its times and its
+// file that was recorded for the activation differs only in its times and its
 // nonce. If an earlier file holds the seat for nine tenths of the lifetime
 // already, the file expires with that one, and nothing is written.
 //

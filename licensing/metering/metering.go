@@ -43,7 +43,7 @@ func (s *Service) ListUsage(ctx context.Context, p api.ListUsageParams) (api.Pag
 }
 
 // CorrectUsage sets what was used of a meter in one period, and appends a usage.counted
-// event, which says also what no event had told. Later reports count in addition. If nothing
+// event, which also reports usage that no event has yet. Later reports count in addition. If nothing
 // changes, it writes nothing. It returns [api.ErrNotFound] if there is no such license or
 // meter, or an [*api.InvalidError].
 func (s *Service) CorrectUsage(ctx context.Context, p api.CorrectUsageParams) (api.UsagePeriod, error) {

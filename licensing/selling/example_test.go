@@ -34,11 +34,11 @@ func ExampleService_PutPlan() {
 		log.Fatal(err)
 	}
 	quantity := int64(2)
-	f, err := sales.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", Quantity: &quantity, State: api.PurchaseActive})
+	purchase, err := sales.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "shop:1001", CustomerID: "ada", PlanID: "team", Quantity: &quantity, State: api.PurchaseActive})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(*f.License.MaxActivations, f.License.Entitlements, f.License.ExpiresAt.Format(time.DateOnly))
+	fmt.Println(*purchase.License.MaxActivations, purchase.License.Entitlements, purchase.License.ExpiresAt.Format(time.DateOnly))
 	// Output: 6 map[export:true] 2028-03-01
 }
 

@@ -27,7 +27,7 @@ import (
 // later one, or when that of the purchases becomes earlier. A paused purchase suspends the
 // license unless another base counts, and ends only its own suspension.
 //
-// After a correction of the customer ID, events may name the ID before. After a
+// After a correction of the customer ID, events may name the old ID. After a
 // transfer, an event that names the former customer, or none, still counts for plan,
 // quantity, end and state. What it says of a person is dropped, and the result is
 // PurchaseResultTransferred, without a license. If a license is transferred while a purchase

@@ -19,7 +19,7 @@ func customerFormPage(id, heading string, text ...string) *forms.FormPage {
 func customerIDForm(_ *kit.Visit, id string) (*forms.FormPage, error) {
 	p := customerFormPage(id, "Change customer ID",
 		"All licenses and purchases of this customer get the new ID. Keys, activations, names and email addresses stay. Programs notice nothing, unless they send the customer ID.",
-		"Tell your shop the new ID. A new purchase under the ID before would create a license of that ID. If this is interrupted, repeat it.")
+		"Tell your shop the new ID. A new purchase under the old ID would create a license of that ID. If this is interrupted, repeat it.")
 	p.Form = forms.NewForm(
 		&forms.Field{Name: "to", Label: "New customer ID", Type: "text", Required: true, MaxLength: 255},
 		forms.ReasonField("Optional. Recorded in the history."))
