@@ -12,14 +12,25 @@ type ListLicensesParams struct {
 	ExpiresBefore time.Time `query:"expires_before" validate:"omitempty,instant"`
 	ExpiresAfter  time.Time `query:"expires_after" validate:"omitempty,instant"`
 
-	// Only in Go code of the service:
+	// PlanID and Only select by what no index knows, so that a page examines at most 1,000
+	// licenses and can be short. Only is "due", "near_limit", "updates_end_soon" or
+	// "updates_ended": of the license, its updates or a purchase, something ends in the next
+	// 30 days; at least 80 % of the seats or of a meter are used; the updates end in the next
+	// 30 days; they have ended. Not for callers limited to products, and not for Count.
+	PlanID string `query:"plan_id" validate:"omitempty,text"`
+	Only   string `query:"only" validate:"omitempty,oneof=due near_limit updates_end_soon updates_ended"`
 
 	// Search selects the license with that ID or key, or of the purchase with that
-	// reference. If there is none, it selects the licenses whose name, customer ID,
+	// reference; over HTTP, it does not look for keys. If there is none, it selects the licenses whose name, customer ID,
 	// product ID, plan ID, reference or metadata values contain each word of Search, ignoring case, accents and differences of
 	// form. Of each license, the first 4,096 bytes of these texts are searched, in
 	// that order. At most 1,024 characters.
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
+	Search string `query:"search" validate:"omitempty,wellformed,max=1024"`
+	// NewestFirst reverses the order of the list.
+	NewestFirst bool `query:"newest_first" wire:"flag"`
+
+	// Only in Go code of the service:
+
 	// KeyPart selects the licenses whose key contains it: as people type a part
 	// of a generated key or, if that finds none, exactly. For a caller who sees
 	// masked keys, it selects none. At most 1,024 characters.
@@ -27,8 +38,6 @@ type ListLicensesParams struct {
 	// IDs selects only licenses with these IDs, at most 1,000. Search and KeyPart then
 	// have no effect, and the list is sorted by creation. Nil: all licenses.
 	IDs []string `json:"ids" validate:"max=1000"`
-	// NewestFirst reverses the order of the list.
-	NewestFirst bool `json:"newest_first"`
 
 	Limit  int    `query:"limit" validate:"min=0,max=200"` // page size; 0: 50
 	Cursor string `query:"cursor"`                         // of another page

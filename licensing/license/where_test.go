@@ -45,7 +45,8 @@ func TestListWhere(t *testing.T) {
 	named("new", 5, 0)
 	list := func(p api.ListLicensesParams, condition string) string {
 		t.Helper()
-		page, _, err := inner.Of(f.Service).Find().ListWhere(t.Context(), p, "", condition)
+		p.Only = condition
+		page, err := f.List(t.Context(), p)
 		is.NoErr(err)
 		is.True(!page.HasMore)
 		var names []string
@@ -67,10 +68,14 @@ func TestListWhere(t *testing.T) {
 	is.Equal(list(api.ListLicensesParams{}, "updates_end_soon"), "0 of 5")
 	is.Equal(list(api.ListLicensesParams{}, "due"), "0 of 5")
 	is.Equal(list(api.ListLicensesParams{Search: "3 of"}, "updates_ended"), "3 of 5")
-	_, _, err := inner.Of(f.As(license.Caller{Products: []string{"prod_editor"}})).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "x", "")
+	_, err := f.As(license.Caller{Products: []string{"prod_editor"}}).List(t.Context(), api.ListLicensesParams{PlanID: "x"})
 	require.ErrorIs(t, err, api.ErrProductForbidden)
-	_, _, err = inner.Of(f.Service).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "", "mislaid")
+	_, err = f.List(t.Context(), api.ListLicensesParams{Only: "mislaid"})
 	require.ErrorIs(t, err, api.ErrInvalid)
+	for _, p := range []api.ListLicensesParams{{PlanID: "x"}, {Only: "due"}} {
+		_, err = f.Count(t.Context(), p)
+		require.ErrorIs(t, err, api.ErrInvalid)
+	}
 }
 
 // TestListWhereContinues: the pages of a list that stop within a batch, at its end, or after
@@ -89,8 +94,8 @@ func TestListWhereContinues(t *testing.T) {
 	is.NoErr(f.Import(t.Context(), strings.NewReader(rows.String()), func(api.RowResult) error { return nil }))
 	for plan, want := range map[string]int{"rare": 300, "none": 0} {
 		seen, found, examined, pages := map[string]bool{}, 0, 0, 0
-		for p := (api.ListLicensesParams{Limit: 100}); ; {
-			page, n, err := inner.Of(f.Service).Find().ListWhere(t.Context(), p, plan, "")
+		for p := (api.ListLicensesParams{Limit: 100, PlanID: plan}); ; {
+			page, n, err := inner.Of(f.Service).Find().ListWhere(t.Context(), p)
 			is.NoErr(err)
 			for _, l := range page.Data {
 				is.Equal(l.PlanID, plan)

@@ -39,7 +39,7 @@ func TestNearLimit(t *testing.T) {
 		is.NoErr(err)
 	}
 	near := func() map[string]bool {
-		page, _, err := inner.Of(f.rules).Find().ListWhere(t.Context(), api.ListLicensesParams{}, "", "near_limit")
+		page, _, err := inner.Of(f.rules).Find().ListWhere(t.Context(), api.ListLicensesParams{Only: "near_limit"})
 		is.NoErr(err)
 		got := map[string]bool{}
 		for _, l := range page.Data {

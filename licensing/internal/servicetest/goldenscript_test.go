@@ -34,6 +34,7 @@ func (g *golden) script() {
 	g.selling()
 	g.usage()
 	g.links()
+	g.reach()
 	g.call("POST", "/license/lic_"+noID+"/renew", `{"duration":"P1Y"}`)
 	g.call("GET", "/nothing", "")
 }

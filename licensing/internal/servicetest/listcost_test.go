@@ -204,7 +204,7 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 	for _, condition := range []string{"due", "near_limit", "updates_ended", "updates_end_soon"} {
 		for _, status := range []api.LicenseStatus{"", api.LicenseActive, api.LicenseExpired, api.LicenseSuspended} {
 			examined = 0
-			page, said, err := find.ListWhere(ctx, api.ListLicensesParams{Status: status, ProductID: "globe"}, "", condition)
+			page, said, err := find.ListWhere(ctx, api.ListLicensesParams{Status: status, ProductID: "globe", Only: condition})
 			is.NoErr(err)
 			require.AtMost(t, max(examined, said), store.MaxExamined+200)
 			if condition == "near_limit" {

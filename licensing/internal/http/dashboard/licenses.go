@@ -132,7 +132,8 @@ func showLicenses(v *kit.Visit) (err error) {
 // know, and how many were read to find them; zero: only those.
 func listedLicenses(v *kit.Visit, f Filter, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
 	if f.scans() {
-		return inner.Of(v.Licenses).Find().ListWhere(v.R.Context(), p, f.Plan, f.Only)
+		p.PlanID, p.Only = f.Plan, f.Only
+		return inner.Of(v.Licenses).Find().ListWhere(v.R.Context(), p)
 	}
 	page, err = v.Licenses.List(v.R.Context(), p)
 	return page, 0, err

@@ -17,7 +17,13 @@ import (
 // package license.
 func (s Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Counts, error) {
 	p.Limit, p.Cursor, p.NewestFirst = 0, "", false
-	if err := call.Check(p); err != nil {
+	broken := call.CheckTags(p)
+	for field, value := range map[string]string{"plan_id": p.PlanID, "only": p.Only} {
+		if value != "" {
+			broken = append(broken, api.FieldError{Field: field, Code: api.FieldUnknown, Detail: "cannot be counted; list the licenses"})
+		}
+	}
+	if err := call.InvalidFields(broken); err != nil {
 		return api.Counts{}, err
 	}
 	count, alone := s.countAll, s.Kept.counting

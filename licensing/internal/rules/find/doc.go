@@ -16,4 +16,5 @@ type Service struct {
 	*call.Call
 	Kept     *Kept
 	Searched *atomic.Int64 // how long the searches of a request took; nil: each has its own time
+	keyless  bool          // Search looks for no key
 }

@@ -17,10 +17,24 @@ import (
 
 // List returns a page of licenses, oldest first; see package license.
 func (s Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPage, error) {
-	found, err := s.listRows(ctx, p, store.MaxExamined)
+	found, err := s.selected(ctx, p)
 	if err != nil {
 		return api.ListPage{}, err
 	}
+	return s.shown(found)
+}
+
+// selected returns a page of the licenses that p selects.
+func (s Service) selected(ctx context.Context, p api.ListLicensesParams) (found rowPage, err error) {
+	if p.PlanID == "" && p.Only == "" {
+		return s.listRows(ctx, p, store.MaxExamined)
+	}
+	found, _, err = s.listWhere(ctx, p, whereExamined)
+	return found, err
+}
+
+// shown converts the licenses of a page.
+func (s Service) shown(found rowPage) (api.ListPage, error) {
 	page := found.page
 	page.Data = make([]api.License, 0, len(found.rows))
 	for _, row := range found.rows {
@@ -33,9 +47,11 @@ func (s Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListPa
 	return page, nil
 }
 
-// ListEncoded is List with functions that append each license as JSON.
+// ListEncoded is List, over HTTP, with functions that append each license as JSON. Its
+// search looks for no key, which does not belong in an address.
 func (s Service) ListEncoded(ctx context.Context, p api.ListLicensesParams) (api.Page[func([]byte) ([]byte, error)], error) {
-	found, err := s.listRows(ctx, p, store.MaxExamined)
+	s.keyless = true
+	found, err := s.selected(ctx, p)
 	page := api.Page[func([]byte) ([]byte, error)]{HasMore: found.page.HasMore, NextCursor: found.page.NextCursor}
 	page.Data = make([]func([]byte) ([]byte, error), 0, len(found.rows))
 	for _, row := range found.rows {
@@ -291,7 +307,7 @@ func (s Service) scope(p api.ListLicensesParams) [16]byte {
 	if p.IDs != nil {
 		return call.ScopeOf("licenses %q %q", p.IDs, s.OnlyProducts()) // filters apply on every page
 	}
-	return call.ScopeOf("licenses %q %q %q %d %d %q %q %t %t %q",
+	return call.ScopeOf("licenses %q %q %q %d %d %q %q %q %q %t %t %q",
 		p.CustomerID, p.ProductID, p.Status, call.Millis(p.ExpiresBefore), call.Millis(p.ExpiresAfter),
-		p.Search, p.KeyPart, p.NewestFirst, s.Caller.Products != nil, s.OnlyProducts())
+		p.PlanID, p.Only, p.Search, p.KeyPart, p.NewestFirst, s.Caller.Products != nil, s.OnlyProducts())
 }

@@ -121,7 +121,7 @@ func (s Service) lookUp(ctx context.Context, search string, q store.LicenseQuery
 	if record.IsID("lic", search) {
 		rec, err = r.License(ctx, search)
 	}
-	if key := call.CanonicalKey(search); errors.Is(err, store.ErrNotFound) && call.IsKey(key) {
+	if key := call.CanonicalKey(search); !s.keyless && errors.Is(err, store.ErrNotFound) && call.IsKey(key) {
 		rec, err = r.LicenseByKey(ctx, key)
 	}
 	if errors.Is(err, store.ErrNotFound) && call.IsIdentifier(search) {

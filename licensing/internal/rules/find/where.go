@@ -9,6 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -25,11 +26,10 @@ type where struct {
 // soon is how soon updates end that end soon.
 const soon = 30 * 24 * time.Hour
 
-// whereOf returns the condition with a name, "" for none, and that on the plan.
-func whereOf(planID, name string, now time.Time) (where, error) {
-	w := where{planID: planID}
-	switch name {
-	case "":
+// whereOf returns the conditions of p.
+func whereOf(p api.ListLicensesParams, now time.Time) where {
+	w := where{planID: p.PlanID}
+	switch p.Only {
 	case "near_limit":
 		w.nearLimit = true
 	case "updates_ended":
@@ -38,35 +38,40 @@ func whereOf(planID, name string, now time.Time) (where, error) {
 		w.updates = store.TimeRange{From: now, Before: now.Add(soon)}
 	case "due":
 		w.due = true
-	default:
-		return w, api.Invalid("condition", api.FieldUnknown, "is not a condition")
 	}
-	return w, nil
+	return w
 }
 
-// A page of ListWhere examines up to maxExamined licenses, in batches, and starts no new
-// batch after whereTime.
+// A page of licenses with conditions examines up to 1,000 licenses, that of the dashboard
+// store.MaxExamined, in batches, and starts no new batch after whereTime.
 const (
-	maxExamined = store.MaxExamined
-	whereBatch  = 200
-	whereTime   = time.Second
+	whereExamined = 1000
+	whereBatch    = 200
+	whereTime     = time.Second
 )
 
-// ListWhere returns a page of the licenses that p selects, that have a plan ("": any), and
-// for which a condition holds ("": none): "near_limit", see [NearLimits], among those of
-// [NearKind] and in order of ID, unless it searches;
-// "updates_ended"; "updates_end_soon", in the next 30 days; "due", see [EndsOf]. The page can be short although
-// HasMore is true; examined is the number of licenses that it looked at. Seats are those of
-// [Service.SeatCounts]. A caller limited to some products gets [api.ErrProductForbidden].
-func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID, condition string) (page api.ListPage, examined int, err error) {
-	w, err := whereOf(planID, condition, s.Now())
+// ListWhere is List with a PlanID or Only, for the dashboard. Of the licenses near a limit, see
+// [NearLimits], it returns the ones of [NearKind] in order of ID, unless it searches; due are
+// the ones with an end of [EndsOf]. The page can be short although HasMore is true; examined is the
+// number of licenses that it looked at. Seats are those of [Service.SeatCounts].
+func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
+	found, examined, err := s.listWhere(ctx, p, store.MaxExamined)
 	if err != nil {
-		return page, 0, err
+		return api.ListPage{}, 0, err
+	}
+	page, err = s.shown(found)
+	return page, examined, err
+}
+
+// listWhere is listRows for the conditions of p. It examines up to a number of licenses.
+func (s Service) listWhere(ctx context.Context, p api.ListLicensesParams, most int) (found rowPage, examined int, err error) {
+	if err := call.Check(p); err != nil {
+		return found, 0, err
 	}
 	if s.Caller.Products != nil {
-		return page, 0, fmt.Errorf("list licenses: %w", api.ErrProductForbidden)
+		return found, 0, fmt.Errorf("list licenses: %w", api.ErrProductForbidden)
 	}
-	limit := cmp.Or(p.Limit, valid.DefaultLimit)
+	w, limit := whereOf(p, s.Now()), cmp.Or(p.Limit, valid.DefaultLimit)
 	p.Limit = whereBatch
 	for began := time.Now(); ; {
 		var part rowPage
@@ -76,36 +81,32 @@ func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams, planID
 			part, err = s.listRows(ctx, p, whereBatch)
 		}
 		if err != nil {
-			return api.ListPage{}, 0, err
+			return rowPage{}, 0, err
 		}
 		q := queryOf(p, part.start.Pinned)
 		matches, err := w.matches(ctx, s.Reader(), part, q)
 		if err != nil {
-			return api.ListPage{}, 0, fmt.Errorf("list licenses: %w", err)
+			return rowPage{}, 0, fmt.Errorf("list licenses: %w", err)
 		}
-		page.HasMore, page.NextCursor = part.page.HasMore, part.page.NextCursor
+		found.at, found.page.Page = part.at, part.page.Page
 		for i, row := range part.rows {
 			if examined++; !matches[i] {
 				continue
 			}
-			l, err := licenses.FromRow(row, part.at)
-			if err != nil {
-				return api.ListPage{}, 0, fmt.Errorf("list licenses: %w", err)
-			}
-			page.Data = append(page.Data, s.Shown(l))
-			if rest := i < len(part.rows)-1; rest && len(page.Data) == limit {
+			found.rows = append(found.rows, row)
+			if rest := i < len(part.rows)-1; rest && len(found.rows) == limit {
 				part.start.After = q.Position(row)
-				page.HasMore, page.NextCursor = true, part.start.String()
-				return page, examined, nil
+				found.page.HasMore, found.page.NextCursor = true, part.start.String()
+				return found, examined, nil
 			}
 		}
 		if !part.page.SearchedTo.IsZero() { // it has examined more than it has found
 			examined += whereBatch - len(part.rows)
 		}
-		if !page.HasMore || len(page.Data) == limit || examined >= maxExamined || time.Since(began) >= whereTime {
-			return page, examined, nil
+		if !found.page.HasMore || len(found.rows) == limit || examined >= most || time.Since(began) >= whereTime {
+			return found, examined, nil
 		}
-		p.Cursor = page.NextCursor
+		p.Cursor = found.page.NextCursor
 	}
 }
 

@@ -150,6 +150,8 @@ type exportFilter struct {
 	Status        api.LicenseStatus `json:"status,omitempty"`
 	ExpiresBefore *time.Time        `json:"expires_before,omitempty"`
 	ExpiresAfter  *time.Time        `json:"expires_after,omitempty"`
+	PlanID        string            `json:"plan_id,omitempty"`
+	Only          string            `json:"only,omitempty"`
 	Search        bool              `json:"search,omitempty"`
 	IDs           []string          `json:"ids,omitempty"`
 }
@@ -163,7 +165,7 @@ func (s Service) exported(ctx context.Context, format string, p api.ListLicenses
 	data.Export.Format, data.Export.Rows = format, rows
 	data.Export.Filter = exportFilter{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
-		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
+		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter), PlanID: p.PlanID, Only: p.Only,
 	}
 	return s.Write(ctx, func(tx *call.Tx) error {
 		return s.AppendOther(ctx, tx, store.Event{Type: api.EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})

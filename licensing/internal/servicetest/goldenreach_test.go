@@ -1,0 +1,8 @@
+package servicetest
+
+// reach finds, exports, renames and erases, as operators do in the dashboard.
+func (g *golden) reach() {
+	g.call("GET", "/license?search=cus_8&newest_first&limit=1", "")
+	g.call("GET", "/license?plan_id=price_1&limit=1", "")
+	g.call("GET", "/license?only=money", "")
+}
