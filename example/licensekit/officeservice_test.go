@@ -184,7 +184,7 @@ func TestOfficeNewKey(t *testing.T) {
 	got, err := o.current.Load().Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(got.Key, l.Key)
-	events, err := o.current.Load().Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicenseRekeyed})
+	events, err := o.current.Load().Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventLicenseRekeyed}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 1)
 	is.Equal(events.Data[0].Actor, "operator:ida")

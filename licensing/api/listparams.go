@@ -81,15 +81,16 @@ type LicenseRow struct {
 type ListEventsParams struct {
 	// After is the NextCursor of an earlier page. Empty: start with the
 	// oldest event that is kept or, with NewestFirst, with the newest.
-	After   string `query:"after"`
-	Type    string `query:"type"`                              // a type, or a family such as "license.*"
-	Subject string `query:"subject" validate:"omitempty,text"` // such as a license ID
-	Limit   int    `query:"limit" validate:"min=0,max=200"`    // 0: 50
-
-	// Only in Go code of the service:
-
-	CustomerID  string `json:"customer_id" validate:"omitempty,text"`
-	NewestFirst bool   `json:"newest_first"` // list backward in time
+	After string `query:"after"`
+	// Types are types, or families such as "license.*", at most 100: events of any of them
+	// match. Empty: all.
+	Types      []string `query:"type" validate:"max=100"`
+	Subject    string   `query:"subject" validate:"omitempty,text"` // such as a license ID
+	CustomerID string   `query:"customer_id" validate:"omitempty,text"`
+	// NewestFirst lists backward in time and, with Before, only events before that instant.
+	NewestFirst bool      `query:"newest_first" wire:"flag"`
+	Before      time.Time `query:"before" validate:"omitempty,instant"`
+	Limit       int       `query:"limit" validate:"min=0,max=200"` // 0: 50
 }
 
 // A NameCount is the ID of a customer or product and its number of licenses.

@@ -313,7 +313,7 @@ func TestEventFeed(t *testing.T) {
 		is.NoErr(err)
 	}
 	read := func(after string) (types []string, cursor string) {
-		for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: after, Type: "license.*", Limit: 2}) {
+		for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: after, Types: []string{"license.*"}, Limit: 2}) {
 			is.NoErr(err)
 			for _, e := range page.Data {
 				types = append(types, e.Type)

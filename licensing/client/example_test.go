@@ -123,7 +123,7 @@ func ExampleClient_ListEvents() {
 	}
 
 	var cursor string // from your database
-	for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: cursor, Type: "license.*"}) {
+	for page, err := range c.ListEvents(ctx, api.ListEventsParams{After: cursor, Types: []string{"license.*"}}) {
 		if errors.Is(err, api.CodeCursorGone) {
 			cursor = "" // read again from the beginning, and skip known IDs
 			break

@@ -101,10 +101,10 @@ func TestAllEventsAndPlans(t *testing.T) {
 	plans := collect(t, sales.AllPlans(t.Context(), api.ListPlansParams{ProductID: "prod_all", Cursor: "ignored", Limit: 1}))
 	is.Equal([]any{len(plans), plans[0].ID, plans[204].ID}, []any{205, "plan000", "plan204"})
 
-	created := api.ListEventsParams{Type: api.EventPlanCreated}
+	created := api.ListEventsParams{Types: []string{api.EventPlanCreated}}
 	events := collect(t, s.AllEvents(t.Context(), created))
 	is.True(len(events) >= 205)
-	page, err := s.Events(t.Context(), api.ListEventsParams{Type: api.EventPlanCreated, Limit: 200})
+	page, err := s.Events(t.Context(), api.ListEventsParams{Types: []string{api.EventPlanCreated}, Limit: 200})
 	is.NoErr(err)
 	created.After = page.NextCursor
 	is.Equal(collect(t, s.AllEvents(t.Context(), created)), events[200:])

@@ -98,7 +98,7 @@ func TestChangeCustomerIDStopped(t *testing.T) {
 		f = s.tell(t, "shop:3", event{At: onDay(1), PlanID: "pro"})
 		is.Equal(f.License.CustomerID, "cus_other")
 
-		events, err := s.Events(ctx, api.ListEventsParams{Subject: bought.ID, Type: api.EventLicenseUpdated, Limit: 1})
+		events, err := s.Events(ctx, api.ListEventsParams{Subject: bought.ID, Types: []string{api.EventLicenseUpdated}, Limit: 1})
 		is.NoErr(err)
 		data, err := events.Data[0].Decode()
 		is.NoErr(err)
@@ -284,7 +284,7 @@ func TestExportCustomer(t *testing.T) {
 			t.Errorf("not in the export: event %s", types[id])
 		}
 	}
-	events, err := s.Events(ctx, api.ListEventsParams{Type: api.EventLicensesExported})
+	events, err := s.Events(ctx, api.ListEventsParams{Types: []string{api.EventLicensesExported}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 2) // with that of the life
 
@@ -293,7 +293,7 @@ func TestExportCustomer(t *testing.T) {
 	is.NoErr(s.As(license.Caller{MaskKeys: true}).ExportCustomer(ctx, &out, "cus_next"))
 	require.NotContains(t, out.String(), l.Key)
 	require.Contains(t, out.String(), l.ID)
-	events, err = s.Events(ctx, api.ListEventsParams{Type: api.EventLicensesExported})
+	events, err = s.Events(ctx, api.ListEventsParams{Types: []string{api.EventLicensesExported}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 2) // only an export with keys is one
 }

@@ -14,7 +14,7 @@ import (
 // event.
 func followFeed(ctx context.Context, s *license.Service, after string, handle func(api.Event) error) (string, error) {
 	for {
-		page, err := s.Events(ctx, api.ListEventsParams{After: after, Type: "license.*", Limit: 2}) // at most 200
+		page, err := s.Events(ctx, api.ListEventsParams{After: after, Types: []string{"license.*"}, Limit: 2}) // at most 200
 		if errors.Is(err, api.ErrCursorGone) {
 			return "", err // start over with an empty cursor, and skip the ids that are known
 		}

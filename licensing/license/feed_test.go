@@ -143,10 +143,10 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 		calls    int
 		examined int // by one call, at most
 	}{
-		{"by type", nil, api.ListEventsParams{Type: "license.deleted"}, 6, 1000},
+		{"by type", nil, api.ListEventsParams{Types: []string{"license.deleted"}}, 6, 1000},
 		{"by product", []string{"q", "r"}, api.ListEventsParams{}, 1, 5},
-		{"by product and type", []string{"q", "r"}, api.ListEventsParams{Type: "license.deleted"}, 1, 5},
-		{"by type in a product", []string{"p", "q"}, api.ListEventsParams{Type: "license.deleted"}, 5, 1500},
+		{"by product and type", []string{"q", "r"}, api.ListEventsParams{Types: []string{"license.deleted"}}, 1, 5},
+		{"by type in a product", []string{"p", "q"}, api.ListEventsParams{Types: []string{"license.deleted"}}, 5, 1500},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			is := is.New(t)
@@ -160,6 +160,47 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 			got, _ = readFeed(t, s, test.p)
 			is.Equal(got, []string{"4900", "100"})
 		})
+	}
+}
+
+// TestTheFeedBeforeAnInstant: a list, newest first, of 50,000 events begins before an instant
+// and reads few others, although clocks differ.
+func TestTheFeedBeforeAnInstant(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	const all = 50_000
+	types := []string{"license.created", "license.updated", "plan.created", "plan.updated"}
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		for i := range all {
+			at := start.Add(time.Duration(i) * time.Minute)
+			if i%10 == 0 {
+				at = at.Add(50 * time.Minute) // of a process whose clock is ahead
+			}
+			e := store.Event{ID: fmt.Sprint(i), Type: types[i%4], Subject: fmt.Sprint(i), Time: at, CustomerID: fmt.Sprint("cus_", i%1000)}
+			if err := tx.AppendEvents(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	bounded := &boundedStore{Store: f.store}
+	s := license.New(bounded, license.Options{})
+	before := start.Add(all / 2 * time.Minute)
+	page, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Before: before, Limit: 3})
+	is.NoErr(err)
+	is.Equal([]string{page.Data[0].Subject, page.Data[1].Subject, page.Data[2].Subject}, []string{"24999", "24998", "24997"})
+	require.AtMost(t, bounded.events, 600)
+	next, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Before: before, Limit: 1, After: page.NextCursor})
+	is.NoErr(err)
+	is.Equal(next.Data[0].Subject, "24996")
+
+	got, _ := readFeed(t, s, api.ListEventsParams{NewestFirst: true, Before: start.Add(2001 * time.Minute), CustomerID: "cus_1"})
+	is.Equal(got, []string{"1001", "1"}) // 2001 is at that instant
+	got, _ = readFeed(t, s, api.ListEventsParams{NewestFirst: true, Before: start.Add(9 * time.Minute), Types: []string{"plan.*", "license.updated"}})
+	is.Equal(got, []string{"7", "6", "5", "3", "2", "1"})
+	for _, at := range []time.Time{start, start.AddDate(-1, 0, 0)} {
+		got, _ = readFeed(t, s, api.ListEventsParams{NewestFirst: true, Before: at})
+		is.Equal(len(got), 0)
 	}
 }
 
@@ -221,7 +262,7 @@ func TestTheFeedOfSeveralProducts(t *testing.T) {
 		for _, limit := range []int{1, 2, 7, 100} {
 			got, _ := readFeed(t, s, api.ListEventsParams{Limit: limit, NewestFirst: newest})
 			is.Equal(got, want)
-			got, _ = readFeed(t, s, api.ListEventsParams{Limit: limit, NewestFirst: newest, Type: "license.*"})
+			got, _ = readFeed(t, s, api.ListEventsParams{Limit: limit, NewestFirst: newest, Types: []string{"license.*"}})
 			is.Equal(got, want)
 		}
 		slices.Reverse(want)
@@ -250,9 +291,10 @@ func TestTheFeedRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, p := range map[string]api.ListEventsParams{
-		"after": {After: page.NextCursor + "A"},
-		"type":  {Type: "license"},
-		"limit": {Limit: 201},
+		"after":  {After: page.NextCursor + "A"},
+		"type":   {Types: []string{"license.*", "license"}},
+		"before": {Before: start},
+		"limit":  {Limit: 201},
 	} {
 		t.Run(field, func(t *testing.T) {
 			is := is.New(t)

@@ -378,7 +378,7 @@ func TestALicenseLapsesAtTheInstant(t *testing.T) {
 	for at, want := range []int{0, 0, 1, 1} {
 		f.now = start.Add(2*day + time.Duration(at-2)*time.Millisecond)
 		f.notify(t)
-		page, err := f.Events(t.Context(), api.ListEventsParams{Subject: l.ID, Type: api.EventLicenseLapsed})
+		page, err := f.Events(t.Context(), api.ListEventsParams{Subject: l.ID, Types: []string{api.EventLicenseLapsed}})
 		is.NoErr(err)
 		is.Equal(len(page.Data), want)
 	}

@@ -211,7 +211,7 @@ func TestThresholds(t *testing.T) {
 	is.Equal(code, api.VerdictMeterMissing)
 	_, code = f.record(t, f.create(t, exports(10)), use("exports", "x", 9), use("exports", "y", 2))
 	is.Equal(code, api.VerdictUsageLimit)
-	page, err := f.rules.Events(t.Context(), api.ListEventsParams{Type: api.EventUsageThreshold})
+	page, err := f.rules.Events(t.Context(), api.ListEventsParams{Types: []string{api.EventUsageThreshold}})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 2) // a refused request reaches nothing
 	raise := func(to int64) {

@@ -42,7 +42,7 @@ func TestStripeUsage(t *testing.T) {
 	_, err = kit.Handler.Metering().CountUsage(t.Context(), api.CountUsageParams{Key: l.Key, Usage: []api.UsageReport{{Meter: "exports", ID: "a", Total: 7, At: &yesterday}}})
 	is.NoErr(err)
 	is.NoErr(kit.Handler.Service().Delete(t.Context(), api.DeleteLicenseParams{ID: l.ID})) // tells it
-	page, err := kit.Handler.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventUsageCounted})
+	page, err := kit.Handler.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventUsageCounted}})
 	is.NoErr(err)
 	is.NoErr(stripeUsage(sc).Handle(t.Context(), page.Data[0]))
 	is.Equal(len(sent), 1)

@@ -126,7 +126,7 @@ func TestClicks(t *testing.T) {
 			c.click(`//button[.="Issue and download"]`)
 			c.see("The download has started.")
 			for { // a page that is opened before the answer fails to load
-				issued, err := h.Service().Events(t.Context(), api.ListEventsParams{Subject: other.ID, Type: "license_file.*"})
+				issued, err := h.Service().Events(t.Context(), api.ListEventsParams{Subject: other.ID, Types: []string{"license_file.*"}})
 				is.NoErr(err)
 				if len(issued.Data) > 0 {
 					break

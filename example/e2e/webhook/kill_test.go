@@ -186,7 +186,7 @@ func TestKills(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	stored := map[string]bool{}
-	for p := (api.ListEventsParams{Type: api.EventLicenseCreated, Limit: 200}); ; {
+	for p := (api.ListEventsParams{Types: []string{api.EventLicenseCreated}, Limit: 200}); ; {
 		page, err := h.Service().Events(t.Context(), p)
 		is.NoErr(err)
 		for _, e := range page.Data {

@@ -44,7 +44,7 @@ func TestSeed(t *testing.T) {
 	}
 	is.Equal(len(products), len(seedProducts))
 	is.Equal(len(customers), len(seedCustomers)+seedBuyers)
-	renewed, err := h.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicenseRenewed})
+	renewed, err := h.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventLicenseRenewed}})
 	is.NoErr(err)
 	require.AtLeast(t, len(renewed.Data), 20)
 	codes := map[api.VerdictCode]bool{}

@@ -421,7 +421,7 @@ func (o *outage) holds(condition string, h *licensing.Handler) bool {
 	case "status 401 of /oauth/token":
 		return status(401, 401, "/oauth/token")
 	case "operator.sign_in_failed":
-		page, err := h.Service().Events(o.t.Context(), api.ListEventsParams{Type: condition})
+		page, err := h.Service().Events(o.t.Context(), api.ListEventsParams{Types: []string{condition}})
 		return err == nil && len(page.Data) > 0
 	}
 	return slices.ContainsFunc(h.Health(o.t.Context()).Problems, func(p licensing.HealthProblem) bool { return string(p.Code) == condition })

@@ -109,7 +109,7 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 	}
 	hasEvent := func(kind string) func(*outage, *licensing.Handler, string) bool {
 		return func(o *outage, h *licensing.Handler, id string) bool {
-			page, err := h.Service().Events(o.t.Context(), api.ListEventsParams{Subject: id, Type: kind, Limit: 200})
+			page, err := h.Service().Events(o.t.Context(), api.ListEventsParams{Subject: id, Types: []string{kind}, Limit: 200})
 			for _, e := range page.Data {
 				if e.Actor == "clock" {
 					return true

@@ -137,7 +137,7 @@ func TestLink(t *testing.T) {
 	again, status := h.poll(l) // the answer was lost
 	is.Equal(status, 200)
 	is.Equal(again, state)
-	events, err := h.Handler.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventActivationCreated, NewestFirst: true, Limit: 1})
+	events, err := h.Handler.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventActivationCreated}, NewestFirst: true, Limit: 1})
 	is.NoErr(err)
 	is.Equal(events.Data[0].Actor, "customer:cus_ada")
 

@@ -348,7 +348,7 @@ func TestOfficeUsage(t *testing.T) {
 		v.is.NoErr(o.count("exports", 40))
 		o.report()
 		v.is.Equal(v.used("exports"), int64(110))
-		events, err := v.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventUsageThreshold})
+		events, err := v.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventUsageThreshold}})
 		v.is.NoErr(err)
 		v.is.Equal(len(events.Data), 1)
 	})

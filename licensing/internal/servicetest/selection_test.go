@@ -3,6 +3,7 @@ package servicetest
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -63,4 +64,33 @@ func TestSelectLicensesOverHTTP(t *testing.T) {
 	for _, query := range []string{"plan_id=team", "only=due"} {
 		is.Equal(limited.do("GET", "/license?"+query, "").Code, http.StatusForbidden)
 	}
+}
+
+// TestSelectEventsOverHTTP: a support tool lists what happened to a customer.
+func TestSelectEventsOverHTTP(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	first := c.create("Ada Lovelace", "atlas", "cus_1")
+	c.Clock.Advance(20 * time.Minute)
+	second := c.create("Grace Hopper", "globe", "cus_2")
+	c.do("POST", "/license/"+second+"/suspend", "")
+	list := func(c *caller, query string) (found []string) {
+		t.Helper()
+		a := c.do("GET", "/event?"+query, "")
+		is.Equal(a.Code, http.StatusOK)
+		for _, e := range a.json["data"].([]any) {
+			e := e.(map[string]any)
+			found = append(found, e["type"].(string)+" "+e["subject"].(string))
+		}
+		return found
+	}
+	is.Equal(list(c, "customer_id=cus_1"), []string{"license.created " + first})
+	is.Equal(list(c, "type=webhook.*&type=plan.*"), nil)
+	is.Equal(list(c, "type=license.suspended&type=license.created&newest_first"), []string{"license.suspended " + second, "license.created " + second, "license.created " + first})
+	before := c.Clock.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	is.Equal(list(c, "type=license.*&newest_first&before="+before), []string{"license.created " + first})
+	is.Equal(list(c.limited("atlas"), "customer_id=cus_2&newest_first"), nil)
+	refused := c.do("GET", "/event?before="+before, "")
+	is.Equal(refused.Code, http.StatusBadRequest)
+	is.Equal(refused.json["errors"].([]any)[0].(map[string]any)["parameter"], "before")
 }

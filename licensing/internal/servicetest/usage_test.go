@@ -140,7 +140,7 @@ func TestUsageIsToldByRun(t *testing.T) {
 			return n
 		}
 		told := func() int {
-			page, err := h.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventUsageCounted, Limit: 200})
+			page, err := h.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventUsageCounted}, Limit: 200})
 			is.NoErr(err)
 			return len(page.Data)
 		}

@@ -61,7 +61,7 @@ func TestReleaseSelectedActivations(t *testing.T) {
 	v = s.signedIn("eve@example.com")
 	is.Equal(v.post(tab+"/release", append(form, "reason", "Reinstalled")...).StatusCode, http.StatusSeeOther)
 	is.Equal(live(), 2)
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: "activation.released"})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{"activation.released"}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 24) // each once
 	is.Equal(v.follow(v.post(tab+"/release", form...)).notice(), "The activations have been released.")

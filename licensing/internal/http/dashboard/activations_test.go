@@ -207,7 +207,7 @@ func TestReleaseOfAHeldSeat(t *testing.T) {
 	path := "licenses/" + l.ID + "/activations/" + file.Activation.ID + "/release"
 	require.Contains(t, v.get(path).body, "It may run offline from a license file until")
 	is.Equal(v.post(path, "reason", "moved").StatusCode, http.StatusSeeOther)
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventActivationReleased, Subject: l.ID})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventActivationReleased}, Subject: l.ID})
 	is.NoErr(err)
 	require.Contains(t, string(events.Data[3].Data), `"forced":true`)
 }

@@ -55,7 +55,7 @@ func TestSearchInKeys(t *testing.T) {
 	require.Contains(t, v.get("licenses/selected/suspend?all=1&key=number-07").body, "a key that contains “number-07”")
 	download := v.get("licenses.csv?key=number-07")
 	is.Equal(strings.Count(download.body, "\n"), 2)
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventLicensesExported}})
 	is.NoErr(err)
 	require.Contains(t, string(events.Data[0].Data), `"search":true`)
 	require.NotContains(t, string(events.Data[0].Data), "number-07")

@@ -371,7 +371,7 @@ func TestExportLicenses(t *testing.T) {
 
 	audit := v.get("audit?type=license_export.created")
 	require.Contains(t, audit.body, "License export created", "456 licenses with keys, as CSV", "product_id: compass")
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventLicensesExported}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
 	require.HasPrefix(t, events.Data[0].Actor, "operator:opr_")
@@ -380,7 +380,7 @@ func TestExportLicenses(t *testing.T) {
 	s.operator("vic@example.com", operator.RoleViewer) // an export without keys
 	a := s.signedIn("vic@example.com").get("licenses.csv")
 	require.Contains(t, a.body, "id,name,product_id,customer_id,status,", "Number 001")
-	events, err = s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventLicensesExported})
+	events, err = s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventLicensesExported}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
 }

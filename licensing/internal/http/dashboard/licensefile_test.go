@@ -63,7 +63,7 @@ func TestIssueLicenseFile(t *testing.T) {
 	is.Equal(file.Nonce, request.Nonce)
 	is.Equal(file.FingerprintHash, licensefile.FingerprintHash(l.ID, "machine-3"))
 
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventFileIssued, Subject: l.ID})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventFileIssued}, Subject: l.ID})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3) // none for the file that was issued again
 	require.HasPrefix(t, events.Data[0].Actor, "operator:")
@@ -169,7 +169,7 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 		})
 	}
 	is := is.New(t)
-	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Type: api.EventFileIssued})
+	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventFileIssued}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 0)
 }

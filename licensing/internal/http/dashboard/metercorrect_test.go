@@ -47,7 +47,7 @@ func TestCorrectUsage(t *testing.T) {
 	is.Equal(send(form, "400", "a failed export").StatusCode, http.StatusSeeOther)
 	is.Equal(used(), int64(420))
 	require.Contains(t, v.get("licenses/"+l.ID).body, "exports: 420 of 1,000 used", "a failed export")
-	page, err := s.Service().Events(t.Context(), api.ListEventsParams{Subject: l.ID, Type: api.EventUsageCounted})
+	page, err := s.Service().Events(t.Context(), api.ListEventsParams{Subject: l.ID, Types: []string{api.EventUsageCounted}})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 	require.HasPrefix(t, page.Data[0].Actor, "operator:")

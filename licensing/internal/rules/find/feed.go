@@ -23,8 +23,11 @@ const (
 // Events reads the event feed in commit order; see package license.
 func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[api.Event], error) {
 	broken := call.CheckTags(p)
-	if p.Type != "" && !feed.IsPattern(p.Type, api.EventTypes()) {
+	if slices.ContainsFunc(p.Types, func(t string) bool { return !feed.IsPattern(t, api.EventTypes()) }) {
 		broken = append(broken, api.FieldError{Field: "type", Code: api.FieldUnknown, Detail: `must be an event type, or a family such as "license.*"`})
+	}
+	if !p.Before.IsZero() && !p.NewestFirst {
+		broken = append(broken, api.FieldError{Field: "before", Code: api.FieldOutOfRange, Detail: "is for a list with newest_first; set that, or omit before"})
 	}
 	after, ok := feed.ParsePlace(p.After)
 	if !ok {
@@ -35,6 +38,11 @@ func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[a
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	return call.View(ctx, s.Call, "events", func(r store.Reader) (page api.Page[api.Event], err error) {
+		if !p.Before.IsZero() && p.After == "" {
+			if after, err = feed.Before(ctx, r, p.Before); err != nil {
+				return page, err
+			}
+		}
 		if page, err = s.readEvents(ctx, r, p, after); err == nil {
 			err = s.hideReferences(ctx, r, page.Data)
 		}
@@ -75,7 +83,7 @@ func (s Service) readEvents(ctx context.Context, r store.Reader, p api.ListEvent
 		Subject: p.Subject, CustomerID: p.CustomerID,
 		After: at.Seq(), Descending: p.NewestFirst, Limit: p.Limit + 1,
 	}
-	if p.Type != "" || len(s.Caller.Products) > 1 {
+	if len(p.Types) > 0 || !p.Before.IsZero() || len(s.Caller.Products) > 1 {
 		q.Limit = feedBatch
 	}
 	page := api.Page[api.Event]{Data: make([]api.Event, 0, min(p.Limit, valid.DefaultLimit))}
@@ -85,7 +93,7 @@ func (s Service) readEvents(ctx context.Context, r store.Reader, p api.ListEvent
 			return api.Page[api.Event]{}, err
 		}
 		for _, row := range rows {
-			if p.Type == "" || feed.MatchType(p.Type, row.Type) {
+			if feed.MatchTypes(p.Types, row.Type) && (p.Before.IsZero() || row.Time.Before(p.Before)) {
 				if len(page.Data) == p.Limit {
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil

@@ -58,11 +58,14 @@ func (f *AuditFilter) params(after string, room int) api.ListEventsParams {
 	if f.partial() {
 		room = auditReads
 	}
-	eventType := f.Type
-	if f.sale() != "" {
-		eventType = "license.*"
+	var types []string
+	switch {
+	case f.sale() != "":
+		types = []string{"license.*"}
+	case f.Type != "":
+		types = []string{f.Type}
 	}
-	return api.ListEventsParams{Type: eventType, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
+	return api.ListEventsParams{Types: types, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
 }
 
 // ended reports whether e and all older events are before the first day.

@@ -34,7 +34,7 @@ type signInRow struct {
 
 func operatorAccessOf(v *kit.Visit, id string) (a operatorAccess, err error) {
 	sessions, err1 := inner.Of(v.Operators).Sessions(v.R, id)
-	events, err2 := v.Licenses.Events(v.R.Context(), api.ListEventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
+	events, err2 := v.Licenses.Events(v.R.Context(), api.ListEventsParams{Types: []string{"operator.*"}, Subject: id, NewestFirst: true, Limit: signInsRead})
 	if err := cmp.Or(err1, err2); err != nil {
 		return a, err
 	}
