@@ -12,6 +12,9 @@ const (
 	ScopeLicenseWrite = "license:write" // create, change and delete licenses
 	ScopeEventRead    = "event:read"    // read the event feed
 	ScopeWebhookWrite = "webhook:write" // read and change webhook endpoints
+	// ScopeCustomerWrite allows a client to export, rename and erase customers, of all
+	// products.
+	ScopeCustomerWrite = "customer:write"
 	// ScopeTokenIntrospect allows a client to introspect the tokens of other
 	// clients, as a service needs to that receives them. Without it a client
 	// can introspect only its own.
@@ -20,7 +23,7 @@ const (
 
 // Scopes returns all scopes that a client can have, in their usual order.
 func Scopes() []string {
-	return []string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead, ScopeWebhookWrite, ScopeTokenIntrospect}
+	return []string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead, ScopeWebhookWrite, ScopeCustomerWrite, ScopeTokenIntrospect}
 }
 
 // parseScope reads the scope parameter of RFC 6749 section 3.3: names separated

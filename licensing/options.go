@@ -199,8 +199,8 @@ type LimitOptions struct {
 	// 10 seconds.
 	BodyTimeout time.Duration `validate:"omitempty,min=1ms"`
 
-	// Timeout is how long a request may take; an import or an export may
-	// take ten times as long. Default: 30 seconds.
+	// Timeout is how long a request may take; an import, an export or a change of
+	// a whole customer may take ten times as long. Default: 30 seconds.
 	Timeout time.Duration `validate:"omitempty,min=1ms"`
 }
 

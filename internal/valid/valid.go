@@ -65,6 +65,9 @@ func New(rules map[string]Rule) *Checker {
 		v := validator.New(validator.WithRequiredStructEnabled())
 		v.RegisterTagNameFunc(func(f reflect.StructField) string {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" { // a parameter of the path
+				name = strings.ToLower(f.Name)
+			}
 			return cmp.Or(name, f.Tag.Get("query"))
 		})
 		v.RegisterAlias("text", fmt.Sprint("required,wellformed,trimmed,max=", MaxText))

@@ -61,6 +61,6 @@ type Erased struct {
 
 // ChangedCustomerID is the result of Service.ChangeCustomerID.
 type ChangedCustomerID struct {
-	Licenses  int // that have the new ID
-	Purchases int // that have the new ID, beside those of these licenses
+	Licenses  int `json:"licenses"`  // that have the new ID
+	Purchases int `json:"purchases"` // that have the new ID, beside those of these licenses
 }

@@ -92,7 +92,7 @@ type TransferLicenseParams struct {
 
 // ChangeCustomerIDParams are the parameters of a change of a customer's ID.
 type ChangeCustomerIDParams struct {
-	CustomerID string `json:"customer_id" validate:"text"` // the old ID
+	CustomerID string `json:"-" path:"customerID" validate:"text"` // the old ID
 	To         string `json:"to" validate:"text,customer"`
 	Reason     string `json:"reason" validate:"omitempty,text"` // recorded in the events
 }

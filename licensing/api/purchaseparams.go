@@ -56,13 +56,13 @@ type ListPurchasesParams struct {
 
 // ReopenPurchaseParams are the parameters of Service.ReopenPurchase of package selling.
 type ReopenPurchaseParams struct {
-	Reference string    `json:"reference" validate:"identifier"`
+	Reference string    `json:"-" path:"reference" validate:"identifier"`
 	At        time.Time `json:"at" validate:"omitempty,instant"`  // zero: now
 	Reason    string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 }
 
 // AllowTrialParams are the parameters of Service.AllowTrial of package selling.
 type AllowTrialParams struct {
-	LicenseID string // of the trial; it may be deleted
+	LicenseID string `json:"-" path:"licenseID"`               // of the trial; it may be deleted
 	Reason    string `json:"reason" validate:"omitempty,text"` // recorded in the event
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"net/http"
 
@@ -81,6 +82,31 @@ func (c *Client) SuspendCustomer(ctx context.Context, p api.ChangeCustomerStateP
 // ReinstateCustomer ends the suspension of a customer.
 func (c *Client) ReinstateCustomer(ctx context.Context, p api.ChangeCustomerStateParams) (api.CustomerSuspension, error) {
 	return call[api.CustomerSuspension](ctx, c, "POST /customer/{customerID}/reinstate", keyed, p)
+}
+
+// ExportCustomer writes what is stored about a customer to w, as one JSON object. If it
+// returns an error, the output is not complete; once it has written, nothing is retried. It
+// needs the scope customer:write, and fails with [api.CodeProductForbidden].
+func (c *Client) ExportCustomer(ctx context.Context, w io.Writer, id string) error {
+	return c.download(ctx, w, "GET /customer/{customerID}/export", "application/json", customerID{id})
+}
+
+// RenameCustomer changes the ID of a customer in several steps. Repeat a call that was
+// interrupted. It needs the scope customer:write, and fails with
+// [api.CodeInvalidParameters] or [api.CodeProductForbidden].
+func (c *Client) RenameCustomer(ctx context.Context, p api.ChangeCustomerIDParams) (api.ChangedCustomerID, error) {
+	return call[api.ChangedCustomerID](ctx, c, "POST /customer/{customerID}/rename", streamed, p)
+}
+
+// EraseCustomer erases a customer in several steps, which can take minutes. Repeat a call
+// that was interrupted: the numbers are those of the last one. It needs the scope
+// customer:write, and fails with [api.CodeProductForbidden].
+func (c *Client) EraseCustomer(ctx context.Context, id string) (api.Erased, error) {
+	return call[api.Erased](ctx, c, "DELETE /customer/{customerID}", streamed, customerID{id})
+}
+
+type customerID struct {
+	ID string `json:"-" path:"customerID"`
 }
 
 // RevokeLicense makes a license invalid forever. Its errors are those of

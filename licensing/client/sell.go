@@ -84,6 +84,20 @@ type purchaseReference struct {
 	Reference string `json:"-" path:"reference"`
 }
 
+// ReopenPurchase continues a purchase that was ended by mistake: events that say ended or
+// refunded up to At do not count any more. It fails with [api.CodeNotFound] or
+// [api.CodeInvalidParameters].
+func (c *Client) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams) (api.Purchase, error) {
+	return call[api.Purchase](ctx, c, "POST /purchase/{reference}/reopen", keyed, p)
+}
+
+// AllowTrial allows the customer and the subjects of a trial another one. It fails with
+// [api.CodeNotFound].
+func (c *Client) AllowTrial(ctx context.Context, p api.AllowTrialParams) error {
+	_, err := call[struct{}](ctx, c, "POST /license/{licenseID}/trial", keyed, p)
+	return err
+}
+
 // StartTrial creates a license for a trial, or returns that of the customer's
 // earlier trial. It fails with [api.CodeInvalidParameters] or, if another customer had
 // a trial with one of the subjects, [api.CodeTrialTaken].

@@ -21,6 +21,12 @@ func (c *Client) ExportLicenses(ctx context.Context, p api.ExportLicensesParams)
 	return stream[api.LicenseRow](ctx, c, "GET /export/license", 0, p)
 }
 
+// ExportLicensesCSV writes the selected licenses with their keys to w, as CSV for
+// spreadsheets. Its errors are those of [Client.ExportCustomer].
+func (c *Client) ExportLicensesCSV(ctx context.Context, w io.Writer, p api.ExportLicensesParams) error {
+	return c.download(ctx, w, "GET /export/license.csv", "text/csv", p)
+}
+
 // ImportLicenses adds licenses and returns the result of each row, as the
 // response arrives. Rows whose ID or Key exists leave that license unchanged,
 // so that an import of rows with IDs or keys can be repeated after a failure;
@@ -77,6 +83,27 @@ func stream[T any](ctx context.Context, c *Client, operation string, f flags, pa
 			yield(*new(T), err)
 		}
 	}
+}
+
+// download sends an operation and writes its response to w.
+func (c *Client) download(ctx context.Context, w io.Writer, operation, mediaType string, params any) error {
+	err := c.do(ctx, operation, streamed, params, func(resp *http.Response) error {
+		if got, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";"); got != mediaType {
+			return unexpected(operation, resp, "the response is not "+mediaType)
+		}
+		n, err := io.Copy(w, resp.Body)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", operation, err)
+		}
+		if err != nil && n > 0 {
+			return &finalError{err}
+		}
+		return err
+	})
+	if final, ok := errors.AsType[*finalError](err); ok {
+		err = final.error
+	}
+	return err
 }
 
 // A finalError must not be retried.

@@ -115,6 +115,11 @@ func (s internals) StartTrialInParts(ctx context.Context, p api.StartTrialParams
 	return in(s.purchases().StartTrialInParts(ctx, p))
 }
 
+// ReopenInParts returns the parts of ReopenPurchase for [internals.OncePrepared].
+func (s internals) ReopenInParts(ctx context.Context, p api.ReopenPurchaseParams) (prepare func() error, change func(*Service) (api.Purchase, error)) {
+	return in(s.purchases().ReopenInParts(ctx, p))
+}
+
 // insideCustomer leads the other packages of this module to the methods of
 // customerInternals, with [inner.Of].
 type insideCustomer = inner.Methods[customerInternals]

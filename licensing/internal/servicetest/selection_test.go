@@ -1,14 +1,18 @@
 package servicetest
 
 import (
+	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // ids returns the IDs of the elements of a list.
@@ -93,4 +97,50 @@ func TestSelectEventsOverHTTP(t *testing.T) {
 	refused := c.do("GET", "/event?before="+before, "")
 	is.Equal(refused.Code, http.StatusBadRequest)
 	is.Equal(refused.json["errors"].([]any)[0].(map[string]any)["parameter"], "before")
+}
+
+// TestReopenAndTrialOverHTTP: a support tool takes back a refund and allows another trial. The
+// license of a purchase that is reopened is checked outside of the Update.
+func TestReopenAndTrialOverHTTP(t *testing.T) {
+	is := is.New(t)
+	var h *licensing.Handler
+	checked := 0
+	c := newCaller(t, licensing.Options{BeforeCreate: func(ctx context.Context, p *api.CreateLicenseParams) error {
+		if p.ProductID == "other" {
+			return nil
+		}
+		checked++
+		ctx, cancel := context.WithTimeout(ctx, time.Second) // inside an Update, the other Update would not begin
+		defer cancel()
+		_, err := h.Service().Create(ctx, api.CreateLicenseParams{Name: "other", ProductID: "other", CustomerID: "other"})
+		return err
+	}})
+	h = c.Handler
+	c.do("PUT", "/purchase/shop:1", `{"at":"2026-06-01T00:00:01Z","customer_id":"cus_1","plan_id":"team","state":"active"}`)
+	c.do("PUT", "/purchase/shop:1", `{"at":"2026-06-01T00:00:02Z","state":"refunded"}`)
+	c.do("PUT", "/plan/team", `{"product_id":"atlas","duration":"P7D"}`) // for which the purchase waited
+	reopened := c.do("POST", "/purchase/shop:1/reopen", `{"reason":"by mistake"}`, "Idempotency-Key", "k")
+	is.Equal(reopened.json["result"], "created")
+	is.True(checked > 0)
+	is.Equal(c.do("POST", "/purchase/shop:1/reopen", `{"reason":"by mistake"}`, "Idempotency-Key", "k").json, reopened.json)
+	again := c.do("POST", "/purchase/shop:1/reopen", "")
+	is.Equal(again.Code, http.StatusUnprocessableEntity)
+	is.Equal(again.json["errors"].([]any)[0].(map[string]any)["parameter"], "reference")
+	is.Equal(c.limited("globe").do("POST", "/purchase/shop:1/reopen", "").Code, http.StatusNotFound)
+
+	csv := c.do("GET", "/export/license.csv?customer_id=cus_1", "")
+	is.Equal(csv.Header().Get("Content-Type"), "text/csv; charset=utf-8")
+	is.Equal(strings.Count(csv.Body.String(), "\n"), 2)
+	require.Contains(t, csv.Body.String(), reopened.json["license"].(map[string]any)["key"].(string))
+	csv = c.limited("globe").do("GET", "/export/license.csv", "")
+	is.Equal(strings.Count(csv.Body.String(), "\n"), 1)
+
+	trial := func(customer string) answer {
+		return c.do("POST", "/license/trial", `{"plan_id":"team","customer_id":"`+customer+`","subjects":["device:1"]}`)
+	}
+	id := trial("cus_2").json["license"].(map[string]any)["id"].(string)
+	is.Equal(trial("cus_3").Code, http.StatusConflict)
+	is.Equal(c.limited("globe").do("POST", "/license/"+id+"/trial", "").Code, http.StatusNotFound)
+	is.Equal(c.do("POST", "/license/"+id+"/trial", "").json, map[string]any{"object": "trial", "license_id": id, "allowed": true})
+	is.Equal(trial("cus_3").Code, http.StatusCreated)
 }

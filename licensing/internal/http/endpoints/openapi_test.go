@@ -175,7 +175,7 @@ func versioned(row web.Route) bool {
 }
 
 func idempotent(row web.Route) bool {
-	return !reads(row) && row.Method != "PUT" && row.Scope != "" && row.Rows == 0 && !row.Secret
+	return !reads(row) && row.Method != "PUT" && row.Scope != "" && row.Rows == 0 && !row.Secret && !row.Steps
 }
 
 func hasField(row web.Route, name string) bool {

@@ -36,6 +36,7 @@ func Routes(c Config) []web.Route {
 		read  = auth.ScopeLicenseRead
 		write = auth.ScopeLicenseWrite
 		hook  = auth.ScopeWebhookWrite
+		whole = auth.ScopeCustomerWrite // all that is known of a customer
 
 		created  = http.StatusCreated
 		accepted = http.StatusAccepted
@@ -70,6 +71,9 @@ func Routes(c Config) []web.Route {
 
 		{Method: "POST", Path: "/customer/{customerID}/suspend", Scope: write, Do: web.DoInParts((*rules).SuspendCustomer, changeCustomerStateInParts(true)), OptionalBody: true},
 		{Method: "POST", Path: "/customer/{customerID}/reinstate", Scope: write, Do: web.DoInParts((*rules).ReinstateCustomer, changeCustomerStateInParts(false)), OptionalBody: true},
+		{Method: "GET", Path: "/customer/{customerID}/export", Scope: whole, Do: web.Stream(exportCustomer), Bulk: true, Media: web.JSON},
+		{Method: "POST", Path: "/customer/{customerID}/rename", Scope: whole, Do: web.Do(renameCustomer), Bulk: true, Steps: true},
+		{Method: "DELETE", Path: "/customer/{customerID}", Scope: whole, Do: web.Do(eraseCustomer), Bulk: true, Steps: true},
 
 		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},
 		{Method: "GET", Path: "/license/{licenseID}/refusal", Scope: read, Do: web.List((*rules).Refusals)},
@@ -91,6 +95,8 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/purchase", Scope: read, Do: web.List(sell((*selling.Service).ListPurchases))},
 		{Method: "GET", Path: "/purchase/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetPurchase)))},
 		{Method: "PUT", Path: "/purchase/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).RecordPurchase)), Created: purchaseCreated},
+		{Method: "POST", Path: "/purchase/{reference}/reopen", Scope: write, Do: web.DoInParts(sell((*selling.Service).ReopenPurchase), reopenInParts), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/trial", Scope: write, Do: web.Do(allowTrial), OptionalBody: true},
 
 		{Method: "GET", Path: "/license/{licenseID}/usage", Scope: read, Do: web.List(meter((*metering.Service).ListUsage))},
 		{Method: "PUT", Path: "/license/{licenseID}/meter/{meter}", Scope: write, Do: web.Do(meter((*metering.Service).CorrectUsage))},
@@ -111,6 +117,7 @@ func Routes(c Config) []web.Route {
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
+		{Method: "GET", Path: "/export/license.csv", Scope: read, Do: web.Stream(exportCSV), Bulk: true, Media: web.CSV},
 		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Slots: make(chan struct{}, 4)},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
@@ -146,6 +153,9 @@ func serve(h http.HandlerFunc) web.Handler {
 type (
 	byLicense struct {
 		ID string `path:"licenseID"`
+	}
+	byCustomer struct {
+		ID string `path:"customerID"`
 	}
 	byPlan struct {
 		ID string `path:"planID"`

@@ -59,6 +59,22 @@ func startTrialInParts(rules *license.Service, ctx context.Context, p api.StartT
 	return inner.Of(rules).StartTrialInParts(ctx, p)
 }
 
+func reopenInParts(rules *license.Service, ctx context.Context, p api.ReopenPurchaseParams) (prepare func() error, change func(*license.Service) (api.Purchase, error)) {
+	return inner.Of(rules).ReopenInParts(ctx, p)
+}
+
+// allowed is the response to a request that allows another trial.
+type allowed struct {
+	Object    string `json:"object"`
+	LicenseID string `json:"license_id"`
+	Allowed   bool   `json:"allowed"`
+}
+
+func allowTrial(rules *license.Service, ctx context.Context, p api.AllowTrialParams) (allowed, error) {
+	err := selling.New(rules).AllowTrial(ctx, p)
+	return allowed{"trial", p.LicenseID, true}, err
+}
+
 func newTrial(result any) []string {
 	if t := result.(*api.Trial); t.Started {
 		return []string{"license", t.License.ID}

@@ -17,6 +17,7 @@ const (
 	JSON       = "application/json"
 	MergePatch = "application/merge-patch+json" // RFC 7396
 	NDJSON     = "application/x-ndjson"         // one JSON object per line
+	CSV        = "text/csv; charset=utf-8"
 )
 
 // hasBody reports whether r has a body of at least one byte, or one that cannot be

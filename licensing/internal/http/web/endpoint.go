@@ -102,8 +102,8 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (api.Page[T], 
 	return e
 }
 
-// Stream returns an Endpoint for a function that writes NDJSON line by line. It gets
-// the body if that is NDJSON too. Its route needs a Scope, for which each write
+// Stream returns an Endpoint for a function that writes NDJSON line by line, or the
+// Media of its route. It gets the body if that is NDJSON too. Its route needs a Scope, for which each write
 // authorizes the request again: if that fails, the function must return the error.
 func Stream[P any](fn func(rules *license.Service, ctx context.Context, p P, body []byte, w io.Writer) error) *Endpoint {
 	return &Endpoint{
@@ -143,7 +143,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		if err = out.authorize(); err != nil { // the body may have taken long
 			return err
 		}
-		x.Header().Set("Content-Type", NDJSON)
+		x.Header().Set("Content-Type", cmp.Or(route.Media, NDJSON))
 		if err = e.stream(r.Context(), rules, params.Interface(), body, out); err == nil {
 			_, err = x.Write(nil) // begins the response if no line has
 		}

@@ -60,14 +60,20 @@ func fingerprint(r *http.Request, body []byte) string {
 
 // idempotencyKeyFor returns the Idempotency-Key of r, or "" if there is none or
 // the route does not use it: a PUT can be repeated without one. Responses with a secret are not stored, so their
-// requests cannot be replayed.
+// requests cannot be replayed; those of changes in steps are repeated instead.
 func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
-	if route.reads() || route.Method == http.MethodPut || route.Scope == "" || route.Rows > 0 {
-		return "", nil
+	detail := ""
+	switch {
+	case route.Secret:
+		detail = "the response contains a secret and is not stored"
+	case route.Steps:
+		detail = "the change is made in steps; repeat a request that was interrupted"
 	}
-	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
-		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: api.FieldUnknown,
-			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
+	if detail != "" && r.Header.Get("Idempotency-Key") != "" {
+		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: api.FieldUnknown, Detail: "not supported: " + detail + "; omit the header"})
+	}
+	if route.reads() || route.Steps || route.Method == http.MethodPut || route.Scope == "" || route.Rows > 0 {
+		return "", nil
 	}
 	return idempotencyKey(r)
 }

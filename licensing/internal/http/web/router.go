@@ -43,6 +43,11 @@ type Route struct {
 	Secret       bool  // the response has a secret and is not stored for replays
 	Body         int64 // the largest body in bytes, if that is more than Config.MaxBody
 	Rows         int64 // the body is NDJSON of at most that many bytes, for a Stream
+	// Media is the media type of a Stream; empty: NDJSON.
+	Media string
+	// Steps marks a change in several Updates, which a repeated request continues. It
+	// refuses an Idempotency-Key, whose reply would need one Update.
+	Steps bool
 	// Slots has an element for each request that is being served. If it is full, the
 	// status is 429. Nil: any number may be.
 	Slots chan struct{}
@@ -51,7 +56,7 @@ type Route struct {
 	// format; browser programs have no access. Method is only
 	// documentation.
 	OAuth bool
-	// Bulk marks an endpoint that transfers many licenses. Its body and its
+	// Bulk marks an endpoint that transfers or changes many records. Its body and its
 	// response may take ten times as long as others.
 	Bulk bool
 	// Probe marks an endpoint for load balancers, which may send a query or a

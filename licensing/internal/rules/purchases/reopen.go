@@ -12,17 +12,38 @@ import (
 
 // ReopenPurchase continues a purchase that was ended by mistake; see package license.
 func (s Service) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams) (api.Purchase, error) {
-	broken := call.CheckTags(p)
-	if p.At.IsZero() {
-		p.At = s.Now()
+	return s.inUpdate(ctx, "reopen", s.decideReopen(p))
+}
+
+// ReopenInParts returns the parts of ReopenPurchase for OncePrepared: Options.BeforeCreate
+// runs before the Update.
+func (s Service) ReopenInParts(ctx context.Context, p api.ReopenPurchaseParams) (prepare func() error, change func(*call.Call) (api.Purchase, error)) {
+	var prepared *preparedCreate
+	prepare = func() (err error) {
+		prepared, err = s.prepareCreate(ctx, s.decideReopen(p))
+		return err
 	}
-	if p.At = call.ToMillis(p.At); p.At.After(s.Now().Add(24 * time.Hour)) {
-		broken = append(broken, errAhead)
+	if s.Opts.BeforeCreate == nil {
+		prepare = nil
 	}
-	if len(broken) > 0 {
-		return api.Purchase{}, &api.InvalidError{Fields: broken}
+	return prepare, func(in *call.Call) (api.Purchase, error) {
+		return Of(in).inUpdatePrepared(ctx, Of(in).decideReopen(p), prepared)
 	}
-	return s.inUpdate(ctx, "reopen", func(ctx context.Context, r store.Reader) (decision, error) {
+}
+
+// decideReopen decides what ReopenPurchase does.
+func (s Service) decideReopen(p api.ReopenPurchaseParams) decide {
+	return func(ctx context.Context, r store.Reader) (decision, error) {
+		broken := call.CheckTags(p)
+		if p.At.IsZero() {
+			p.At = s.Now()
+		}
+		if p.At = call.ToMillis(p.At); p.At.After(s.Now().Add(24 * time.Hour)) {
+			broken = append(broken, errAhead)
+		}
+		if len(broken) > 0 {
+			return decision{}, &api.InvalidError{Fields: broken}
+		}
 		before, ok, err := ReadPurchase(ctx, r, p.Reference, s.Now())
 		switch {
 		case err != nil:
@@ -37,5 +58,5 @@ func (s Service) ReopenPurchase(ctx context.Context, p api.ReopenPurchaseParams)
 		}
 		d := decision{before: before, after: before.merge(Purchase{Reopened: p.At}), reason: p.Reason}
 		return s.decideChange(ctx, r, d, Said[string]{})
-	})
+	}
 }

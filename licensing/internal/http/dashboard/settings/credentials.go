@@ -17,6 +17,7 @@ var scopeTexts = map[string]struct{ words, hint string }{
 	auth.ScopeLicenseWrite:    {"change licenses", "Create, change and delete licenses"},
 	auth.ScopeEventRead:       {"read events", "Read events"},
 	auth.ScopeWebhookWrite:    {"manage webhooks", "Manage webhooks"},
+	auth.ScopeCustomerWrite:   {"manage customers", "Export, rename and erase customers"},
 	auth.ScopeTokenIntrospect: {"introspect tokens", "Check the access tokens of other clients"},
 }
 
