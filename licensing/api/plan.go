@@ -27,6 +27,10 @@ type Plan struct {
 	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Waiting is how many paid purchases wait for the plan, in the result of PutPlan only:
+	// Service.TakeUpWaiting of package selling gives them their licenses.
+	Waiting int `json:"waiting,omitempty"`
 }
 
 // Version returns the version that IfMatch compares and the ETag encodes.
@@ -107,6 +111,20 @@ type ApplyPlanParams struct {
 	PlanID  string    `json:"plan_id" validate:"identifier"`
 	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 	IfMatch []Version `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
+}
+
+// TakeUpWaitingParams select a plan, and the purchases that a call looks at.
+type TakeUpWaitingParams struct {
+	ID     string `json:"-" path:"planID"`
+	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"` // NextCursor of the call before; empty: from the beginning
+}
+
+// A PlanTakeUp is what one call of TakeUpWaiting has done.
+type PlanTakeUp struct {
+	Object     string `json:"object"`   // always "plan_take_up"
+	Licensed   int    `json:"licensed"` // purchases that have a license now
+	HasMore    bool   `json:"has_more"`
+	NextCursor string `json:"next_cursor,omitempty"` // empty: there are no more purchases
 }
 
 // RollOutPlanParams select a plan, and the purchases that a call looks at.

@@ -356,7 +356,7 @@ var results = map[string]reflect.Type{
 	"LicenseList": reflect.TypeFor[api.Page[api.License]](), "PlanList": reflect.TypeFor[api.Page[api.Plan]](), "PurchaseList": reflect.TypeFor[api.Page[api.Purchase]](), "ActivationList": reflect.TypeFor[api.Page[api.Activation]](),
 	"RefusalList": reflect.TypeFor[api.Page[api.Refusal]](), "WebhookList": reflect.TypeFor[api.Page[api.Webhook]](), "DeliveryList": reflect.TypeFor[api.Page[api.Delivery]](), "UsagePeriodList": reflect.TypeFor[api.Page[api.UsagePeriod]](),
 	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](), "CustomerSuspension": reflect.TypeFor[api.CustomerSuspension](),
-	"CustomerRename": reflect.TypeFor[api.ChangedCustomerID](), "CustomerErasure": reflect.TypeFor[api.Erased](),
+	"PlanTakeUp": reflect.TypeFor[api.PlanTakeUp](), "CustomerRename": reflect.TypeFor[api.ChangedCustomerID](), "CustomerErasure": reflect.TypeFor[api.Erased](),
 }
 
 // noResult are the schemas without a type of their own.
@@ -364,7 +364,7 @@ var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
 	"CreateLicenseParams", "UpdateLicenseParams", "ChangeStateParams", "ChangeCustomerStateParams", "RenewLicenseParams", "RekeyLicenseParams", "TransferLicenseParams", "ValidateKeyParams", "ActivateKeyParams", "DeactivateKeyParams", "StartLinkParams", "PollLinkParams", "ListActivationsParams", "IssueFileParams", "IssueFileByKeyParams", "VoidFilesParams",
 	"PutPlanParams", "ApplyPlanParams", "RollOutPlanParams", "RecordPurchaseParams", "StartTrialParams", "TokenRequest", "TokenParams", "CreateWebhookParams", "UpdateWebhookParams", "RotateWebhookParams", "LicenseRows",
-	"ChangeCustomerIDParams", "ReopenPurchaseParams", "AllowTrialParams", "TrialAllowed", "CountUsageParams", "RecordUsageParams", "LicenseUsage", "UsageReport", "CorrectUsageParams",
+	"TakeUpWaitingParams", "ChangeCustomerIDParams", "ReopenPurchaseParams", "AllowTrialParams", "TrialAllowed", "CountUsageParams", "RecordUsageParams", "LicenseUsage", "UsageReport", "CorrectUsageParams",
 	// Rows, which an iterator hides.
 	"RowResults",
 	// Confirmations in which everything is known.

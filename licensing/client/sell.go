@@ -14,6 +14,13 @@ func (c *Client) PutPlan(ctx context.Context, p api.PutPlanParams) (api.Plan, er
 	return call[api.Plan](ctx, c, "PUT /plan/{planID}", 0, p)
 }
 
+// TakeUpWaiting gives up to 50 purchases that wait for a plan their licenses, after PutPlan has
+// returned a plan with Waiting. Call it again with NextCursor until that is empty. A call that
+// failed can be repeated. It fails with [api.CodeNotFound] or [api.CodeInvalidParameters].
+func (c *Client) TakeUpWaiting(ctx context.Context, p api.TakeUpWaitingParams) (api.PlanTakeUp, error) {
+	return call[api.PlanTakeUp](ctx, c, "POST /plan/{planID}/waiting", streamed, p)
+}
+
 // GetPlan returns a plan. It fails with [api.CodeNotFound].
 func (c *Client) GetPlan(ctx context.Context, id string) (api.Plan, error) {
 	return call[api.Plan](ctx, c, "GET /plan/{planID}", 0, planID{id})

@@ -28,6 +28,8 @@ func isComplete(response any) bool {
 		return r.Object != ""
 	case api.PlanRollout:
 		return r.Object != ""
+	case api.PlanTakeUp:
+		return r.Object != ""
 	case api.Purchase:
 		return r.Result != ""
 	case api.Trial:

@@ -12,9 +12,26 @@ import (
 // its default. It appends a plan.created or plan.updated event. If nothing
 // changes, it writes nothing. It returns an [*api.InvalidError], a [*api.StaleError],
 // [api.ErrNotFound] if there is no plan and IfMatch is set, or [api.ErrProductForbidden].
+// If the Waiting of the result is not 0, call [Service.TakeUpWaiting].
 func (s *Service) PutPlan(ctx context.Context, p api.PutPlanParams) (api.Plan, error) {
-	plan, _, err := inner.Of(s.rules).Plans().PutPlan(ctx, p)
+	plan, _, err := inner.Of(s.rules).Purchases().PutPlan(ctx, p)
 	return plan, err
+}
+
+// TakeUpWaiting gives up to 50 purchases that wait for a plan their licenses, as if the plan
+// had existed when they were reported. Call it again with NextCursor until that is empty.
+//
+// Each purchase has an Update of its own, before which Options.BeforeCreate runs. Between two
+// of them, each purchase either waits, or has its license and the event of that; a purchase
+// with a license does not wait any more. So a call that failed can be repeated, with the same
+// cursor or from the beginning, and so can one whose result was lost. A purchase that
+// BeforeCreate refuses waits on. Inside [license.Service.Atomically], all of it is in the one
+// Update.
+//
+// A caller limited to products takes up the purchases that it sees. TakeUpWaiting returns
+// [api.ErrNotFound] or an [*api.InvalidError].
+func (s *Service) TakeUpWaiting(ctx context.Context, p api.TakeUpWaitingParams) (api.PlanTakeUp, error) {
+	return inner.Of(s.rules).Purchases().TakeUp(ctx, p)
 }
 
 // GetPlan returns a plan, or [api.ErrNotFound].

@@ -9,6 +9,11 @@ func (g *golden) reach() {
 	g.call("GET", "/event?before=2027-01-01T00:00:00Z", "")
 
 	g.call("PUT", "/plan/club", `{"product_id":"club","duration":"P1Y"}`)
+	g.call("PUT", "/purchase/shop:11", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_11","plan_id":"gold","state":"active"}`)
+	g.call("PUT", "/plan/gold", `{"product_id":"club"}`)
+	g.call("POST", "/plan/gold/waiting", "")
+	g.call("POST", "/plan/gold/waiting", `{"cursor":"x"}`)
+	g.call("POST", "/plan/gold/waiting", "", "Idempotency-Key", "k")
 	g.call("PUT", "/purchase/shop:9", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_12","plan_id":"club","state":"active"}`)
 	g.call("POST", "/purchase/shop:9/reopen", "")
 	g.call("POST", "/purchase/shop:10/reopen", "")

@@ -92,6 +92,7 @@ func Routes(c Config) []web.Route {
 		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
 		{Method: "GET", Path: "/plan/{planID}/use", Scope: read, Do: web.Do(byID[byPlan](sell((*selling.Service).GetPlanUse)))},
 		{Method: "POST", Path: "/plan/{planID}/rollout", Scope: write, Do: web.Do(sell((*selling.Service).RollOutPlan)), OptionalBody: true},
+		{Method: "POST", Path: "/plan/{planID}/waiting", Scope: write, Do: web.Do(sell((*selling.Service).TakeUpWaiting)), OptionalBody: true, Bulk: true, Steps: true},
 		{Method: "GET", Path: "/purchase", Scope: read, Do: web.List(sell((*selling.Service).ListPurchases))},
 		{Method: "GET", Path: "/purchase/{reference}", Scope: read, Do: web.Do(byID[byReference](sell((*selling.Service).GetPurchase)))},
 		{Method: "PUT", Path: "/purchase/{reference}", Scope: write, Do: web.Do(sell((*selling.Service).RecordPurchase)), Created: purchaseCreated},

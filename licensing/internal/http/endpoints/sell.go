@@ -39,7 +39,7 @@ func newPlan(result any) []string {
 }
 
 func putPlan(rules *license.Service, ctx context.Context, p api.PutPlanParams) (plan, error) {
-	put, created, err := inner.Of(rules).Plans().PutPlan(ctx, p)
+	put, created, err := inner.Of(rules).Purchases().PutPlan(ctx, p)
 	return plan{put, created}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
@@ -25,6 +26,44 @@ func (p Purchase) paid() bool {
 // Paid reports whether a purchase is active, as [purchase.paid].
 func (Service) Paid(f api.Purchase) bool {
 	return f.FirstActiveAt != nil && f.EndedAt == nil && f.RefundedAt == nil
+}
+
+// waitsFor reports whether the purchase is complete but for a plan.
+func (p Purchase) waitsFor(planID string) bool {
+	return p.Plan.Value == planID && p.CustomerID != "" && !p.FirstActive.IsZero()
+}
+
+// PutPlan is that of package plans, and counts the purchases that wait for the plan.
+func (s Service) PutPlan(ctx context.Context, p api.PutPlanParams) (put api.Plan, created bool, err error) {
+	if put, created, err = plans.Of(s.Call).PutPlan(ctx, p); err != nil {
+		return put, created, err
+	}
+	for e, err := range entries.All(ctx, s.Reader(), waitingQuery(api.WaitingUnknownPlan, s.Now(), store.Position{}, 0)) {
+		var p Purchase
+		if err == nil {
+			err = call.Decode(e.Data, &p)
+		}
+		if err != nil {
+			return put, created, fmt.Errorf("count waiting purchases: %w", err)
+		}
+		if p.waitsFor(put.ID) && p.paid() && s.SeesPurchase(p) {
+			put.Waiting++
+		}
+	}
+	return put, created, nil
+}
+
+// TakeUp is TakeUpWaiting for a plan that exists for the caller; see package selling.
+func (s Service) TakeUp(ctx context.Context, p api.TakeUpWaitingParams) (api.PlanTakeUp, error) {
+	err := call.Check(p)
+	if err == nil {
+		_, err = plans.Of(s.Call).GetPlan(ctx, p.ID)
+	}
+	if err != nil {
+		return api.PlanTakeUp{}, err
+	}
+	next, n, err := s.TakeUpWaiting(ctx, p.ID, p.Cursor)
+	return api.PlanTakeUp{Object: "plan_take_up", Licensed: n, HasMore: next != "", NextCursor: next}, err
 }
 
 // TakeUpWaiting gives the purchases that wait for a plan their licenses, each by a
@@ -59,11 +98,11 @@ func (s Service) TakeUpWaiting(ctx context.Context, planID, after string) (next 
 			if err := call.Decode(e.Data, &p); err != nil {
 				return "", n, err
 			}
-			if p.Plan.Value != planID || p.CustomerID == "" || p.FirstActive.IsZero() {
+			if !p.waitsFor(planID) || !s.SeesPurchase(p) {
 				continue
 			}
 			tried++
-			f, err := s.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: p.Reference, At: p.State.At})
+			f, err := s.RecordPurchase(ctx, api.RecordPurchaseParams{Reference: p.Reference, At: p.Plan.At, PlanID: planID})
 			switch {
 			case errors.Is(err, api.ErrInvalid), errors.Is(err, api.ErrReferenceTaken):
 			case err != nil:
