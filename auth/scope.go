@@ -15,6 +15,7 @@ const (
 	// ScopeCustomerWrite allows a client to export, rename and erase customers, of all
 	// products.
 	ScopeCustomerWrite = "customer:write"
+	ScopeSalesRead     = "sales:read" // read what was sold, of all products
 	// ScopeTokenIntrospect allows a client to introspect the tokens of other
 	// clients, as a service needs to that receives them. Without it a client
 	// can introspect only its own.
@@ -23,7 +24,7 @@ const (
 
 // Scopes returns all scopes that a client can have, in their usual order.
 func Scopes() []string {
-	return []string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead, ScopeWebhookWrite, ScopeCustomerWrite, ScopeTokenIntrospect}
+	return []string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead, ScopeWebhookWrite, ScopeCustomerWrite, ScopeSalesRead, ScopeTokenIntrospect}
 }
 
 // parseScope reads the scope parameter of RFC 6749 section 3.3: names separated

@@ -356,6 +356,7 @@ var results = map[string]reflect.Type{
 	"LicenseList": reflect.TypeFor[api.Page[api.License]](), "PlanList": reflect.TypeFor[api.Page[api.Plan]](), "PurchaseList": reflect.TypeFor[api.Page[api.Purchase]](), "ActivationList": reflect.TypeFor[api.Page[api.Activation]](),
 	"RefusalList": reflect.TypeFor[api.Page[api.Refusal]](), "WebhookList": reflect.TypeFor[api.Page[api.Webhook]](), "DeliveryList": reflect.TypeFor[api.Page[api.Delivery]](), "UsagePeriodList": reflect.TypeFor[api.Page[api.UsagePeriod]](),
 	"Link": reflect.TypeFor[api.Link](), "LinkState": reflect.TypeFor[api.LinkState](), "UsagePeriod": reflect.TypeFor[api.UsagePeriod](), "UsageCount": reflect.TypeFor[api.UsageCount](), "CustomerSuspension": reflect.TypeFor[api.CustomerSuspension](),
+	"Sales": reflect.TypeFor[api.Sales](), "SalesNumbers": reflect.TypeFor[api.SalesNumbers](), "PlanSales": reflect.TypeFor[api.PlanSales](), "DaySales": reflect.TypeFor[api.DaySales](),
 	"PlanTakeUp": reflect.TypeFor[api.PlanTakeUp](), "CustomerRename": reflect.TypeFor[api.ChangedCustomerID](), "CustomerErasure": reflect.TypeFor[api.Erased](),
 }
 

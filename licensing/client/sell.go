@@ -91,6 +91,16 @@ type purchaseReference struct {
 	Reference string `json:"-" path:"reference"`
 }
 
+// GetSales returns what was sold in a period, such as "last-week". It needs the scope
+// sales:read, and fails with [api.CodeInvalidRequest], which names the periods, or
+// [api.CodeProductForbidden].
+func (c *Client) GetSales(ctx context.Context, period string) (api.Sales, error) {
+	type params struct {
+		Period string `json:"-" query:"period"`
+	}
+	return call[api.Sales](ctx, c, "GET /sales", 0, params{period})
+}
+
 // ReopenPurchase continues a purchase that was ended by mistake: events that say ended or
 // refunded up to At do not count any more. It fails with [api.CodeNotFound] or
 // [api.CodeInvalidParameters].

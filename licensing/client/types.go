@@ -30,6 +30,8 @@ func isComplete(response any) bool {
 		return r.Object != ""
 	case api.PlanTakeUp:
 		return r.Object != ""
+	case api.Sales:
+		return r.Object != ""
 	case api.Purchase:
 		return r.Result != ""
 	case api.Trial:

@@ -1,6 +1,12 @@
 package selling
 
-import "github.com/seed-d8a106b4/licensekit/licensing/license"
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
 
 // A Service sells licenses. It is safe for concurrent use, but one from [Service.In] must
 // be used only by the function whose Service it was given.
@@ -17,3 +23,11 @@ func New(rules *license.Service) *Service { return &Service{rules} }
 //		return err
 //	})
 func (s *Service) In(in *license.Service) *Service { return New(in) }
+
+// Sales returns what was sold in a period: "week", "last-week", "month", "last-month" or
+// "year", the last twelve months. Days and weeks, which begin on Monday, are in UTC. The
+// numbers are those of the dashboard, counted from events. It returns an [*api.InvalidError]
+// for another period, or [api.ErrProductForbidden] to a caller limited to some products.
+func (s *Service) Sales(ctx context.Context, period string) (api.Sales, error) {
+	return inner.Of(s.rules).Sales().Sales(ctx, period)
+}

@@ -7,6 +7,9 @@ func (g *golden) reach() {
 	g.call("GET", "/license?only=money", "")
 	g.call("GET", "/event?customer_id=cus_8&type=license.created&type=plan.*&newest_first&before=2027-01-01T00:00:00Z&limit=1", "")
 	g.call("GET", "/event?before=2027-01-01T00:00:00Z", "")
+	g.call("GET", "/sales?period=month", "")
+	g.call("GET", "/sales?period=decade", "")
+	g.call("GET", "/sales", "")
 
 	g.call("PUT", "/plan/club", `{"product_id":"club","duration":"P1Y"}`)
 	g.call("PUT", "/purchase/shop:11", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_11","plan_id":"gold","state":"active"}`)

@@ -50,6 +50,7 @@ func TestQuickStart(t *testing.T) {
 		"events":     {[]string{auth.ScopeEventRead}, "", `"type":"license.created"`, 0},
 		"webhooks":   {[]string{auth.ScopeWebhookWrite}, "", `"object":"list"`, 0},
 		"customers":  {[]string{auth.ScopeCustomerWrite}, "", `"object":"customer_export"`, 0},
+		"sales":      {[]string{auth.ScopeSalesRead}, "", `"object":"sales"`, 0},
 		"introspect": {[]string{auth.ScopeTokenIntrospect}, "", `"active":true`, 0},
 		"write":      {[]string{auth.ScopeLicenseWrite}, "o'`<atlas>", "\"product_id\":\"o'`<atlas>\"", 1},
 	} {

@@ -99,6 +99,8 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/purchase/{reference}/reopen", Scope: write, Do: web.DoInParts(sell((*selling.Service).ReopenPurchase), reopenInParts), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/trial", Scope: write, Do: web.Do(allowTrial), OptionalBody: true},
 
+		{Method: "GET", Path: "/sales", Scope: auth.ScopeSalesRead, Do: web.Do(byPeriod)},
+
 		{Method: "GET", Path: "/license/{licenseID}/usage", Scope: read, Do: web.List(meter((*metering.Service).ListUsage))},
 		{Method: "PUT", Path: "/license/{licenseID}/meter/{meter}", Scope: write, Do: web.Do(meter((*metering.Service).CorrectUsage))},
 		{Method: "POST", Path: "/usage", Scope: write, Do: web.Do(meter((*metering.Service).RecordUsage)), Body: 1 << 20},

@@ -59,6 +59,14 @@ func startTrialInParts(rules *license.Service, ctx context.Context, p api.StartT
 	return inner.Of(rules).StartTrialInParts(ctx, p)
 }
 
+type periodParams struct {
+	Period string `query:"period"`
+}
+
+func byPeriod(rules *license.Service, ctx context.Context, p periodParams) (api.Sales, error) {
+	return selling.New(rules).Sales(ctx, p.Period)
+}
+
 func reopenInParts(rules *license.Service, ctx context.Context, p api.ReopenPurchaseParams) (prepare func() error, change func(*license.Service) (api.Purchase, error)) {
 	return inner.Of(rules).ReopenInParts(ctx, p)
 }

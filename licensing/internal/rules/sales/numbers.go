@@ -3,6 +3,7 @@ package sales
 import (
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -43,6 +44,13 @@ func (n *Numbers) add(m Numbers) {
 	n.New, n.ByHand, n.Trials, n.Converted = n.New+m.New, n.ByHand+m.ByHand, n.Trials+m.Trials, n.Converted+m.Converted
 	n.Renewed, n.Ended, n.DueRenewed, n.DueEnded = n.Renewed+m.Renewed, n.Ended+m.Ended, n.DueRenewed+m.DueRenewed, n.DueEnded+m.DueEnded
 	n.Ends, n.Active, n.Paying, n.Erased = n.Ends+m.Ends, n.Active+m.Active, n.Paying+m.Paying, n.Erased+m.Erased
+}
+
+// shown returns the numbers of which other programs learn.
+func (n Numbers) shown() api.SalesNumbers {
+	return api.SalesNumbers{
+		New: n.New, ByHand: n.ByHand, Trials: n.Trials, Converted: n.Converted, Renewed: n.Renewed, Ended: n.Ended, DueRenewed: n.DueRenewed, DueEnded: n.DueEnded,
+	}
 }
 
 // byPlan are numbers by the ID of the plan.

@@ -68,6 +68,31 @@ func (s Service) Report(ctx context.Context, period, before Period) (rep Report,
 	return rep, nil
 }
 
+// Sales returns what was sold in the period with a name; see package selling.
+func (s Service) Sales(ctx context.Context, period string) (api.Sales, error) {
+	if !slices.Contains(PeriodNames, period) {
+		return api.Sales{}, api.Invalid("period", api.FieldUnknown, "must be one of "+strings.Join(PeriodNames, ", "))
+	}
+	p, before := PeriodOf(period, s.Now())
+	rep, err := s.Report(ctx, p, before)
+	if err != nil {
+		return api.Sales{}, err
+	}
+	all := api.Sales{
+		Object: "sales", Period: period, From: p.From, To: p.To, Before: rep.Before.shown(), Total: rep.Total.shown(), Plans: []api.PlanSales{}, Days: []api.DaySales{},
+		Active: rep.Active, Paying: rep.Paying, Whole: rep.Whole, CountedTo: rep.CountedTo, KeptSince: rep.KeptSince,
+	}
+	for _, p := range rep.Plans {
+		all.Plans = append(all.Plans, api.PlanSales{PlanID: p.Plan, SalesNumbers: p.Numbers.shown(), InForce: p.InForce, DueSoon: p.DueSoon})
+	}
+	for _, d := range rep.Days {
+		if n := d.Numbers.shown(); n != (api.SalesNumbers{}) {
+			all.Days = append(all.Days, api.DaySales{Day: d.Day, PlanID: d.Plan, SalesNumbers: n})
+		}
+	}
+	return all, nil
+}
+
 func (s Service) report(ctx context.Context, r store.Reader, period, before Period) (rep Report, err error) {
 	c, err := s.readLatest(ctx, r, s.Now())
 	if err != nil {

@@ -18,6 +18,7 @@ var scopeTexts = map[string]struct{ words, hint string }{
 	auth.ScopeEventRead:       {"read events", "Read events"},
 	auth.ScopeWebhookWrite:    {"manage webhooks", "Manage webhooks"},
 	auth.ScopeCustomerWrite:   {"manage customers", "Export, rename and erase customers"},
+	auth.ScopeSalesRead:       {"read sales", "Read what was sold"},
 	auth.ScopeTokenIntrospect: {"introspect tokens", "Check the access tokens of other clients"},
 }
 

@@ -65,6 +65,8 @@ func quickStartOf(v *kit.Visit, c auth.Client, secret string) *quickStart {
 		use.Method, use.Path = "POST", "/license"
 		body, _ := web.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // always encodes
 		use.JSON = strings.TrimSpace(string(body))
+	case may(auth.ScopeSalesRead):
+		q.Text, use.Path = "Gets an access token and reads what was sold this week.", "/sales?period=week"
 	case may(auth.ScopeCustomerWrite):
 		q.Text, use.Path = "Gets an access token and exports what is stored about a customer.", "/customer/CUSTOMER_ID/export"
 	default: // auth.ScopeTokenIntrospect
