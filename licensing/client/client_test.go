@@ -402,7 +402,10 @@ func TestTokensAndHealth(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(m.TokenEndpoint, "https://example.com/licensing/oauth/token")
 	for _, get := range []func() (client.Health, error){
-		func() (client.Health, error) { return c.GetHealth(ctx) }, func() (client.Health, error) { return c.GetReady(ctx) },
+		func() (client.Health, error) { return c.GetHealth(ctx) }, func() (client.Health, error) {
+			ready, err := c.GetReady(ctx, false)
+			return client.Health{Status: ready.Status}, err
+		},
 	} {
 		health, err := get()
 		is.NoErr(err)

@@ -16,7 +16,7 @@ an API client:
 
 A [Client] has a method for each operation of the API, named after it. It gets
 access tokens by itself and renews each before it ends; concurrent calls share
-one. Lists are iterators, which read page by page:
+one. Lists are iterators, which read page by page; ListLicensesPage returns one page:
 
 	for l, err := range c.ListLicenses(ctx, api.ListLicensesParams{CustomerID: "cus_1"}) {
 		…

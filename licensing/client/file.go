@@ -38,15 +38,17 @@ func (c *Client) VoidFiles(ctx context.Context, p api.VoidFilesParams) (api.Lice
 	return call[api.License](ctx, c, "POST /license/{licenseID}/file/void", keyed, p)
 }
 
-// GetFileRevocations returns the revocation list of a product, which
-// licensefile.KeySet.VerifyRevocations verifies. It fails with [api.CodeNotFound].
-func (c *Client) GetFileRevocations(ctx context.Context, productID string) (string, error) {
+// GetFileRevocations returns the revocation list of a product or, if licenseID is not empty,
+// that of one of its licenses, when the list of the product is too large. VerifyRevocations of
+// licensefile.KeySet verifies it. It fails with [api.CodeNotFound].
+func (c *Client) GetFileRevocations(ctx context.Context, productID, licenseID string) (string, error) {
 	type params struct {
 		ProductID string `json:"-" query:"product_id"`
+		LicenseID string `json:"-" query:"license_id"`
 	}
 	const operation = "GET /file/revocations"
 	var text []byte
-	err := c.do(ctx, operation, anonymous, params{productID}, func(resp *http.Response) (err error) {
+	err := c.do(ctx, operation, anonymous, params{productID, licenseID}, func(resp *http.Response) (err error) {
 		if resp.Header.Get("Content-Type") != "application/jwt" {
 			return unexpected(operation, resp, "the response is not a revocation list")
 		}

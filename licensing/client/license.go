@@ -32,6 +32,14 @@ func (c *Client) ListLicenses(ctx context.Context, p api.ListLicensesParams) ite
 	return list[api.License](ctx, c, "GET /license", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
 }
 
+// ListLicensesPage returns one page of what ListLicenses returns, for a program that shows
+// pages: the next one continues after NextCursor, as p.Cursor. A page can be short or empty
+// although HasMore is true.
+func (c *Client) ListLicensesPage(ctx context.Context, p api.ListLicensesParams) (api.Page[api.License], error) {
+	list, err := call[page[api.License]](ctx, c, "GET /license", 0, p)
+	return list.Page, err
+}
+
 // UpdateLicense changes a license. It fails with [api.CodeNotFound],
 // [api.CodeLicenseAmbiguous], [api.CodeStale], [api.CodeInvalidParameters] or
 // [api.CodeProductForbidden].

@@ -115,11 +115,9 @@ var notSent = map[string]string{
 	"revokeToken body client_id": "in Authorization", "revokeToken body client_secret": "in Authorization",
 	"introspectToken body client_id": "in Authorization", "introspectToken body client_secret": "in Authorization",
 	"revokeToken body token_type_hint": "ignored by the service", "introspectToken body token_type_hint": "ignored by the service",
-	"getReady query verbose":                  "for monitoring",
 	"getDescription header If-None-Match":     "a program reads the description once",
 	"getFileKeys header If-None-Match":        "a build fetches the keys once",
 	"getFileRevocations header If-None-Match": "a program fetches the list daily",
-	"getFileRevocations query license_id":     "of a program, when the list of its product is too large",
 	"updateLicense query id":                  "in the path", "updateLicense body id": "in the path",
 }
 
@@ -197,7 +195,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 	}
 	typ := reflect.TypeFor[*client.Client]()
 	for m := range typ.Methods() {
-		if !methods[m.Name] && m.Name != "Once" {
+		if !methods[m.Name] && m.Name != "Once" && m.Name != "ListLicensesPage" {
 			t.Errorf("the method %s has no operation", m.Name)
 		}
 	}
@@ -370,7 +368,7 @@ var noResult = []string{
 	"RowResults",
 	// Confirmations in which everything is known.
 	"Deleted", "PlanDeleted", "WebhookDeleted",
-	// For monitoring.
+	// Of which client.Ready has the problems.
 	"Ready",
 	// Read by newError; and a list of values.
 	"OAuthError", "VerdictCode",

@@ -42,6 +42,8 @@ func isComplete(response any) bool {
 		return r.Issuer != ""
 	case Health:
 		return r.Status != ""
+	case Ready:
+		return r.Status != ""
 	case interface{ hasData() bool }:
 		return r.hasData()
 	}
