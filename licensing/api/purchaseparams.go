@@ -22,9 +22,12 @@ type RecordPurchaseParams struct {
 	// Until is when the purchase ends unless it is renewed; null: never. Without
 	// it, that is the plan's Duration after the first At that said active, or after the
 	// end of an earlier purchase of the same line. The plan's UntilEnds is what ends then.
-	Until  Change[time.Time] `json:"until"`
-	State  PurchaseState     `json:"state" validate:"omitempty,oneof=active paused ended refunded" wire:"filled"`
-	Reason string            `json:"reason" validate:"omitempty,text" wire:"filled"` // of a suspension; recorded in the event
+	Until Change[time.Time] `json:"until"`
+	// Renews says what happens at Until: true: the customer is charged again without doing
+	// anything; false: the purchase ends there. It only informs; no term follows from it.
+	Renews *bool         `json:"renews"`
+	State  PurchaseState `json:"state" validate:"omitempty,oneof=active paused ended refunded" wire:"filled"`
+	Reason string        `json:"reason" validate:"omitempty,text" wire:"filled"` // of a suspension; recorded in the event
 	// Metadata sets entries of the license's metadata; nil removes one. A purchase
 	// has at most 50 names, including removed names.
 	Metadata map[string]*string `json:"metadata"`

@@ -239,6 +239,9 @@ func randomEvent(random *rand.Rand) event {
 	case 1, 2:
 		e.Until = api.To(onDay(float64(30 + random.IntN(3))))
 	}
+	if maybe(3) {
+		e.Renews = ptr(maybe(2))
+	}
 	e.State = []api.PurchaseState{"", "active", "active", "paused", "ended"}[random.IntN(5)]
 	if e.State == "ended" && maybe(2) {
 		e.State = ""

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -97,6 +98,12 @@ func TestPurchaseOverHTTP(t *testing.T) {
 	is.Equal([]any{a.json["result"], a.json["license"].(map[string]any)["expires_at"]}, []any{"changed", nil})
 	a = c.do("GET", "/purchase/shop:sub@1", "")
 	is.Equal([]any{a.Code, a.json["fields"].(map[string]any)["until"]}, []any{http.StatusOK, map[string]any{"value": nil, "at": at}})
+	before := c.Clock.Now().UTC().Add(-time.Minute).Format("2006-01-02T15:04:05Z")
+	for _, event := range [][2]string{{at, "false"}, {before, "true"}, {at, "true"}, {at, "false"}} {
+		a = c.do("PUT", "/purchase/shop:sub@1", `{"at":"`+event[0]+`","renews":`+event[1]+`}`)
+		is.Equal([]any{a.Code, a.json["result"]}, []any{http.StatusOK, "unchanged"}) // no term follows from it
+	}
+	is.Equal(a.json["fields"].(map[string]any)["renews"], map[string]any{"value": true, "at": at}) // the later one, and the better one for the customer
 	is.Equal(c.do("GET", "/purchase/shop:2", "").Code, http.StatusNotFound)
 	is.Equal(c.do("PUT", "/purchase/shop:2", `{"at":"`+at+`"}`).json["waiting"], "customer_id")
 	is.Equal(c.Handler.Health(t.Context()).WaitingPurchases, 0) // that one is not paid

@@ -169,6 +169,8 @@ func showPurchase(v *kit.Visit, f api.Purchase) error {
 			if field.Value = "removed"; value != nil {
 				field.Value = *value
 			}
+		case bool:
+			field.Value = kit.DescribeValue(name, value, "")
 		default:
 			field.Value = kit.FormatValue(value)
 		}

@@ -31,7 +31,7 @@ func TestPurchase(t *testing.T) {
 		return f
 	}
 	order := "2026-7"
-	bought := tell(api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: api.PurchaseActive, Metadata: map[string]*string{"order": &order}})
+	bought := tell(api.RecordPurchaseParams{Reference: "shop:1", CustomerID: "cus_ada", PlanID: "price_1", State: api.PurchaseActive, Renews: new(false), Metadata: map[string]*string{"order": &order}})
 	waiting := tell(api.RecordPurchaseParams{Reference: "shop:2", CustomerID: "cus_bob", PlanID: "price_2", State: api.PurchaseActive})
 	is.Equal(waiting.Waiting, api.WaitingUnknownPlan)
 	s.advance(time.Hour)
@@ -53,6 +53,7 @@ func TestPurchase(t *testing.T) {
 	page = v.get("purchase/shop:1").body
 	require.Contains(t, page, `<span class="any">ended</span>`) // the state, among the stored fields
 	require.NotContains(t, page, `<span class="any">active</span>`)
+	require.Contains(t, page, `Renews`, `<span class="any">no</span>`)
 	for _, text := range []string{"Metadata order", "2026-7", "1 Mar 2026, 12:00<", "<dt>Ended</dt>", "1 Mar 2026, 13:00<", licenseLink(bought.License.ID)} {
 		require.Contains(t, page, text)
 	}

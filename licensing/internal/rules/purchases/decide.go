@@ -315,6 +315,7 @@ func (d decision) purchase(l *api.License) api.Purchase {
 	show("reason", p.Reason.Value, p.Reason.At)
 	show("quantity", p.Quantity.Value, p.Quantity.At)
 	show("until", record.OptionalTime(p.Until.Value), p.Until.At)
+	show("renews", p.Renews.Value, p.Renews.At)
 	show("state", p.State.Value, p.State.At)
 	for name, v := range p.Metadata {
 		show(call.Pointer("metadata", name), v.Value, v.At)

@@ -170,7 +170,7 @@ func (s Service) readPurchase(field string, document map[string]any) (p Purchase
 		event.Reference = strings.ReplaceAll(p.Reference, ":", "-")
 	}
 	said := []*time.Time{
-		&p.Plan.At, &p.Name.At, &p.Reason.At, &p.Quantity.At, &p.Until.At, &p.State.At, &p.Terms.At,
+		&p.Plan.At, &p.Name.At, &p.Reason.At, &p.Quantity.At, &p.Until.At, &p.Renews.At, &p.State.At, &p.Terms.At,
 		&p.FirstActive, &p.Activated, &p.FirstEnded, &p.LastEnded, &p.FirstRefunded, &p.LastRefunded, &p.Reopened,
 	}
 	for name, v := range p.Metadata {

@@ -42,6 +42,7 @@ func (p Purchase) merge(q Purchase) Purchase {
 	p.Reason = later(p.Reason, q.Reason, strings.Compare)
 	p.Quantity = later(p.Quantity, q.Quantity, cmp.Compare)
 	p.Until = later(p.Until, q.Until, compareEnds)
+	p.Renews = later(p.Renews, q.Renews, func(a, b bool) int { return cmp.Compare(btoi(a), btoi(b)) })
 	p.State = later(p.State, q.State, compareStates)
 	if len(q.Metadata) > 0 {
 		p.Metadata = maps.Clone(p.Metadata)

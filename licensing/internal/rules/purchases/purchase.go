@@ -51,6 +51,7 @@ type Purchase struct {
 	Reason   Said[string]             `json:"reason,omitzero"`
 	Quantity Said[int64]              `json:"quantity,omitzero"`
 	Until    Said[time.Time]          `json:"until,omitzero"` // zero: it never ends
+	Renews   Said[bool]               `json:"renews,omitzero"`
 	State    Said[api.PurchaseState]  `json:"state,omitzero"` // active or paused
 	Metadata map[string]Said[*string] `json:"metadata,omitempty"`
 

@@ -74,6 +74,9 @@ func purchaseOf(p api.RecordPurchaseParams) Purchase {
 		end = time.Time{}
 	}
 	say(&e.Until, end, p.At, p.Until.Set)
+	if p.Renews != nil {
+		say(&e.Renews, *p.Renews, p.At, true)
+	}
 	say(&e.State, p.State, p.At, p.State == api.PurchaseActive || p.State == api.PurchasePaused)
 	for name, v := range p.Metadata {
 		if e.Metadata == nil {
