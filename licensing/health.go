@@ -80,6 +80,7 @@ const (
 	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
 	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
 	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
+	HealthPayment           HealthCode = "payment_failing"     // what a payment provider reports to this process keeps failing
 	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest continues
 	HealthUncounted         HealthCode = "events_uncounted"    // sales do not have some events, because counting them kept failing
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
@@ -146,6 +147,10 @@ func (h *Handler) ownProblems() (found []HealthProblem) {
 	for _, j := range h.engine.FailingJobs() {
 		found = append(found, HealthProblem{Code: HealthJob, Subject: j.Name, Since: &j.Since,
 			Detail: fmt.Sprintf("Background work has failed %d times in a row; it is tried again, and the log has each error. The last one: %v", j.Failures, j.Err)})
+	}
+	for _, p := range inner.Of(h.service).Payments().Problems() {
+		found = append(found, HealthProblem{Code: HealthPayment, Subject: p.Provider, Since: &p.Since,
+			Detail: "What the payment provider reports fails; the log has each error. The last one: " + p.Detail})
 	}
 	if f := h.requests.recent(); f != nil {
 		add(HealthRequests, f, "Requests are answered 500; the log has the error of each. The last one is of "+f.route+": ")

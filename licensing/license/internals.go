@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/failing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/holds"
@@ -70,6 +71,7 @@ func (s internals) Refused() refusals.Service        { return s.refusals() }
 func (s internals) Sales() sales.Service             { return sales.Of(&s.c) }
 func (s internals) MoveIn() movein.Service           { return s.movein() }
 func (s internals) Leave() leave.Service             { return s.leave() }
+func (s internals) Payments() *failing.Events        { return s.failing }
 
 // SetOffice makes a new Service that of the office with a file; nil: it is not one.
 func (s internals) SetOffice(c *licensefile.Claims) {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/failing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/refusals"
@@ -21,7 +22,8 @@ type Service struct {
 	opts     *Options // with defaults
 	kept     *find.Kept
 	pending  *refusals.Pending
-	searched *atomic.Int64 // see find.Service
+	failing  *failing.Events // of payment providers
+	searched *atomic.Int64   // see find.Service
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -49,7 +51,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	s := &Service{c: call.Call{Store: st, Opts: opts.rules()}, opts: &opts, kept: find.NewKept(), pending: refusals.NewPending()}
+	s := &Service{c: call.Call{Store: st, Opts: opts.rules()}, opts: &opts, kept: find.NewKept(), pending: refusals.NewPending(), failing: new(failing.Events)}
 	s.c.Changed, s.c.Observed, s.c.CustomerChanged = s.kept.Drop, s.refusals().CountVerdict, s.leave().LeaveCustomer
 	s.c.Purchases, s.c.OwnChanged, s.c.Started = s.purchases().TermsOf, s.purchases().PutOwn, s.purchases().Started
 	s.c.MayUse = s.seats().MayUse

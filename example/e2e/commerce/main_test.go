@@ -63,10 +63,10 @@ func TestStripe(t *testing.T) {
 		var sub stripe.Subscription
 		is.NoErr(json.Unmarshal(event.Data.Raw, &sub))
 		item := sub.Items.Data[0]
-		is.True(sub.Customer.ID != "" && stripeStates[sub.Status] != "" || sub.Status == stripe.SubscriptionStatusIncomplete)
+		is.True(sub.Customer.ID != "")
 		is.True(item.ID != "" && item.Price.ID != "" && item.Quantity > 0 && item.CurrentPeriodEnd > 0)
 	}
-	a, err := p.stripeAccount()
+	a, err := p.accounts()
 	is.NoErr(err)
 	sales, err := newSales(t.Context(), memory.New())
 	is.NoErr(err)
@@ -78,33 +78,22 @@ func TestStripe(t *testing.T) {
 			r.Body = io.NopCloser(strings.NewReader(strings.Replace(string(payload), "si_", "sj_", 1)))
 		},
 		"old": func(r *http.Request) {
-			signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: payload, Secret: stripeSecret, Timestamp: time.Now().Add(-time.Hour)})
+			signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: payload, Secret: secret, Timestamp: time.Now().Add(-time.Hour)})
 			r.Header.Set("Stripe-Signature", signed.Header)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, w := signedByStripe(t.Context(), payload), httptest.NewRecorder()
+			r, w := signed(t.Context(), "stripe", payload), httptest.NewRecorder()
 			forge(r)
-			serveStripe(sales, a.client(), stripeSecret)(w, r)
+			a.ofStripe().Handler(sales).ServeHTTP(w, r)
 			is := is.New(t)
 			is.Equal(w.Code, http.StatusBadRequest)
 			_, err := sales.GetPurchase(t.Context(), p.reference)
 			require.ErrorIs(t, err, api.ErrNotFound)
 		})
 	}
-	w := httptest.NewRecorder()
-	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(t.Context(), []byte(strings.Replace(string(payload), stripe.APIVersion, "2019-01-01", 1))))
-	is.Equal(w.Code, http.StatusBadRequest)
-	require.Contains(t, w.Body.String(), "API version") // and not that the signature is wrong
-	for status, want := range map[string]api.PurchaseState{"needs_response": "paused", "won": "active", "lost": "refunded", "escalated": ""} {
-		a["dp_1"] = map[string]any{"id": "dp_1", "object": "dispute", "payment_intent": "pi_1", "status": status}
-		state, err := stateOfPayment(t.Context(), a.client(), &stripe.PaymentIntent{ID: "pi_1", LatestCharge: &stripe.Charge{}})
-		is.Equal([]any{state, err != nil}, []any{want, want == ""})
-	}
-
-	w = httptest.NewRecorder()
-	serveStripe(sales, a.client(), stripeSecret)(w, signedByStripe(t.Context(), payload))
-	is.Equal(w.Code, http.StatusOK)
+	old := strings.Replace(string(payload), stripe.APIVersion, "2019-02-19", 1)
+	is.Equal(a.deliver(t.Context(), sales, "stripe", []byte(old)).Code, http.StatusOK)
 	f, err := sales.GetPurchase(t.Context(), p.reference)
 	is.NoErr(err)
 	is.True(f.License != nil)

@@ -1,3 +1,4 @@
+// Package payment gives users of a host licenses and trials. It has code of the guide on selling.
 package payment
 
 import (

@@ -2,6 +2,9 @@ package servicetest
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +28,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/licensing/payment"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -212,6 +216,16 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		h := o.handler()
 		o.store.locked = true
 		o.send(h, "GET", "/file/keys", "") // creates the first keys
+		return h
+	},
+	"payment_failing": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		const event = `{"data":{"type":"orders","id":"1","attributes":{"status":"hibernating"}}}`
+		mac := hmac.New(sha256.New, []byte("secret"))
+		mac.Write([]byte(event))
+		r := httptest.NewRequest("POST", "/", strings.NewReader(event))
+		r.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
+		payment.LemonSqueezy{Secrets: []string{"secret"}}.Handler(h.Selling()).ServeHTTP(httptest.NewRecorder(), r)
 		return h
 	},
 	"job_failing": func(o *outage) *licensing.Handler {

@@ -1,56 +1,14 @@
-// Package payment has the code of the guide on selling.
 package payment
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
 	"slices"
-	"strings"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
-
-// ServeWebhook serves the webhook of a provider. verified returns the body of a
-// request whose signature is right.
-func ServeWebhook(verified func(*http.Request) ([]byte, error), fulfill func(ctx context.Context, body []byte) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := verified(r)
-		if err != nil {
-			slog.Error("webhook refused", "error", err)
-			http.Error(w, err.Error(), http.StatusBadRequest) // the provider shows it
-		} else if err := fulfill(r.Context(), body); err != nil {
-			slog.Error("webhook failed", "error", err)
-			http.Error(w, "try again", http.StatusInternalServerError)
-		}
-	}
-}
-
-// StateOf returns what a status of a provider means; "" in the map: nothing yet. A status that
-// is not in the map is an error, so that the provider tries again and the log says so: it may
-// be a newer one of the provider.
-func StateOf[S ~string](states map[S]api.PurchaseState, status S) (api.PurchaseState, error) {
-	state, ok := states[status]
-	if !ok {
-		return "", fmt.Errorf("unknown status %q; add it to the states", status)
-	}
-	return state, nil
-}
-
-// OfCustomer returns p with the name and the address of the customer. Without a name, the
-// license has the address as its name.
-func OfCustomer(p api.RecordPurchaseParams, name, email string) api.RecordPurchaseParams {
-	p.Name = cmp.Or(strings.Join(strings.Fields(name), " "), email)
-	if email != "" {
-		p.Metadata = map[string]*string{"email": &email}
-	}
-	return p
-}
 
 // RecordItems records the items of an order or a subscription, and returns their
 // licenses. An add-on gets the license of the first base of its product.
