@@ -33,7 +33,7 @@ func (c *caller) wait(n int) {
 // their plan get their licenses, 50 a request.
 func TestTakeUpWaitingOverHTTP(t *testing.T) {
 	is := is.New(t)
-	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "commerce.md"))
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "purchases.md"))
 	is.NoErr(err)
 	requests := regexp.MustCompile(`(?s)curl -X (PUT|POST) -H "Authorization: Bearer \$TOKEN"[^"]*"\$BASE(/plan/[^"]+)"(?: -d '([^']+)')?\n`).FindAllStringSubmatch(string(guide), -1)
 	is.Equal(len(requests), 2)
