@@ -51,8 +51,8 @@ func listOf[T interface{ id() string }](ctx context.Context, a account, path str
 	}
 }
 
-// each records the objects of a list. It reads them again: what a page says may be old when
-// the turn of an object comes.
+// each records the objects of a list. It reads them again: by the time an object is recorded,
+// what the page says may be old.
 func (a account) each(ctx context.Context, path string, query url.Values, failed func(error) bool, record func(context.Context, string) ([]*api.License, error)) {
 	for object, err := range listOf[objectID](ctx, a, path, query) {
 		if err == nil {

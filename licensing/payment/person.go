@@ -31,7 +31,7 @@ func (a account) of(p api.RecordPurchaseParams, name, email string) api.RecordPu
 }
 
 // cleanName returns a name as a license can have it: on one line, without control characters
-// and those that are not valid, and not too long.
+// and invalid ones, and not too long.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsSpace(r) && !valid.IsText(string(r)) {

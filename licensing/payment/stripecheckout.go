@@ -93,7 +93,7 @@ func (a stripeAccount) recordSession(ctx context.Context, session stripeSession,
 	return append(all, once...), errors.Join(failed, err)
 }
 
-// customerOf returns the ID of the customer of a session; empty: nobody knows.
+// customerOf returns the ID of the customer of a session; empty: there is none.
 func (a stripeAccount) customerOf(session stripeSession) string {
 	id := a.metadataID(session.Metadata)
 	if session.Subscription != nil {

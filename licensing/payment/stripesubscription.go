@@ -80,10 +80,11 @@ func (a stripeAccount) recordSubscription(ctx context.Context, id string) ([]*ap
 	var all []api.RecordPurchaseParams
 	for _, item := range items {
 		p.Reference, p.PlanID, p.Quantity = "stripe:"+item.ID, item.Price.ID, item.Quantity
-		p.Until = api.To(time.Unix(item.PeriodEnd, 0))
-		if sub.EndedAt != 0 && sub.EndedAt < item.PeriodEnd {
-			p.Until = api.To(time.Unix(sub.EndedAt, 0)) // before it was read
+		end := item.PeriodEnd
+		if sub.EndedAt != 0 { // before it was read
+			end = min(end, sub.EndedAt)
 		}
+		p.Until = api.To(time.Unix(end, 0))
 		all = append(all, p)
 	}
 	return RecordItems(ctx, a.sales, all...)

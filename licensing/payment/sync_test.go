@@ -2,6 +2,7 @@ package payment
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -45,7 +46,7 @@ func TestStripeSync(t *testing.T) {
 	is.Equal([]api.LicenseStatus{s.status(t, stripeItemRef), s.status(t, stripeOnceRef)}, []api.LicenseStatus{"active", "active"})
 }
 
-// TestClocks: whatever our clock is, a Sync does not beat the cancellation that follows it.
+// TestClocks: whatever our clock is, a Sync does not beat the pause and the end that follow it.
 func TestClocks(t *testing.T) {
 	for _, off := range []time.Duration{-5 * time.Minute, 0, 5 * time.Minute} {
 		t.Run(off.String(), func(t *testing.T) {
@@ -57,19 +58,23 @@ func TestClocks(t *testing.T) {
 			s, a := subscribed(t)
 			s.now = theirs.Add(off)
 			is.NoErr(stripeOf(a).Sync(t.Context(), s.sales))
-			a[fakestripe.Subscription]["status"] = "canceled"
-			s.stripe(t, a, "customer.subscription.deleted", fakestripe.Subscription)
-			is.Equal(s.status(t, stripeItemRef), api.LicenseExpired)
+			for status, want := range states("unpaid", "canceled") {
+				a[fakestripe.Subscription]["status"] = status
+				s.stripe(t, a, "customer.subscription.updated", fakestripe.Subscription)
+				is.Equal(s.status(t, stripeItemRef), want)
+			}
 
 			paddle := newPaddleShop(t)
 			paddle.now = theirs.Add(off)
 			paddle.api.set("/subscriptions", `{"data":[{"id":"sub"}]}`)
 			paddle.api.set("/transactions", `{"data":[]}`)
 			is.NoErr(paddle.paddle.Sync(t.Context(), paddle.sales))
-			paddle.sub["status"] = "canceled"
-			paddle.putSub()
-			paddle.event(t, "subscription.canceled", `{"id":"sub"}`)
-			is.Equal(paddle.status(t, "paddle:sub:pro"), api.LicenseExpired)
+			for status, want := range states("paused", "canceled") {
+				paddle.sub["status"] = status
+				paddle.putSub()
+				paddle.event(t, "subscription.updated", `{"id":"sub"}`)
+				is.Equal(paddle.status(t, "paddle:sub:pro"), want)
+			}
 
 			s = newShop(t, "prod", "7")
 			s.now = theirs.Add(off)
@@ -82,17 +87,32 @@ func TestClocks(t *testing.T) {
 			f.set("/v1/orders/", `{"items":[],"pagination":{"max_page":0}}`)
 			is.NoErr(polar.Sync(t.Context(), s.sales))
 			is.Equal(s.status(t, "polar:s"), api.LicenseActive)
-			is.Equal(s.polar(t, polar, "subscription.revoked", sub("canceled", 1)), http.StatusOK)
-			is.Equal(s.status(t, "polar:s"), api.LicenseExpired)
+			n := 0
+			for status, want := range states("paused", "canceled") {
+				n++
+				is.Equal(s.polar(t, polar, "subscription.updated", sub(status, n)), http.StatusOK)
+				is.Equal(s.status(t, "polar:s"), want)
+			}
 
 			f.set("/v1/subscriptions", text(object{"data": []object{lemonSub(8, "active", at(0), nil)}}))
 			f.set("/v1/orders", `{"data":[]}`)
 			lemon := LemonSqueezy{Secrets: []string{secret}, Key: "key", URL: url}
 			is.NoErr(lemon.Sync(t.Context(), s.sales))
 			is.Equal(s.status(t, "lemonsqueezy:8"), api.LicenseActive)
-			s.lemon(t, lemon, lemonSub(8, "expired", at(1), nil))
-			is.Equal(s.status(t, "lemonsqueezy:8"), api.LicenseExpired)
+			for status, want := range states("paused", "expired") {
+				n++
+				s.lemon(t, lemon, lemonSub(8, status, at(n), nil))
+				is.Equal(s.status(t, "lemonsqueezy:8"), want)
+			}
 		})
+	}
+}
+
+// states are a provider's words for a pause and for the end, and the status of the license
+// then.
+func states(pause, end string) iter.Seq2[string, api.LicenseStatus] {
+	return func(yield func(string, api.LicenseStatus) bool) {
+		_ = yield(pause, api.LicenseSuspended) && yield(end, api.LicenseExpired)
 	}
 }
 
@@ -158,4 +178,39 @@ func TestSyncOfAnAccountIsOne(t *testing.T) {
 		is.NoErr(<-done)
 	}
 	is.Equal(most.Load(), int64(1))
+}
+
+// TestConcurrentEvents: an event that is delivered eight times at the same time makes one
+// license, and is no problem.
+func TestConcurrentEvents(t *testing.T) {
+	is := is.New(t)
+	s, a := subscribed(t)
+	paddle := newPaddleShop(t)
+	for _, id := range []string{"prod", "7"} {
+		_, err := s.sales.PutPlan(t.Context(), api.PutPlanParams{ID: id, ProductID: "atlas"})
+		is.NoErr(err)
+	}
+	for provider, c := range map[string]struct {
+		shop *shop
+		h    http.Handler
+		body []byte
+	}{
+		"stripe":       {s, stripeOf(a).Handler(s.sales), a.Event("customer.subscription.updated", fakestripe.Subscription, "")},
+		"paddle":       {paddle.shop, paddle.paddle.Handler(paddle.sales), []byte(`{"event_type":"subscription.created","data":{"id":"sub"}}`)},
+		"polar":        {s, Polar{Secrets: []string{secret}}.Handler(s.sales), []byte(text(object{"type": "order.paid", "data": s.polarSub("o", "paid", 1, nil)}))},
+		"lemonsqueezy": {s, LemonSqueezy{Secrets: []string{secret}}.Handler(s.sales), []byte(text(object{"data": lemonSub(8, "active", "2026-01-01T00:00:00Z", nil)}))},
+	} {
+		before, err := c.shop.rules.List(t.Context(), api.ListLicensesParams{})
+		is.NoErr(err)
+		codes := make(chan int)
+		for range 8 {
+			go func() { codes <- c.shop.send(provider, c.h, c.body).Code }()
+		}
+		for range 8 {
+			is.Equal(<-codes, http.StatusOK)
+		}
+		after, err := c.shop.rules.List(t.Context(), api.ListLicensesParams{})
+		is.NoErr(err)
+		is.Equal(len(after.Data)-len(before.Data), 1)
+	}
 }
