@@ -64,7 +64,7 @@ func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (client C
 		if err := c.put(ctx, tx); err != nil {
 			return err
 		}
-		return a.appendEvent(ctx, tx, "client.created", c, nil)
+		return a.appendEvent(ctx, tx, api.EventClientCreated, c, nil)
 	})
 	if err != nil {
 		return Client{}, "", fmt.Errorf("auth: create client: %w", err)
@@ -133,10 +133,10 @@ func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, 
 		c.Disabled = or(p.Disabled, c.Disabled)
 		if c.Disabled && !before.Disabled {
 			c.lose(before.Scopes)
-			return "client.disabled", nil
+			return api.EventClientDisabled, nil
 		}
 		c.lose(slices.DeleteFunc(slices.Clone(before.Scopes), func(s string) bool { return slices.Contains(c.Scopes, s) }))
-		return "client.updated", nil
+		return api.EventClientUpdated, nil
 	})
 }
 

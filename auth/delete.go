@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -27,7 +28,7 @@ func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil {
 			return err
 		}
-		return a.appendEvent(ctx, tx, "client.deleted", c, nil)
+		return a.appendEvent(ctx, tx, api.EventClientDeleted, c, nil)
 	})
 	a.cache.flush()
 	if err != nil {

@@ -49,7 +49,7 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (client C
 		if len(c.Secrets) > rotation.Max {
 			return "", ErrTooManySecrets
 		}
-		return "client.rotated", nil
+		return api.EventClientRotated, nil
 	})
 	if err != nil {
 		return Client{}, "", err
@@ -67,7 +67,7 @@ func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Cli
 			return "", fmt.Errorf("secret of client %q: %w", clientID, api.ErrNotFound)
 		}
 		c.Secrets = slices.Delete(slices.Clone(c.Secrets), i, i+1)
-		return "client.updated", nil
+		return api.EventClientUpdated, nil
 	})
 }
 

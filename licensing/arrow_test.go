@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
 	"internal/signin":                 {},
+	"internal/testing/docs":           {},                                                                   // tests only
 	"internal/testing/oracle":         {"store", "store/memory"},                                            // tests only
 	"internal/testing/fakestripe":     {},                                                                   // tests only
 	"internal/testing/purchasetest":   {"licensing/api", "licensing/license", "licensing/selling", "store"}, // tests only

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -59,7 +60,7 @@ func (s *Service) appendFailure(ctx context.Context, tx store.Tx, id string, add
 	if err != nil {
 		return err
 	}
-	return s.appendEvent(ctx, tx, "operator.sign_in_failed", id, data)
+	return s.appendEvent(ctx, tx, api.EventOperatorSignInFailed, id, data)
 }
 
 // addressText returns the address of a client for an event, or "" if it is unknown.

@@ -228,7 +228,7 @@ func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code
 		}
 		op.Password, op.UpdatedAt = hash, s.now()
 		op.Generation++
-		if err := by.appendChange(ctx, tx, "operator.updated", op.operator(e), changes{"password": {}}); err != nil {
+		if err := by.appendChange(ctx, tx, api.EventOperatorUpdated, op.operator(e), changes{"password": {}}); err != nil {
 			return err
 		}
 		if op.SecondFactor != nil { // CompleteSignIn records the sign-in

@@ -92,7 +92,7 @@ func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash str
 	if err := tx.PutEntries(ctx, store.Entry{Kind: kindEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
 		return e, rec, err
 	}
-	return e, rec, s.appendChange(ctx, tx, "operator.created", rec.operator(e), nil)
+	return e, rec, s.appendChange(ctx, tx, api.EventOperatorCreated, rec.operator(e), nil)
 }
 
 // emailFree returns an [*api.InvalidError] if an operator has the address.

@@ -84,7 +84,7 @@ func (s internals) EndSession(ctx context.Context, operatorID, sessionID string)
 		if err := tx.DeleteEntries(ctx, kindSession, sessionID); err != nil {
 			return err
 		}
-		return s.appendChange(ctx, tx, "operator.signed_out", rec.operator(e), nil)
+		return s.appendChange(ctx, tx, api.EventOperatorSignedOut, rec.operator(e), nil)
 	})
 }
 

@@ -115,7 +115,7 @@ func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, 
 		return signedIn{}, err
 	}
 	in := signedIn{Operator: rec.operator(e), generation: rec.Generation}
-	return in, s.asOperator(in.ID).appendData(ctx, tx, "operator.signed_in", in.Operator, data)
+	return in, s.asOperator(in.ID).appendData(ctx, tx, api.EventOperatorSignedIn, in.Operator, data)
 }
 
 // passwordOf returns the ID of the operator with that address and the hash of

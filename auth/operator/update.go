@@ -82,7 +82,7 @@ func (s *Service) SignOutEverywhere(ctx context.Context, id string) error {
 		if err := putJSON(ctx, tx, e, rec); err != nil {
 			return err
 		}
-		return s.appendChange(ctx, tx, "operator.signed_out", rec.operator(e), nil)
+		return s.appendChange(ctx, tx, api.EventOperatorSignedOut, rec.operator(e), nil)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Service) change(ctx context.Context, id string, fn func(store.Tx, *reco
 			if err := endInvitations(ctx, tx, rec.operator(e), newPassword); err != nil {
 				return err
 			}
-			if err := s.appendChange(ctx, tx, "operator.updated", rec.operator(e), made); err != nil {
+			if err := s.appendChange(ctx, tx, api.EventOperatorUpdated, rec.operator(e), made); err != nil {
 				return err
 			}
 		}

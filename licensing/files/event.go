@@ -8,14 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The event types of signing keys. The subject is the ID of the key.
-const (
-	EventKeyCreated     = "signing_key.created"
-	EventKeyRotated     = "signing_key.rotated" // the key is active from now on
-	EventKeyRetired     = "signing_key.retired"
-	EventKeyCompromised = "signing_key.compromised"
-)
-
 // eventData is the data of an event about a signing key.
 type eventData struct {
 	Key Key `json:"signing_key"`

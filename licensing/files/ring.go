@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -188,7 +189,7 @@ func (e *edit) add(ctx context.Context, public crypto.PublicKey, private crypto.
 	if err := e.put(ctx, rec); err != nil {
 		return record{}, err
 	}
-	return rec, e.event(ctx, EventKeyCreated, rec, "")
+	return rec, e.event(ctx, api.EventSigningKeyCreated, rec, "")
 }
 
 // set moves a key of the ring to a state.

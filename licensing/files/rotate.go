@@ -109,7 +109,7 @@ func (e *edit) rotate(ctx context.Context, private crypto.Signer, state KeyState
 	if err := e.set(ctx, next, KeyActive); err != nil {
 		return record{}, err
 	}
-	return *next, e.event(ctx, EventKeyRotated, *next, previous.ID)
+	return *next, e.event(ctx, api.EventSigningKeyRotated, *next, previous.ID)
 }
 
 // CondemnKeyParams are the parameters of [Service.CondemnKey].
@@ -149,7 +149,7 @@ func (s *Service) CondemnKey(ctx context.Context, p CondemnKeyParams) (k Key, er
 			return err
 		}
 		condemned = *e.ring.byID(p.ID)
-		if err := e.event(ctx, EventKeyCompromised, condemned, ""); err != nil {
+		if err := e.event(ctx, api.EventSigningKeyCompromised, condemned, ""); err != nil {
 			return err
 		}
 		return e.addNext(ctx, condemned.Algorithm)
@@ -178,7 +178,7 @@ func (s *Service) RetireKey(ctx context.Context, id string) (k Key, err error) {
 			return err
 		}
 		retired = *rec
-		if err := e.event(ctx, EventKeyRetired, retired, ""); err != nil {
+		if err := e.event(ctx, api.EventSigningKeyRetired, retired, ""); err != nil {
 			return err
 		}
 		return e.addNext(ctx, retired.Algorithm)

@@ -71,8 +71,8 @@ func TestFileKeysArePublished(t *testing.T) {
 	for _, e := range a.json["data"].([]any) {
 		types = append(types, e.(map[string]any)["type"].(string))
 	}
-	is.Equal(types, []string{files.EventKeyCreated, files.EventKeyCreated, files.EventKeyRotated, files.EventKeyCreated, files.EventKeyCompromised})
-	for _, eventType := range append(types, files.EventKeyRetired) {
+	is.Equal(types, []string{api.EventSigningKeyCreated, api.EventSigningKeyCreated, api.EventSigningKeyRotated, api.EventSigningKeyCreated, api.EventSigningKeyCompromised})
+	for _, eventType := range append(types, api.EventSigningKeyRetired) {
 		require.Includes(t, api.EventTypes(), eventType)
 	}
 }

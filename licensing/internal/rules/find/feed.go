@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -24,7 +25,7 @@ const (
 func (s Service) Events(ctx context.Context, p api.ListEventsParams) (api.Page[api.Event], error) {
 	broken := call.CheckTags(p)
 	if slices.ContainsFunc(p.Types, func(t string) bool { return !feed.IsPattern(t, api.EventTypes()) }) {
-		broken = append(broken, api.FieldError{Field: "type", Code: api.FieldUnknown, Detail: `must be an event type, or a family such as "license.*"`})
+		broken = append(broken, api.FieldError{Field: "type", Code: api.FieldUnknown, Detail: `must be a family such as "license.*", or one of ` + strings.Join(api.EventTypes(), ", ")})
 	}
 	if !p.Before.IsZero() && !p.NewestFirst {
 		broken = append(broken, api.FieldError{Field: "before", Code: api.FieldOutOfRange, Detail: "is for a list with newest_first; set that, or omit before"})

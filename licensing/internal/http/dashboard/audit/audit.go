@@ -188,7 +188,7 @@ func AuditRowOf(n *kit.ActorNames, e api.Event, sales int) AuditRow {
 	if row.Subject == "" {
 		row.Subject = e.Subject
 	}
-	if row.Subject == "" && e.Type == "operator.sign_in_failed" {
+	if row.Subject == "" && e.Type == api.EventOperatorSignInFailed {
 		row.Subject = "an unknown account"
 	}
 	if sales > 1 { // only ends of purchases are more than one

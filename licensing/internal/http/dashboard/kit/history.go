@@ -77,15 +77,15 @@ var EventFamilies = []struct{ Family, Name, Label string }{
 
 // eventVerbs describe the event types whose second part is not descriptive.
 var eventVerbs = map[string]string{
-	"license.rekeyed":         "key replaced",
-	"license.transferred":     "given to another customer",
-	"trial.allowed":           "allowed again",
-	"license.expiring":        "expiring soon",
-	"license.lapsed":          "past its grace period",
-	"usage.threshold_reached": "near the limit",
-	"client.rotated":          "secret rotated",
-	"operator.sign_in_failed": "failed to sign in",
-	"webhook.test":            "tested",
+	api.EventLicenseRekeyed:       "key replaced",
+	api.EventLicenseTransferred:   "given to another customer",
+	api.EventTrialAllowed:         "allowed again",
+	api.EventLicenseExpiring:      "expiring soon",
+	api.EventLicenseLapsed:        "past its grace period",
+	api.EventUsageThreshold:       "near the limit",
+	api.EventClientRotated:        "secret rotated",
+	api.EventOperatorSignInFailed: "failed to sign in",
+	api.EventWebhookTest:          "tested",
 }
 
 // DescribeType returns the kind of object and the verb of an event type.

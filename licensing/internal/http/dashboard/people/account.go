@@ -40,12 +40,12 @@ func operatorAccessOf(v *kit.Visit, id string) (a operatorAccess, err error) {
 	}
 	a.Sessions = sessions
 	for _, e := range events.Data {
-		if !slices.Contains([]string{"operator.signed_in", "operator.signed_out", "operator.sign_in_failed"}, e.Type) {
+		if !slices.Contains([]string{api.EventOperatorSignedIn, api.EventOperatorSignedOut, api.EventOperatorSignInFailed}, e.Type) {
 			continue
 		}
 		data := kit.ReadEventData(e)
 		_, verb := kit.DescribeType(e.Type)
-		a.SignIns = append(a.SignIns, signInRow{kit.SentenceCase(verb), data.Address, e.Type == "operator.sign_in_failed", v.Moment(e.Timestamp)})
+		a.SignIns = append(a.SignIns, signInRow{kit.SentenceCase(verb), data.Address, e.Type == api.EventOperatorSignInFailed, v.Moment(e.Timestamp)})
 		if len(a.SignIns) == signInsShown {
 			break
 		}
