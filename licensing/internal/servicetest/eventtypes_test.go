@@ -29,7 +29,7 @@ var examplesFile = filepath.Join("testdata", "events.json")
 // first of each with testdata/events.json. After an intended change, rewrite the file with
 //
 //	go test ./licensing/internal/servicetest -run EveryEventType -update
-//	go test ./licensing/internal/http/endpoints -run 'OpenAPI|Tables' -update
+//	go test ./licensing/internal/http/endpoints -run 'OpenAPI|EventTable' -update
 func TestEveryEventType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
@@ -39,6 +39,7 @@ func TestEveryEventType(t *testing.T) {
 			Webhooks: webhook.Options{Transport: gone{}},
 		})}
 		w.history()
+		checkEvents(t, w.h)
 		first := map[string]api.Event{}
 		for e, err := range w.h.Service().AllEvents(t.Context(), api.ListEventsParams{}) {
 			is.NoErr(err)

@@ -32,6 +32,7 @@ type caller struct {
 
 func newCaller(t testing.TB, opts licensing.Options) *caller {
 	kit := licensingtest.New(t, opts)
+	t.Cleanup(func() { checkEvents(t, kit.Handler) })
 	return &caller{Kit: kit, t: t, token: kit.Token(), mount: kit.Handler}
 }
 
