@@ -4,24 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A change has the values of a changed field.
-type change struct {
-	From any `json:"from"`
-	To   any `json:"to"`
-}
-
 // changes returns the fields of c that differ from before, by their names in events.
-func (c clientRecord) changes(before clientRecord) map[string]*change {
-	from, to := before.described(), c.described()
-	changes := map[string]*change{}
-	for name := range to {
-		if name != "updated_at" && !reflect.DeepEqual(from[name], to[name]) {
-			changes[name] = &change{From: from[name], To: to[name]}
+func (c clientRecord) changes(before clientRecord) map[string]api.FieldChange {
+	from, to := reflect.ValueOf(before.described()).Elem(), reflect.ValueOf(c.described()).Elem()
+	changes := map[string]api.FieldChange{}
+	for i := range to.NumField() {
+		name, change := to.Type().Field(i).Tag.Get("json"), api.FieldChange{From: from.Field(i).Interface(), To: to.Field(i).Interface()}
+		if name != "updated_at" && !reflect.DeepEqual(change.From, change.To) {
+			changes[name] = change
 		}
 	}
 	return changes
@@ -29,28 +24,20 @@ func (c clientRecord) changes(before clientRecord) map[string]*change {
 
 // described returns a client as events show it. Of the secrets it has only the
 // IDs and times.
-func (c clientRecord) described() map[string]any {
-	type secret struct {
-		ID        string    `json:"id"`
-		CreatedAt time.Time `json:"created_at"`
-		ExpiresAt time.Time `json:"expires_at,omitzero"`
-	}
-	secrets := make([]secret, len(c.Secrets))
+func (c clientRecord) described() *api.EventClient {
+	secrets := make([]api.EventSecret, len(c.Secrets))
 	for i, s := range c.Secrets {
-		secrets[i] = secret{ID: s.ID, CreatedAt: s.CreatedAt, ExpiresAt: s.ExpiresAt}
+		secrets[i] = api.EventSecret{ID: s.ID, CreatedAt: s.CreatedAt, ExpiresAt: s.ExpiresAt}
 	}
-	return map[string]any{
-		"id": c.ID, "name": c.Name, "scopes": c.Scopes, "products": c.Products, "disabled": c.Disabled,
-		"secrets": secrets, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
+	return &api.EventClient{
+		ID: c.ID, Name: c.Name, Scopes: c.Scopes, Products: c.Products, Disabled: c.Disabled,
+		Secrets: secrets, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 	}
 }
 
 // appendEvent appends an event about c in the update that changes it.
-func (a *Auth) appendEvent(ctx context.Context, tx store.Tx, eventType string, c clientRecord, changes map[string]*change) error {
-	data, err := json.Marshal(struct {
-		Client  map[string]any     `json:"client"`
-		Changes map[string]*change `json:"changes,omitempty"`
-	}{c.described(), changes})
+func (a *Auth) appendEvent(ctx context.Context, tx store.Tx, eventType string, c clientRecord, changes map[string]api.FieldChange) error {
+	data, err := json.Marshal(api.EventData{Client: c.described(), Changes: changes})
 	if err != nil {
 		return err
 	}

@@ -12,36 +12,17 @@ import (
 
 // changes lists the changed fields of an operator. A changed secret is listed
 // without its values.
-type changes map[string]change
-
-type change struct {
-	From any `json:"from,omitempty"`
-	To   any `json:"to,omitempty"`
-}
-
-// eventData is the data of an event about an operator.
-type eventData struct {
-	Operator struct {
-		ID       string `json:"id"`
-		Email    string `json:"email"`
-		Role     Role   `json:"role"`
-		Disabled bool   `json:"disabled"`
-	} `json:"operator"`
-	Changes changes `json:"changes,omitempty"`
-	Address string  `json:"address,omitempty"` // of the client that signed in
-	// RecoveryCode reports that a recovery code was used as the second factor.
-	RecoveryCode bool `json:"recovery_code,omitempty"`
-}
+type changes = map[string]api.FieldChange
 
 // appendChange appends an event about op. Events never contain the password,
 // its hash, or anything about the session.
 func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op Operator, made changes) error {
-	return s.appendData(ctx, tx, typ, op, eventData{Changes: made})
+	return s.appendData(ctx, tx, typ, op, api.EventData{Changes: made})
 }
 
 // appendData sets the operator of d and appends an event with d about op.
-func (s *Service) appendData(ctx context.Context, tx store.Tx, typ string, op Operator, d eventData) error {
-	d.Operator.ID, d.Operator.Email, d.Operator.Role, d.Operator.Disabled = op.ID, op.Email, op.Role, op.Disabled
+func (s *Service) appendData(ctx context.Context, tx store.Tx, typ string, op Operator, d api.EventData) error {
+	d.Operator = &api.EventOperator{ID: op.ID, Email: op.Email, Role: string(op.Role), Disabled: op.Disabled}
 	data, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -56,7 +37,7 @@ func (s *Service) appendFailure(ctx context.Context, tx store.Tx, id string, add
 	if s.caller.Actor == "" {
 		s = s.As(auth.Caller{Actor: "anonymous", RequestID: s.caller.RequestID})
 	}
-	data, err := json.Marshal(map[string]string{"address": addressText(addr)})
+	data, err := json.Marshal(api.EventData{Address: addressText(addr)})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code
 			if err != nil {
 				return err
 			}
-			in, err = s.recordSignIn(ctx, tx, e, op, eventData{Address: s.address(r)})
+			in, err = s.recordSignIn(ctx, tx, e, op, api.EventData{Address: s.address(r)})
 			return err
 		}
 		e, op, err := readRecord(ctx, tx, rec.OperatorID)
@@ -235,7 +235,7 @@ func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code
 			in = signedIn{op.operator(e), op.Generation, true}
 			return putJSON(ctx, tx, e, op)
 		}
-		in, err = s.recordSignIn(ctx, tx, e, op, eventData{Address: s.address(r)})
+		in, err = s.recordSignIn(ctx, tx, e, op, api.EventData{Address: s.address(r)})
 		return err
 	})
 	if err != nil {

@@ -118,7 +118,7 @@ func (s internals) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p 
 			return nil, invalidField("secret", "taken", "A second factor is enabled already. Remove it first.")
 		}
 		rec.SecondFactor = f
-		return changes{"second_factor": {false, true}}, nil
+		return changes{"second_factor": {From: false, To: true}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func removeSecondFactor(rec *record) (changes, error) {
 		return nil, nil
 	}
 	rec.SecondFactor = nil
-	return changes{"second_factor": {true, false}}, nil
+	return changes{"second_factor": {From: true, To: false}}, nil
 }
 
 // reauthenticate returns the operator who is signed in, if the password is right.
@@ -215,7 +215,7 @@ func (s internals) CompleteSignIn(w http.ResponseWriter, r *http.Request, code s
 		if err := at.reset(ctx, tx); err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: addressText(addr), RecoveryCode: recovery})
+		in, err = s.recordSignIn(ctx, tx, e, rec, api.EventData{Address: addressText(addr), RecoveryCode: recovery})
 		return err
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/internal/signin"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -101,7 +102,7 @@ func (s internals) CompleteSetup(w http.ResponseWriter, r *http.Request, code, e
 		if err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: s.address(r)})
+		in, err = s.recordSignIn(ctx, tx, e, rec, api.EventData{Address: s.address(r)})
 		return err
 	})
 	if err != nil {

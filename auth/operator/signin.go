@@ -95,7 +95,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 			in = signedIn{rec.operator(e), rec.Generation, true}
 			return putJSON(ctx, tx, e, rec)
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: addressText(addr)})
+		in, err = s.recordSignIn(ctx, tx, e, rec, api.EventData{Address: addressText(addr)})
 		return err
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 }
 
 // recordSignIn writes rec with the time of the sign-in, and appends the event.
-func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record, data eventData) (signedIn, error) {
+func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record, data api.EventData) (signedIn, error) {
 	rec.LastSignInAt = s.now()
 	if err := putJSON(ctx, tx, e, rec); err != nil {
 		return signedIn{}, err

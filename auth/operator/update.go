@@ -51,15 +51,15 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Operator, error) 
 		wasAdmin := rec.Role == RoleAdmin && !rec.Disabled
 		made := changes{}
 		if p.Role != nil && *p.Role != rec.Role {
-			made["role"] = change{rec.Role, *p.Role}
+			made["role"] = api.FieldChange{From: rec.Role, To: *p.Role}
 			rec.Role = *p.Role
 		}
 		if p.Disabled != nil && *p.Disabled != rec.Disabled {
-			made["disabled"] = change{rec.Disabled, *p.Disabled}
+			made["disabled"] = api.FieldChange{From: rec.Disabled, To: *p.Disabled}
 			rec.Disabled = *p.Disabled
 		}
 		if hash != "" {
-			made["password"] = change{}
+			made["password"] = api.FieldChange{}
 			rec.Password = hash
 		}
 		if !wasAdmin || rec.Role == RoleAdmin && !rec.Disabled {

@@ -5,15 +5,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// eventData is the data of an event about a signing key.
-type eventData struct {
-	Key Key `json:"signing_key"`
-	// Previous is the ID of the key that was active before a rotation.
-	Previous string `json:"previous,omitempty"`
-}
 
 // event appends an event about a key in the Update that changes it.
 func (e *edit) event(ctx context.Context, eventType string, rec record, previous string) error {
@@ -21,7 +15,9 @@ func (e *edit) event(ctx context.Context, eventType string, rec record, previous
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(eventData{k, previous})
+	data, err := json.Marshal(api.EventData{Previous: previous, SigningKey: &api.EventSigningKey{
+		ID: k.ID, Algorithm: k.Algorithm, State: string(k.State), Private: string(k.Private), CreatedAt: k.CreatedAt, StateAt: k.StateAt,
+	}})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -42,6 +43,11 @@ func checkEvents(t testing.TB, h *licensing.Handler) {
 		if !there || data["erased"] != nil { // a test can store types of its own
 			continue
 		}
+		strict := json.NewDecoder(bytes.NewReader(e.Data))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(new(api.EventData)); err != nil {
+			t.Errorf("%s: api.EventData cannot decode %s: %v", e.Type, e.Data, err)
+		}
 		for _, name := range described.Always {
 			if data[name] == nil {
 				t.Errorf("%s has no %s, which its description says it always has: %s", e.Type, name, e.Data)
@@ -54,4 +60,3 @@ func checkEvents(t testing.TB, h *licensing.Handler) {
 		}
 	}
 }
-

@@ -138,6 +138,7 @@ func (s *schemas) ofStruct(t reflect.Type, read bool) *object {
 			if rules == "required" || rules == "text" || slices.Contains(wire, "required") {
 				required = append(required, name)
 			}
+		case options == "" && t.Field(f.Index[0]).Type.Kind() == reflect.Pointer && len(f.Index) > 1: // of an embedded pointer
 		case options == "":
 			required = append(required, name)
 			if f.Type.Kind() == reflect.Pointer {

@@ -81,7 +81,7 @@ func (d *disclosure) exported(ctx context.Context) error {
 	if d.Caller.MaskKeys || len(d.licenses) == 0 {
 		return nil
 	}
-	data := map[string]any{"export": map[string]any{"format": "json", "rows": len(d.licenses), "filter": map[string]any{"customer_id": d.customerID}}}
+	data := api.EventData{Export: &api.EventExport{Format: "json", Rows: len(d.licenses), Filter: api.ExportFilter{CustomerID: d.customerID}}}
 	return d.Write(ctx, func(tx *call.Tx) error {
 		return d.AppendOther(ctx, tx, store.Event{Type: api.EventLicensesExported, CustomerID: d.customerID, Data: record.Encode(data)})
 	})

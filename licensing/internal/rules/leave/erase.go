@@ -72,7 +72,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 				return err
 			}
 		}
-		return e.AppendOther(ctx, tx, store.Event{Type: api.EventCustomerErased, Data: record.Encode(e.total)})
+		return e.AppendOther(ctx, tx, store.Event{Type: api.EventCustomerErased, Data: record.Encode(api.EventData{EventErasure: &api.EventErasure{Erased: e.total}})})
 	})
 	if err == nil {
 		err = e.eraseAnswersTo(ctx, e.blanked)

@@ -133,40 +133,15 @@ func (s Service) export(ctx context.Context, format string, p api.ListLicensesPa
 // exportEventTimeout is how long a failed export waits for its event to be stored.
 const exportEventTimeout = 10 * time.Second
 
-// exportEvent is the data of a license_export.created event.
-type exportEvent struct {
-	Export struct {
-		Format string       `json:"format"` // "csv" or "ndjson"
-		Rows   int          `json:"rows"`   // licenses written; an export that failed may have written fewer
-		Filter exportFilter `json:"filter"`
-	} `json:"export"`
-}
-
-// exportFilter has the filters of an export. It does not have the search text or
-// the part of a key: a search text can be a license key.
-type exportFilter struct {
-	CustomerID    string            `json:"customer_id,omitempty"`
-	ProductID     string            `json:"product_id,omitempty"`
-	Status        api.LicenseStatus `json:"status,omitempty"`
-	ExpiresBefore *time.Time        `json:"expires_before,omitempty"`
-	ExpiresAfter  *time.Time        `json:"expires_after,omitempty"`
-	PlanID        string            `json:"plan_id,omitempty"`
-	Only          string            `json:"only,omitempty"`
-	Search        bool              `json:"search,omitempty"`
-	IDs           []string          `json:"ids,omitempty"`
-}
-
 // exported appends the event of an export that has keys.
 func (s Service) exported(ctx context.Context, format string, p api.ListLicensesParams, rows int) error {
 	if s.Caller.MaskKeys || rows == 0 {
 		return nil
 	}
-	var data exportEvent
-	data.Export.Format, data.Export.Rows = format, rows
-	data.Export.Filter = exportFilter{
+	data := api.EventData{Export: &api.EventExport{Format: format, Rows: rows, Filter: api.ExportFilter{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
 		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter), PlanID: p.PlanID, Only: p.Only,
-	}
+	}}}
 	return s.Write(ctx, func(tx *call.Tx) error {
 		return s.AppendOther(ctx, tx, store.Event{Type: api.EventLicensesExported, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data)})
 	})
