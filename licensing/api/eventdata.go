@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
 
 // EventData is the data of an event. Which fields are set depends on the type of
 // the event. It never contains license keys or secrets.
@@ -137,7 +141,18 @@ type ExportFilter struct {
 	IDs           []string      `json:"ids,omitempty"`
 }
 
-// An EventErasure is what an event says of the erasure of a customer.
+// An EventErasure is what an event says of the erasure of a customer. It names the customer
+// only to who knows the ID: Digest is the SHA-256 of the bytes of Salt and of the ID.
 type EventErasure struct {
 	Erased
+	Salt   string `json:"salt"`   // 16 random bytes in hexadecimal, new in each event
+	Digest string `json:"digest"` // in hexadecimal
+}
+
+// Names reports whether the erased customer has this ID, so that a receiver can find the
+// customer among its own.
+func (e EventErasure) Names(customerID string) bool {
+	salt, err := hex.DecodeString(e.Salt)
+	digest := sha256.Sum256(append(salt, customerID...))
+	return err == nil && e.Digest == hex.EncodeToString(digest[:])
 }

@@ -34,7 +34,7 @@ const (
 
 	EventCustomerSuspended  = "customer.suspended"  // All licenses of a customer were suspended.
 	EventCustomerReinstated = "customer.reinstated" // The suspension of a customer has ended.
-	EventCustomerErased     = "customer.erased"     // A customer was erased. The event does not say who.
+	EventCustomerErased     = "customer.erased"     // A customer was erased. A receiver that has the customer recognizes it by salt and digest, and erases its copy.
 
 	EventLicensesExported = "license_export.created" // An operator exported licenses with their keys.
 

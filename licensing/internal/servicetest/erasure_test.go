@@ -2,6 +2,8 @@ package servicetest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"net/http"
 	"strings"
@@ -174,4 +176,38 @@ func (tx lookupsTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.En
 		tx.st.inside++
 	}
 	return tx.Tx.Entries(ctx, q)
+}
+
+// TestErasureNamesTheCustomerToReceivers: a receiver that reads the feed finds the erased
+// customer among its own, and the event names nobody to others. The erasure of an unknown
+// customer looks the same.
+func TestErasureNamesTheCustomerToReceivers(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	c.create("Ada Lovelace", "atlas", "cus_ada")
+	for _, id := range []string{"cus_ada", "cus_unknown", "cus_ada"} {
+		_, err := c.Handler.Service().EraseCustomer(t.Context(), id)
+		is.NoErr(err)
+	}
+	events := c.do("GET", "/event?type=customer.erased", "").json["data"].([]any)
+	is.Equal(len(events), 3)
+	salts := map[string]bool{}
+	for i, want := range []string{"cus_ada", "cus_unknown", "cus_ada"} {
+		e := events[i].(map[string]any)
+		is.Equal(e["subject"], "")
+		is.Equal(e["customer_id"], nil)
+		data := e["data"].(map[string]any)
+		is.Equal(len(data), 4) // salt, digest, licenses and events
+		salt, err := hex.DecodeString(data["salt"].(string))
+		is.NoErr(err)
+		is.Equal(len(salt), 16)
+		salts[string(salt)] = true
+		for _, mine := range []string{"cus_grace", "cus_ada", "cus_unknown", ""} { // as a receiver in any language does
+			digest := sha256.Sum256(append(salt, mine...))
+			is.Equal(hex.EncodeToString(digest[:]) == data["digest"], mine == want)
+			erasure := api.EventErasure{Salt: data["salt"].(string), Digest: data["digest"].(string)}
+			is.Equal(erasure.Names(mine), mine == want)
+		}
+	}
+	is.Equal(len(salts), 3) // one customer has another digest each time
 }

@@ -71,7 +71,7 @@ func TestEveryEventType(t *testing.T) {
 }
 
 // random matches what differs from run to run: IDs, and times of the clock that have jitter.
-var random = regexp.MustCompile(`\b([a-z]{3}_)(?:[0-9a-hjkmnp-tv-z]{26}|[0-9A-Za-z]{49})\b|"[0-9A-Za-z_-]{43}"|"[A-Z2-7]{26}"|(T\d\d:)\d\d:\d\d\.\d+Z`)
+var random = regexp.MustCompile(`\b([a-z]{3}_)(?:[0-9a-hjkmnp-tv-z]{26}|[0-9A-Za-z]{49})\b|"[0-9A-Za-z_-]{43}"|"[A-Z2-7]{26}"|"[0-9a-f]{32}"|"[0-9a-f]{64}"|(T\d\d:)\d\d:\d\d\.\d+Z`)
 
 // settled replaces what is random by a number, the same for the same text.
 func settled(s string) string {

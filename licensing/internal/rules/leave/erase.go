@@ -2,6 +2,9 @@ package leave
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -72,7 +75,7 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 				return err
 			}
 		}
-		return e.AppendOther(ctx, tx, store.Event{Type: api.EventCustomerErased, Data: record.Encode(api.EventData{EventErasure: &api.EventErasure{Erased: e.total}})})
+		return e.AppendOther(ctx, tx, store.Event{Type: api.EventCustomerErased, Data: record.Encode(e.pseudonym())})
 	})
 	if err == nil {
 		err = e.eraseAnswersTo(ctx, e.blanked)
@@ -85,6 +88,15 @@ func (e *erasure) run(ctx context.Context) (done bool, err error) {
 	e.total.Purchases += e.step.Purchases
 	e.after = e.through
 	return !e.more, nil
+}
+
+// pseudonym returns the data of the event of an erasure. A receiver that has the customer can
+// tell so, and erase its own copy; for others, the event names nobody.
+func (e *erasure) pseudonym() api.EventData {
+	salt := make([]byte, 16)
+	rand.Read(salt) // never fails
+	digest := sha256.Sum256(append(salt, e.customerID...))
+	return api.EventData{EventErasure: &api.EventErasure{Erased: e.total, Salt: hex.EncodeToString(salt), Digest: hex.EncodeToString(digest[:])}}
 }
 
 // erased is the data of a blanked event.
