@@ -55,7 +55,7 @@ const (
 	noGrantType   = `{"error":"invalid_request","error_description":"The parameter grant_type is missing; it must be client_credentials."}`
 	noTokenParam  = `{"error":"invalid_request","error_description":"The parameter token is missing."}`
 	unavailable   = `{"error":"temporarily_unavailable","error_description":"The service is temporarily unavailable; try again soon."}`
-	tooMany       = `{"error":"temporarily_unavailable","error_description":"Too many failed attempts; check the credentials of the client and try again later."}`
+	tooMany       = `{"error":"rate_limited","error_description":"Too many failed attempts; check the credentials of the client and try again later."}`
 	getOrPost     = `{"error":"invalid_request","error_description":"The method must be GET or POST."}`
 	onlyPost      = `{"error":"invalid_request","error_description":"The method must be POST."}`
 	inactive      = `{"active":false}`

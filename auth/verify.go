@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -42,7 +43,7 @@ func (a *Auth) authenticate(r *http.Request, creds credentials, reloads bool) (v
 	if err == nil && a.opts.Limit != nil {
 		if wait := a.opts.Limit(r.Context(), v.ID); wait > 0 {
 			return v, &Error{
-				Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
+				Status: http.StatusTooManyRequests, Code: string(api.CodeRateLimited),
 				Description: "Too many requests; wait for the time in Retry-After.",
 				RetryAfter:  wait,
 			}
@@ -91,7 +92,7 @@ func (v *verified) accept(e store.Entry, known bool) (err error) {
 func (a *Auth) failed(r *http.Request, creds credentials) *Error {
 	if wait := a.failures.Take(rate.Key(creds.id, a.opts.ClientIP(r)), a.now()); wait > 0 {
 		return &Error{
-			Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
+			Status: http.StatusTooManyRequests, Code: string(api.CodeRateLimited),
 			Description: "Too many failed attempts; check the credentials of the client and try again later.",
 			RetryAfter:  wait,
 		}

@@ -172,7 +172,7 @@ func TestTheOAuthEndpointsFailInTheirOwnForm(t *testing.T) {
 	w := ask(t, h, "POST", "/oauth/token", "", "{}")
 	is.Equal(w.Code, http.StatusTooManyRequests)
 	is.Equal(w.Header().Get("Content-Type"), "application/json")
-	require.HasPrefix(t, w.Body.String(), `{"error":"temporarily_unavailable","error_description":`)
+	require.HasPrefix(t, w.Body.String(), `{"error":"rate_limited","error_description":`)
 }
 
 // refusing is a Limiter that refuses every public address.

@@ -170,7 +170,7 @@ func TestGettingTokensCountsForTheClient(t *testing.T) {
 	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK) // the second
 	a := c.tokenOf(c.Client.ID, c.Secret)
 	is.Equal(a.Code, http.StatusTooManyRequests)
-	is.Equal(a.json["error"], "temporarily_unavailable")
+	is.Equal(a.json["error"], "rate_limited")
 	is.True(a.Header().Get("Retry-After") != "")
 	is.Equal(c.do("GET", "/license", "").Code, http.StatusTooManyRequests) // one budget for both
 	c.Clock.Advance(time.Second)

@@ -97,12 +97,15 @@ func (p *Problem) write(w http.ResponseWriter, requestID string, oauth bool) {
 	document.Errors = p.Errors[:min(len(p.Errors), maxErrors)]
 	mediaType, body := "application/problem+json", any(document)
 	if oauth {
-		code := "server_error"
-		if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
-			code = "temporarily_unavailable"
+		code := api.CodeServerError
+		switch p.Status {
+		case http.StatusTooManyRequests:
+			code = api.CodeRateLimited
+		case http.StatusServiceUnavailable:
+			code = api.CodeTemporarilyUnavailable
 		}
 		w.Header().Set("Pragma", "no-cache") // like every response of the OAuth endpoints
-		mediaType, body = JSON, map[string]string{"error": code, "error_description": p.Detail}
+		mediaType, body = JSON, map[string]string{"error": string(code), "error_description": p.Detail}
 	}
 	text, err := Marshal(body)
 	if err != nil {
