@@ -63,7 +63,7 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 			case q.OnDenied != nil && (err == nil || errors.Is(err, errNoLicense)):
 				q.OnDenied(w, r, v)
 			case err == nil:
-				p := web.NewProblem(http.StatusForbidden, "license_denied", v.Reasons[0].Detail)
+				p := web.NewProblem(http.StatusForbidden, api.CodeLicenseDenied, v.Reasons[0].Detail)
 				p.Verdict = &v
 				h.WriteError(w, r, p)
 			case q.FailOpen && isOutage(r, err):
@@ -86,7 +86,7 @@ func isOutage(r *http.Request, err error) bool {
 	return r.Context().Err() == nil && !errors.Is(err, api.ErrInvalid) && !errors.As(err, new(*web.Problem))
 }
 
-var errNoLicense = web.NewProblem(http.StatusForbidden, "license_required",
+var errNoLicense = web.NewProblem(http.StatusForbidden, api.CodeLicenseRequired,
 	"A license is required. Sign in, or send the license key.")
 
 // verdict returns the verdict on the license of a request.

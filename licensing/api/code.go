@@ -12,43 +12,56 @@ type Code string
 // Error returns the code.
 func (c Code) Error() string { return string(c) }
 
-// The codes of problems. A refused activation has the code of its verdict, and
-// a license file that is not allowed the code of its reason.
+// The codes of problems, each with its status and its meaning; docs/errors.md lists them.
+// A refused activation has the code of its verdict, and a license file that is not
+// allowed the code of its reason.
 const (
-	CodeInvalidRequest       Code = "invalid_request"        // 400: an invalid header, or an invalid parameter of the query
-	CodeInvalidToken         Code = "invalid_token"          // 401
-	CodeInsufficientScope    Code = "insufficient_scope"     // 403: the API client lacks a scope
+	CodeInvalidRequest       Code = "invalid_request"        // 400, 405, 413: A header, or a parameter of the query, is invalid; errors lists each. 405 and 413 only of OAuth.
+	CodeInvalidJSON          Code = "invalid_json"           // 400: The body is not JSON, or has the wrong form.
+	CodeUnexpectedBody       Code = "unexpected_body"        // 400: The request does not take a body. Omit it.
+	CodeIncompleteBody       Code = "incomplete_body"        // 400: The body ended early. Send the request again.
+	CodeIDMismatch           Code = "id_mismatch"            // 400: The path and the member id identify different licenses. Omit id.
+	CodeUnauthorized         Code = "unauthorized"           // 401: The request has no access token. Get one from oauth/token.
+	CodeInvalidToken         Code = "invalid_token"          // 401: The access token is unknown, expired or revoked. Get a new one.
+	CodeInsufficientScope    Code = "insufficient_scope"     // 403: The API client lacks the scope that detail names. An admin can add it.
 	CodeForbidden            Code = "forbidden"              // 403: not allowed with a license key
 	CodeProductForbidden     Code = "product_forbidden"      // 403: the API client is limited to other products
-	CodeNotFound             Code = "not_found"              // 404
-	CodeNotConfigured        Code = "not_configured"         // 404: the service lacks an option for this endpoint
-	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Problem.IDs lists the candidates
+	CodeLicenseRequired      Code = "license_required"       // 403: The page is for customers with a license; see Handler.Require.
+	CodeLicenseDenied        Code = "license_denied"         // 403: No license of the customer allows it; see Handler.Require.
+	CodeNotFound             Code = "not_found"              // 404: there is no such record
+	CodeNoSuchPath           Code = "no_such_path"           // 404: There is no such endpoint. See openapi.json.
+	CodeNotConfigured        Code = "not_configured"         // 404: The service lacks the option for this endpoint; detail names it.
+	CodeMethodNotAllowed     Code = "method_not_allowed"     // 405: The path does not have this method. The Allow header lists those that it has.
+	CodeRequestTimeout       Code = "request_timeout"        // 408: The body did not arrive in time. Send the request again.
+	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: The customer has several licenses for the product; ids lists them.
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
 	CodeStateForbidden       Code = "state_forbidden"        // 409: see Problem.From and Problem.To
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Problem.OfflineUntil
 	CodeReferenceTaken       Code = "reference_taken"        // 409: the purchase is one of another customer or license
-	CodeTrialTaken           Code = "trial_taken"            // 409
+	CodeTrialTaken           Code = "trial_taken"            // 409: the trial has been used
 	CodeListTooLarge         Code = "list_too_large"         // 409: ask for the revocation list of one license
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeLinkGone             Code = "link_gone"              // 410: the customer has declined, or the time is over
-	CodeStale                Code = "stale"                  // 412: IfMatch does not match
-	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Problem.Errors lists the members
-	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422
-	CodeRateLimited          Code = "rate_limited"           // 429
-	CodeSlowDown             Code = "slow_down"              // 429: wait for the interval between two polls
-	CodeInternal             Code = "internal"               // 500
+	CodeStale                Code = "stale"                  // 412: The record has changed since it was read. Read it again, and retry with its ETag.
+	CodeBodyTooLarge         Code = "body_too_large"         // 413: The body is larger than this service accepts.
+	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415: The body has another media type than the request takes; detail names those.
+	CodeInvalidParameters    Code = "invalid_parameters"     // 422: The body is invalid; errors lists each member, and how to fix it.
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422: the key was used for another request
+	CodeRateLimited          Code = "rate_limited"           // 429: Too many requests. Retry after the time in Retry-After.
+	CodeSlowDown             Code = "slow_down"              // 429: Wait for the interval of the link between two polls.
+	CodeInternal             Code = "internal"               // 500: The service failed. Its log has the details under request_id.
 	CodeBusy                 Code = "busy"                   // 503: nothing was changed
 	CodeUnavailable          Code = "unavailable"            // 503: nothing was changed
 	CodeOutcomeUnknown       Code = "outcome_unknown"        // 503: the change may have been made
 )
 
-// The codes of OAuth errors, beside [CodeInvalidRequest].
+// The codes of OAuth errors (RFC 6749), beside [CodeInvalidRequest] and [CodeRateLimited].
 const (
-	CodeInvalidClient          Code = "invalid_client" // wrong client ID or secret
-	CodeInvalidScope           Code = "invalid_scope"
-	CodeUnsupportedGrantType   Code = "unsupported_grant_type"
-	CodeTemporarilyUnavailable Code = "temporarily_unavailable"
-	CodeServerError            Code = "server_error"
+	CodeInvalidClient          Code = "invalid_client"          // 401, 400: The client ID or the client secret is wrong; 400 if they were in the body.
+	CodeInvalidScope           Code = "invalid_scope"           // 400: The client does not have the scope.
+	CodeUnsupportedGrantType   Code = "unsupported_grant_type"  // 400: grant_type must be client_credentials.
+	CodeTemporarilyUnavailable Code = "temporarily_unavailable" // 503: Retry after the time in Retry-After.
+	CodeServerError            Code = "server_error"            // 500: The service failed. Its log has the details.
 )
 
 // The codes of a [FieldError]. The list may grow.

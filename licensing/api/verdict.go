@@ -47,33 +47,31 @@ type Reason struct {
 // A VerdictCode is the [Code] of a verdict or a reason. The list may grow.
 type VerdictCode = Code
 
-// VerdictFileTooLarge is the code of the reason why a valid license allows no file: its
-// entitlements do not fit. Another is [VerdictActivationLimit]: the license has
-// more active activations than seats.
-const VerdictFileTooLarge VerdictCode = "file_too_large"
-
-// VerdictLeaseRequired is the code of the reason why an activation per process gets no file: its
-// license has no LeaseSeconds any more, or has OfflineSeconds.
-const VerdictLeaseRequired VerdictCode = "lease_required"
-
-// The codes of a verdict, in the order of the reasons. An activation that is
-// refused fails with the code of its verdict.
+// The codes of a verdict, in the order of the reasons; docs/errors.md lists them. An
+// activation that is refused fails with the code of its verdict.
 const (
-	VerdictValid              VerdictCode = "valid"
-	VerdictInGrace            VerdictCode = "in_grace"            // past ExpiresAt, within the grace period
-	VerdictNotFound           VerdictCode = "not_found"           // no license has the key
-	VerdictRevoked            VerdictCode = "revoked"             //
-	VerdictSuspended          VerdictCode = "suspended"           //
-	VerdictExpired            VerdictCode = "expired"             // past ExpiresAt and the grace period
-	VerdictScheduled          VerdictCode = "scheduled"           // before StartsAt
-	VerdictProductMismatch    VerdictCode = "product_mismatch"    // not for the requested product
-	VerdictCustomerMismatch   VerdictCode = "customer_mismatch"   // not for the requested customer
-	VerdictUpdatesEnded       VerdictCode = "updates_ended"       // the program was built after UpdatesUntil
-	VerdictNotActivated       VerdictCode = "not_activated"       // the fingerprint has no activation, or released it
-	VerdictLeaseEnded         VerdictCode = "lease_ended"         // the activation was not renewed in time
-	VerdictEvicted            VerdictCode = "evicted"             // another activation took over the seat
-	VerdictActivationLimit    VerdictCode = "activation_limit"    // the fingerprint is not activated, and no seat is free
-	VerdictUsageLimit         VerdictCode = "usage_limit"         // the limit of a meter would be exceeded
-	VerdictMeterMissing       VerdictCode = "meter_missing"       // the license lacks a meter
-	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // the license lacks a requested entitlement
+	VerdictValid              VerdictCode = "valid"               // The license is valid.
+	VerdictInGrace            VerdictCode = "in_grace"            // The license has ended, and is valid until its grace period ends.
+	VerdictNotFound           VerdictCode = "not_found"           // No license has the key.
+	VerdictRevoked            VerdictCode = "revoked"             // The license was revoked.
+	VerdictSuspended          VerdictCode = "suspended"           // The license is suspended.
+	VerdictExpired            VerdictCode = "expired"             // The license has ended, and so has its grace period.
+	VerdictScheduled          VerdictCode = "scheduled"           // The license has not started yet.
+	VerdictProductMismatch    VerdictCode = "product_mismatch"    // The license is for another product.
+	VerdictCustomerMismatch   VerdictCode = "customer_mismatch"   // The license is for another customer.
+	VerdictUpdatesEnded       VerdictCode = "updates_ended"       // The program was built after updates_until. Older builds keep running.
+	VerdictNotActivated       VerdictCode = "not_activated"       // The fingerprint has no activation, or released it. Activate it.
+	VerdictLeaseEnded         VerdictCode = "lease_ended"         // The activation was not validated in time. Activate it again.
+	VerdictEvicted            VerdictCode = "evicted"             // Another activation took over the seat.
+	VerdictActivationLimit    VerdictCode = "activation_limit"    // The fingerprint is not activated, and no seat is free.
+	VerdictUsageLimit         VerdictCode = "usage_limit"         // The limit of a meter would be exceeded.
+	VerdictMeterMissing       VerdictCode = "meter_missing"       // The license lacks a meter.
+	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // The license lacks a requested entitlement.
+)
+
+// More codes of the reason why a valid license allows no file, beside
+// [VerdictActivationLimit]: it has more active activations than seats.
+const (
+	VerdictFileTooLarge  VerdictCode = "file_too_large" // The entitlements do not fit into a license file.
+	VerdictLeaseRequired VerdictCode = "lease_required" // An activation per process gets a file only with lease_seconds, and without offline_seconds.
 )

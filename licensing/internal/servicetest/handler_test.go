@@ -4,12 +4,17 @@ package servicetest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,8 +80,34 @@ func (c *caller) do(method, target, body string, header ...string) answer {
 			c.t.Fatalf("%s %s: %v in %s", method, target, err, w.Body)
 		}
 	}
+	if code, isProblem := cmp.Or(a.json["code"], a.json["error"]).(string); isProblem && w.Code >= 400 {
+		checkCode(c.t, code, w.Code)
+	}
 	return a
 }
+
+// checkCode checks that docs/errors.md lists a code, and with this status. A refusal has the
+// code of its verdict.
+func checkCode(t testing.TB, code string, status int) {
+	t.Helper()
+	problems, verdicts, _ := strings.Cut(listedCodes(), "## Codes of verdicts")
+	row := "| `" + code + "` | "
+	_, after, listed := strings.Cut(problems, row)
+	statuses, _, _ := strings.Cut(after, " |")
+	refusal := status == http.StatusConflict && strings.Contains(verdicts, row)
+	if !refusal && (!listed || !strings.Contains(statuses, strconv.Itoa(status))) {
+		t.Errorf("docs/errors.md does not list the code %s with the status %d", code, status)
+	}
+}
+
+// listedCodes returns docs/errors.md.
+var listedCodes = sync.OnceValue(func() string {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "errors.md"))
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+})
 
 // create creates a license and returns its id. Ids are in order of creation
 // only from one millisecond to the next.

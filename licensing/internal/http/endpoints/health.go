@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -33,7 +34,7 @@ func (c Config) ready(rules *license.Service, ctx context.Context, p readyParams
 		return health{"ready"}, nil
 	}
 	if !inner.Of(rules).Call().Sees("") {
-		return nil, web.NewProblem(http.StatusForbidden, "product_forbidden",
+		return nil, web.NewProblem(http.StatusForbidden, api.CodeProductForbidden,
 			"The health of the service is for clients that are not limited to products.")
 	}
 	return c.Health(ctx)

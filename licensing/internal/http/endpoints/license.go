@@ -69,7 +69,7 @@ type updateParams struct {
 
 func updateLicense(rules *license.Service, ctx context.Context, p updateParams) (api.License, error) {
 	if p.BodyID != nil && *p.BodyID != p.ID {
-		return api.License{}, web.NewProblem(http.StatusBadRequest, "id_mismatch",
+		return api.License{}, web.NewProblem(http.StatusBadRequest, api.CodeIDMismatch,
 			"The path and the member id identify different licenses. Omit id, or use the same value.")
 	}
 	return rules.Update(ctx, p.UpdateLicenseParams)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // The media types of bodies.
@@ -57,10 +59,10 @@ func readBody(x *exchange, r *http.Request, into *bytes.Buffer, most int64, type
 	given := r.Header.Values("Content-Type")
 	switch {
 	case slices.ContainsFunc(r.Header.Values("Content-Encoding"), isCoded):
-		return nil, NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+		return nil, NewProblem(http.StatusUnsupportedMediaType, api.CodeUnsupportedMediaType,
 			"Send the body without Content-Encoding.").WithHeader("Accept-Encoding", "identity")
 	case len(given) != 1 || !isOneOf(types, given[0]):
-		p := NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+		p := NewProblem(http.StatusUnsupportedMediaType, api.CodeUnsupportedMediaType,
 			"Send the body with Content-Type: "+strings.Join(types, " or ")+".").WithHeader("Accept", strings.Join(types, ", "))
 		if r.Method == http.MethodPatch {
 			p.Header.Set("Accept-Patch", strings.Join(types, ", "))
@@ -75,7 +77,7 @@ func readBody(x *exchange, r *http.Request, into *bytes.Buffer, most int64, type
 	}
 	data := into.Bytes()
 	if len(data) == 0 && r.ContentLength > 0 { // net/http would have returned an error
-		return nil, NewProblem(http.StatusBadRequest, "incomplete_body",
+		return nil, NewProblem(http.StatusBadRequest, api.CodeIncompleteBody,
 			"The body was read before the service got it; mount the service outside of middleware that reads bodies.")
 	}
 	return data, nil

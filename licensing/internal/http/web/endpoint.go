@@ -253,7 +253,7 @@ func (e *Endpoint) readMembers(x *exchange, r *http.Request, buffer *bytes.Buffe
 		return readBody(x, r, buffer, route.Rows, []string{NDJSON})
 	case route.reads() || !e.form.HasMembers():
 		if hasBody(r) { // to ignore it would ignore what the client meant
-			return nil, NewProblem(http.StatusBadRequest, "unexpected_body", "This request does not take a body; omit it.")
+			return nil, NewProblem(http.StatusBadRequest, api.CodeUnexpectedBody, "This request does not take a body; omit it.")
 		}
 		return nil, nil
 	}

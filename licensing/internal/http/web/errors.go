@@ -31,23 +31,23 @@ type answer struct {
 // applies. An error without a row is a 500, and its text appears only in the log.
 var answers = []answer{
 	// Records and rules.
-	{api.ErrNotFound, 404, "not_found", "This record does not exist, or this client may not see it."},
-	{api.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it."},
-	{api.ErrStale, 412, "stale", "The record has changed since it was read. Read it again and retry with the current ETag."},
-	{api.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change."},
-	{api.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product."},
-	{api.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one."},
-	{api.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request."},
-	{api.ErrStateForbids, 409, "state_forbidden", "The state of the license does not allow this operation."},
+	{api.ErrNotFound, 404, api.CodeNotFound, "This record does not exist, or this client may not see it."},
+	{api.ErrInvalid, 422, api.CodeInvalidParameters, "The request is invalid; errors lists each invalid member and how to fix it."},
+	{api.ErrStale, 412, api.CodeStale, "The record has changed since it was read. Read it again and retry with the current ETag."},
+	{api.ErrAmbiguous, 409, api.CodeLicenseAmbiguous, "The customer has more than one license for this product. Retry with the id of the one to change."},
+	{api.ErrProductForbidden, 403, api.CodeProductForbidden, "This client is not allowed to manage licenses of this product."},
+	{api.ErrKeyTaken, 409, api.CodeKeyTaken, "Another license has this key. Omit key to generate one."},
+	{api.ErrOnceMismatch, 422, api.CodeIdempotencyKeyReused, "This Idempotency-Key was used for a different request. Use a new key for a new request."},
+	{api.ErrStateForbids, 409, api.CodeStateForbidden, "The state of the license does not allow this operation."},
 	{api.ErrDenied, 409, "denied", "The license does not allow this; verdict has the reasons and when to retry."},
-	{api.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
+	{api.ErrSeatHeld, 409, api.CodeSeatHeld, "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until."},
 	{api.ErrNoFile, 409, "no_file", "The license allows no file."},
-	{api.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
-	{api.ErrLinkGone, 410, "link_gone", "The customer has declined, or the time to approve is over. Start another link."},
-	{api.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase, one of another customer or license, or license_id is the license of another customer. Use a reference of its own for each purchase."},
-	{api.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one."},
-	{licensefile.ErrTooLarge, 409, "list_too_large", "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},
-	{api.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer."},
+	{api.ErrCursorGone, 410, api.CodeCursorGone, "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know."},
+	{api.ErrLinkGone, 410, api.CodeLinkGone, "The customer has declined, or the time to approve is over. Start another link."},
+	{api.ErrReferenceTaken, 409, api.CodeReferenceTaken, "The reference is that of another purchase, one of another customer or license, or license_id is the license of another customer. Use a reference of its own for each purchase."},
+	{api.ErrTrialTaken, 409, api.CodeTrialTaken, "This trial has been used. An operator can allow another one."},
+	{licensefile.ErrTooLarge, 409, api.CodeListTooLarge, "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},
+	{api.ErrForbidden, 403, api.CodeForbidden, "License keys cannot perform this operation. Contact the license issuer."},
 
 	// Clients and operators.
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two active secrets. Revoke one of them first."},
@@ -59,14 +59,14 @@ var answers = []answer{
 	{signin.ErrSecondFactor, 422, "second_factor", "Enter the code of your second factor."},
 	{signin.ErrCode, 422, "second_factor_code", "The code is wrong or was used before. Enter a new one."},
 	{signin.ErrNoSession, 403, "no_session", "You are not signed in. Sign in first."},
-	{operator.ErrThrottled, 429, "rate_limited", "Too many failed attempts. Retry after the time in Retry-After."},
+	{operator.ErrThrottled, 429, api.CodeRateLimited, "Too many failed attempts. Retry after the time in Retry-After."},
 
 	// Temporary failures.
-	{store.ErrConflict, 503, "busy", "Too many concurrent changes; nothing was changed. Retry the request."},
-	{store.ErrUnavailable, 503, "unavailable", "The store is unavailable. Retry the request later."},
-	{store.ErrUnknownOutcome, 503, "outcome_unknown", "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key."},
-	{context.DeadlineExceeded, 503, "unavailable", "The request timed out. Retry it later."},
-	{context.Canceled, 503, "unavailable", "The request was canceled before it finished."},
+	{store.ErrConflict, 503, api.CodeBusy, "Too many concurrent changes; nothing was changed. Retry the request."},
+	{store.ErrUnavailable, 503, api.CodeUnavailable, "The store is unavailable. Retry the request later."},
+	{store.ErrUnknownOutcome, 503, api.CodeOutcomeUnknown, "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key."},
+	{context.DeadlineExceeded, 503, api.CodeUnavailable, "The request timed out. Retry it later."},
+	{context.Canceled, 503, api.CodeUnavailable, "The request was canceled before it finished."},
 }
 
 // ProblemOf returns the problem for an error.
@@ -74,11 +74,11 @@ func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	p := NewProblem(http.StatusInternalServerError, "internal", "Internal error. The service log has the details under this request_id.")
+	p := NewProblem(http.StatusInternalServerError, api.CodeInternal, "Internal error. The service log has the details under this request_id.")
 	if refusal, ok := errors.AsType[*auth.Error](err); ok {
 		p = NewProblem(refusal.Status, api.Code(refusal.Code), refusal.Description)
 	} else if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
-		p = NewProblem(http.StatusBadRequest, "invalid_json", "The body "+syntax.Detail+".")
+		p = NewProblem(http.StatusBadRequest, api.CodeInvalidJSON, "The body "+syntax.Detail+".")
 	} else if i := slices.IndexFunc(answers, func(a answer) bool { return errors.Is(err, a.err) }); i >= 0 {
 		p = NewProblem(answers[i].status, answers[i].code, answers[i].detail)
 	}
@@ -131,12 +131,12 @@ func (p *Problem) addDetails(err error) {
 func BodyError(what string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return NewProblem(http.StatusRequestTimeout, "request_timeout",
+		return NewProblem(http.StatusRequestTimeout, api.CodeRequestTimeout,
 			"The "+what+" did not arrive in time.").WithCause(err).WithHeader("Connection", "close")
 	case errors.As(err, new(*http.MaxBytesError)):
-		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The "+what+" is larger than this service accepts.")
+		return NewProblem(http.StatusRequestEntityTooLarge, api.CodeBodyTooLarge, "The "+what+" is larger than this service accepts.")
 	default:
-		return NewProblem(http.StatusBadRequest, "incomplete_body", "The "+what+" is incomplete or malformed.").WithCause(err)
+		return NewProblem(http.StatusBadRequest, api.CodeIncompleteBody, "The "+what+" is incomplete or malformed.").WithCause(err)
 	}
 }
 

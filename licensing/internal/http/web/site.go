@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -162,12 +163,12 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request) {
 	case allowed == "" && x.page:
 		err = s.pages.Missing(x, r)
 	case allowed == "":
-		err = NewProblem(http.StatusNotFound, "no_such_path", "No such endpoint. See GET /openapi.json.")
+		err = NewProblem(http.StatusNotFound, api.CodeNoSuchPath, "No such endpoint. See GET /openapi.json.")
 	case r.Method == http.MethodOptions:
 		x.Header().Set("Allow", allowed)
 		x.WriteHeader(http.StatusNoContent)
 	default:
-		err = NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
+		err = NewProblem(http.StatusMethodNotAllowed, api.CodeMethodNotAllowed,
 			"This path does not support the method; the Allow header lists the supported ones.").WithHeader("Allow", allowed)
 	}
 	if err != nil {
@@ -204,7 +205,7 @@ func (rt *Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer free()
 			context.AfterFunc(r.Context(), free) // a client that does not read its response can block a write for longer
 		default:
-			err = NewProblem(http.StatusTooManyRequests, "rate_limited",
+			err = NewProblem(http.StatusTooManyRequests, api.CodeRateLimited,
 				"Too many requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.").WithHeader("Retry-After", "10")
 		}
 	}
