@@ -104,6 +104,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		MaxImport:   opts.Limits.MaxImport,
 		PortalURL:   strings.TrimRight(opts.PortalURL, "/"),
+		PublicURL:   strings.TrimRight(opts.PublicURL, "/"),
 	})
 	h.whole = web.NewSite(h.site, routes, pages)
 	h.api = web.NewSite(h.site, routes, nil)

@@ -60,6 +60,30 @@ func description(t *testing.T) (operations map[string]described, doc map[string]
 	return operations, a.json
 }
 
+// TestTheDescriptionHasAbsoluteAddresses if the service knows its own.
+func TestTheDescriptionHasAbsoluteAddresses(t *testing.T) {
+	is := is.New(t)
+	for publicURL, want := range map[string][2]string{
+		"":                               {".", "oauth/token"},
+		"https://acme.example/licenses/": {"https://acme.example/licenses", "https://acme.example/licenses/oauth/token"},
+	} {
+		c := newCaller(t, licensing.Options{PublicURL: publicURL})
+		var doc struct {
+			Servers    []struct{ URL string }
+			Components struct {
+				SecuritySchemes struct {
+					OAuth2 struct {
+						Flows struct{ ClientCredentials struct{ TokenURL string } }
+					}
+				}
+			}
+		}
+		is.NoErr(json.Unmarshal(c.do("GET", "/openapi.json", "").Body.Bytes(), &doc))
+		is.Equal(doc.Servers[0].URL, want[0])
+		is.Equal(doc.Components.SecuritySchemes.OAuth2.Flows.ClientCredentials.TokenURL, want[1])
+	}
+}
+
 func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
 	operations, _ := description(t)
 	st := memory.New()

@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -51,7 +52,7 @@ func TestOpenAPI(t *testing.T) {
 	is := is.New(t)
 	source, err := os.ReadFile("openapi.source.json")
 	is.NoErr(err)
-	g := generator{T: t, doc: obj(), rows: map[string][]web.Route{}}
+	g := generator{T: t, doc: obj(), rows: map[string][]web.Route{}, bodies: map[string][]string{}}
 	is.NoErr(json.Unmarshal(source, g.doc))
 	generated := g.generate()
 	if *update {
@@ -67,12 +68,13 @@ type generator struct {
 	*testing.T
 	doc     *object
 	rows    map[string][]web.Route // by method and path; GET /license/{licenseID} has two
+	bodies  map[string][]string    // the requests that have a schema as their body
 	schemas *schemas
 }
 
 func (g *generator) generate() []byte {
 	components := g.doc.object("components")
-	g.schemas = &schemas{g.T, components.object("schemas"), map[string]*object{}, map[reflect.Type][]any{}}
+	g.schemas = &schemas{T: g.T, source: components.object("schemas"), done: map[string]*object{}, enums: map[reflect.Type][]any{}, requested: map[string]bool{}, docs: map[string]string{}}
 	results := []reflect.Type{
 		reflect.TypeFor[api.RowResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[api.Problem](), reflect.TypeFor[health](),
 	}
@@ -116,13 +118,19 @@ func (g *generator) generate() []byte {
 	for _, m := range components.object("responses").members {
 		g.response(m.value.(*object))
 	}
+	for _, m := range all.members {
+		g.describe(m.name, m.value.(*object))
+	}
 	g.webhooks()
+	finish(g.doc, g.schemas.requested)
 	return format(g.doc)
 }
 
 // requiring returns a schema with more required members.
 func (g *generator) requiring(source *object) *object {
-	made := &object{slices.Clone(g.schemas.done[source.text("of")].members)}
+	of := source.text("of")
+	made := &object{slices.Clone(g.schemas.done[of].members)}
+	made.set("description", cmp.Or(made.text("description"), g.schemas.docs[of]))
 	required, _ := made.get("required").([]any)
 	more, _ := source.get("required").([]any)
 	source.remove("of", "required")
@@ -134,7 +142,7 @@ func (g *generator) requiring(source *object) *object {
 func list(source *object) *object {
 	name := source.text("list")
 	source.remove("list")
-	return obj("type", "object", "required", []any{"object", "data", "has_more", "next_cursor"}, "properties", obj(
+	return obj("type", "object", "description", "A page of a list.", "required", []any{"object", "data", "has_more", "next_cursor"}, "properties", obj(
 		"object", obj("const", "list"),
 		"data", obj("type", "array", "items", ref("schemas", name)),
 		"has_more", obj("type", "boolean"),
@@ -290,6 +298,7 @@ func (g *generator) body(row web.Route, example any) *object {
 	if schema == "" {
 		g.Errorf("no schema of the source names the Go type %v", params)
 	}
+	g.bodies[schema] = append(g.bodies[schema], "`"+row.Method+" "+row.Path+"`")
 	content := obj()
 	for _, mediaType := range types {
 		content.set(mediaType, obj("schema", ref("schemas", schema), "example", example))

@@ -27,6 +27,9 @@ type Config struct {
 	Health      func(context.Context) (any, error)
 	MaxImport   int64  // in bytes
 	PortalURL   string // without a final slash; empty: there are no links
+	PublicURL   string // without a final slash; empty: the description has relative addresses
+
+	description []byte
 }
 
 // Routes returns the endpoints of the API. A row defines everything about HTTP;
@@ -43,6 +46,7 @@ func Routes(c Config) []web.Route {
 	)
 	type rules = license.Service
 	hooks := c.Webhooks
+	c.description = absolute(c.PublicURL)
 	return []web.Route{
 		{Method: "GET", Path: "/oauth/token", Handle: serve(c.Auth.ServeToken), OAuth: true}, // POST too
 		{Method: "POST", Path: "/oauth/revoke", Handle: serve(c.Auth.ServeRevoke), OAuth: true},
@@ -138,7 +142,7 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/file/keys", Do: web.Do(c.fileKeys)},
 		{Method: "GET", Path: "/file/revocations", Do: web.Do(c.revocations)},
 
-		{Method: "GET", Path: "/openapi.json", Do: web.Do(describe)},
+		{Method: "GET", Path: "/openapi.json", Do: web.Do(c.describe)},
 		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true, Unlimited: true},
 		{Method: "GET", Path: "/ready", Do: web.Do(c.ready), Probe: true, Scope: auth.ScopeEventRead, ScopeFor: "verbose"},
 	}

@@ -21,7 +21,7 @@ import (
 // keywords is the order of the keywords of a schema.
 var keywords = []string{
 	"$ref", "type", "const", "format", "enum", "pattern", "minLength", "maxLength", "not", "minimum", "maximum", "default",
-	"maxItems", "items", "maxProperties", "propertyNames", "oneOf", "description", "required", "additionalProperties", "properties", "example",
+	"maxItems", "items", "x-extensible-enum", "maxProperties", "propertyNames", "oneOf", "description", "required", "additionalProperties", "properties", "example",
 }
 
 // schemas makes schemas from Go types and from the source.
@@ -30,6 +30,10 @@ type schemas struct {
 	source *object            // the schemas of the source, by name
 	done   map[string]*object // the complete schemas of Go types, by name
 	enums  map[reflect.Type][]any
+	// requested are the schemas of bodies, and docs what the comment of its type says of
+	// each other schema.
+	requested map[string]bool
+	docs      map[string]string
 }
 
 // nameOf returns the name of the schema of a type, or "". It is the name of the
@@ -76,6 +80,24 @@ func (s *schemas) add(t reflect.Type, read bool) {
 		s.Errorf("%v is not like the other Go types of %s: %s", t, name, inline(made))
 	}
 	s.done[name] = made
+	s.requested[name] = s.requested[name] || read
+	s.docs[name] = s.comment(t)
+}
+
+// comment returns the first sentence of the comment of a type of this module.
+func (s *schemas) comment(t reflect.Type) string {
+	for _, file := range s.files(t) {
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok || decl.Tok != token.TYPE || len(decl.Specs) != 1 || decl.Specs[0].(*ast.TypeSpec).Name.Name != t.Name() {
+				continue
+			}
+			text := strings.NewReplacer("[", "", "]", "", "\n", " ").Replace(decl.Doc.Text())
+			first, _, _ := strings.Cut(text, ". ")
+			return strings.TrimSuffix(strings.TrimSpace(first), ".") + "."
+		}
+	}
+	return ""
 }
 
 // complete returns what follows from a type, with what the source says. What a
@@ -254,23 +276,14 @@ func restrict(p *object, rules string, filled bool) {
 // constants returns the values of the constants of a string type of this module,
 // in the order of their declarations.
 func (s *schemas) constants(t reflect.Type) (values []any) {
-	_, dir, ours := strings.Cut(t.PkgPath(), "licensekit/")
-	if known, ok := s.enums[t]; ok || !ours {
+	if known, ok := s.enums[t]; ok || !strings.Contains(t.PkgPath(), "licensekit/") {
 		return known
 	}
 	declared := t.Name()
 	if t == reflect.TypeFor[api.Code]() {
 		declared = "VerdictCode" // its alias, which only the codes of verdicts have
 	}
-	files, err := filepath.Glob(filepath.Join("../../../..", dir, "*.go"))
-	if err != nil || len(files) == 0 {
-		s.Fatalf("no Go files for %v: %v", t, err)
-	}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			s.Fatal(err)
-		}
+	for _, file := range s.files(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok || len(spec.Values) != 1 {
@@ -287,4 +300,27 @@ func (s *schemas) constants(t reflect.Type) (values []any) {
 	}
 	s.enums[t] = values
 	return values
+}
+
+// files returns the files of the package that declares a type of this module, parsed.
+func (s *schemas) files(t reflect.Type) []*ast.File {
+	_, dir, _ := strings.Cut(t.PkgPath(), "licensekit/")
+	return parsed(s.T, filepath.Join("../../../..", dir))
+}
+
+// parsed returns the Go files of a folder.
+func parsed(t *testing.T, dir string) (all []*ast.File) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no Go files in %s: %v", dir, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, file)
+	}
+	return all
 }
