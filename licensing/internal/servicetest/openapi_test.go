@@ -1,9 +1,12 @@
 package servicetest
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,4 +256,57 @@ func TestEveryDescribedArrayHasItems(t *testing.T) {
 	}
 	check("#", doc)
 	require.Greater(t, arrays, 10)
+}
+
+// TestTheDescriptionIsPacked: openapi.json is sent in gzip to who accepts it, and both forms
+// have an entity tag that saves another download. No other answer is packed.
+func TestTheDescriptionIsPacked(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	get := func(method string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, "/openapi.json", nil)
+		for pair := range slices.Chunk(header, 2) {
+			r.Header.Set(pair[0], pair[1])
+		}
+		w := httptest.NewRecorder()
+		c.mount.ServeHTTP(w, r)
+		return w
+	}
+	plain := c.do("GET", "/openapi.json", "")
+	is.Equal(plain.Header().Get("Content-Encoding"), "")
+	is.True(plain.Body.Len() <= 560_000)
+	packed := get("GET", "Accept-Encoding", "br, GZIP;q=0.5")
+	is.Equal(packed.Header().Get("Content-Encoding"), "gzip")
+	is.True(packed.Body.Len() <= 60_000)
+	unpacked, err := gzip.NewReader(packed.Body)
+	is.NoErr(err)
+	text, err := io.ReadAll(unpacked)
+	is.NoErr(err)
+	is.Equal(string(text), plain.Body.String())
+	tags := []string{plain.Header().Get("ETag"), packed.Header().Get("ETag")}
+	is.True(tags[0] != tags[1])
+	for _, a := range []*httptest.ResponseRecorder{plain.ResponseRecorder, packed} {
+		is.Equal(a.Header().Get("Vary"), "Accept-Encoding")
+	}
+	for _, method := range []string{"GET", "HEAD"} {
+		for i, accepted := range []string{"identity", "gzip"} {
+			whole := get(method, "Accept-Encoding", accepted)
+			is.Equal(whole.Code, http.StatusOK)
+			is.Equal(whole.Header().Get("ETag"), tags[i])
+			for _, tag := range tags {
+				a := get(method, "Accept-Encoding", accepted, "If-None-Match", tag)
+				is.Equal(a.Code, http.StatusNotModified)
+				is.Equal(a.Header().Get("ETag"), tag)
+				is.Equal(a.Header().Get("Vary"), "Accept-Encoding")
+				is.Equal(a.Header().Get("Content-Encoding"), "")
+			}
+		}
+	}
+	for _, refused := range []string{"gzip;q=0", "gzip; q=0.000", "*", "deflate"} {
+		is.Equal(get("GET", "Accept-Encoding", refused).Header().Get("Content-Encoding"), "")
+	}
+	for _, path := range []string{"/license", "/event", "/file/keys", "/health", "/nowhere"} {
+		a := c.do("GET", path, "", "Accept-Encoding", "gzip")
+		is.Equal(a.Header().Get("Content-Encoding")+a.Header().Get("Vary"), "")
+	}
 }

@@ -1,6 +1,8 @@
 package endpoints
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	_ "embed"
 	"strconv"
@@ -18,19 +20,24 @@ import (
 //go:embed openapi.json
 var Description []byte
 
-// describe returns the OpenAPI document, which is the same for all clients. With a
-// public URL, its addresses are absolute, as some generators of clients require.
+// describe returns the OpenAPI document, which is the same for all clients.
 func (c Config) describe(*license.Service, context.Context, struct{}) (web.Document, error) {
-	return web.Document{MediaType: web.JSON, Keep: time.Hour, Body: c.description}, nil
+	return c.description(), nil
 }
 
-// absolute returns Description with absolute addresses below url.
-func absolute(url string) []byte {
-	if url == "" {
-		return Description
+// description returns the OpenAPI document, packed. With a public URL, its addresses are
+// absolute, as some generators of clients require.
+func description(publicURL string) web.Document {
+	text := Description
+	if publicURL != "" {
+		text = []byte(strings.NewReplacer(
+			`"url": "."`, `"url": `+strconv.Quote(publicURL),
+			`"tokenUrl": "`, `"tokenUrl": "`+publicURL+"/",
+		).Replace(string(text)))
 	}
-	return []byte(strings.NewReplacer(
-		`"url": "."`, `"url": `+strconv.Quote(url),
-		`"tokenUrl": "`, `"tokenUrl": "`+url+"/",
-	).Replace(string(Description)))
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level exists
+	w.Write(text)                                              // a buffer takes everything
+	w.Close()
+	return web.Document{MediaType: web.JSON, Keep: time.Hour, Body: text, Packed: packed.Bytes()}
 }

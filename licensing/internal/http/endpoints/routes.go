@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/metering"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
@@ -29,7 +30,7 @@ type Config struct {
 	PortalURL   string // without a final slash; empty: there are no links
 	PublicURL   string // without a final slash; empty: the description has relative addresses
 
-	description []byte
+	description func() web.Document // made once, for the first who asks
 }
 
 // Routes returns the endpoints of the API. A row defines everything about HTTP;
@@ -46,7 +47,7 @@ func Routes(c Config) []web.Route {
 	)
 	type rules = license.Service
 	hooks := c.Webhooks
-	c.description = absolute(c.PublicURL)
+	c.description = sync.OnceValue(func() web.Document { return description(c.PublicURL) })
 	return []web.Route{
 		{Method: "GET", Path: "/oauth/token", Handle: serve(c.Auth.ServeToken), OAuth: true}, // POST too
 		{Method: "POST", Path: "/oauth/revoke", Handle: serve(c.Auth.ServeRevoke), OAuth: true},

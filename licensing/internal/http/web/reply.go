@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -23,6 +25,26 @@ type Document struct {
 	MediaType string
 	Keep      time.Duration
 	Body      []byte
+	Packed    []byte // Body in gzip, for clients that accept it; nil: none
+}
+
+// tag returns the entity tag of a form of a document.
+func tag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}
+
+// acceptsGzip reports whether the client takes gzip (RFC 9110 section 12.5.3).
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			value, weighted := strings.CutPrefix(strings.ToLower(strings.TrimSpace(weight)), "q=")
+			q, err := strconv.ParseFloat(value, 64)
+			return !weighted || err == nil && q > 0
+		}
+	}
+	return false
 }
 
 // A list is one page of a list on the wire.
@@ -63,6 +85,13 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 		if reply.known, err = notModified(r, reply.ETag); err != nil {
 			return err
 		}
+		for _, form := range [][]byte{reply.document.Body, reply.document.Packed} { // the client can have either
+			if form != nil && !reply.known && r.Header.Get("If-None-Match") != "" {
+				if reply.known, _ = notModified(r, tag(form)); reply.known {
+					reply.ETag = tag(form)
+				}
+			}
+		}
 	}
 	return reply.send(x, r)
 }
@@ -70,8 +99,11 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 // reply returns the response for a result.
 func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
 	if d, ok := result.(*Document); ok {
-		sum := sha256.Sum256(d.Body)
-		return reply{Status: route.status(), ETag: `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, Body: d.Body, document: *d}, nil
+		body := d.Body
+		if d.Packed != nil && acceptsGzip(r) {
+			body = d.Packed
+		}
+		return reply{Status: route.status(), ETag: tag(body), Body: body, document: *d}, nil
 	}
 	body, err := Marshal(result)
 	if err != nil {
@@ -134,6 +166,12 @@ func (p reply) send(x *exchange, r *http.Request) error {
 	if p.document.MediaType != "" {
 		mediaType = p.document.MediaType
 		h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(p.document.Keep.Seconds())))
+	}
+	if packed := p.document.Packed; packed != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if !p.known && &p.Body[0] == &packed[0] {
+			h.Set("Content-Encoding", "gzip")
+		}
 	}
 	if p.known {
 		x.WriteHeader(http.StatusNotModified)
