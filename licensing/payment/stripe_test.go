@@ -223,8 +223,12 @@ func TestStripeUnknownStates(t *testing.T) {
 			s.tick()
 			is.Equal(s.send("stripe", known.Handler(s.sales), a.Event(kind, id, "")).Code, http.StatusOK)
 			is.Equal(s.failing(t, "stripe"), "")
-			_, err := s.sales.GetPurchase(t.Context(), stripeOnceRef)
-			require.ErrorIs(t, err, api.ErrNotFound) // what says nothing stores nothing
+			for _, reference := range []string{stripeOnceRef, stripeItemRef} {
+				_, err := s.sales.GetPurchase(t.Context(), reference)
+				if name != "dispute" || reference == stripeOnceRef {
+					require.ErrorIs(t, err, api.ErrNotFound) // what says nothing stores nothing
+				}
+			}
 		})
 	}
 }

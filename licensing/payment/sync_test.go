@@ -43,6 +43,7 @@ func TestStripeSync(t *testing.T) {
 	for _, id := range []string{"sub_0", "sub_1", "sub_2"} {
 		require.Contains(t, err.Error(), "hibernating "+id)
 	}
+	require.NotContains(t, err.Error(), "cs_old", "sub_9")
 	is.Equal([]api.LicenseStatus{s.status(t, stripeItemRef), s.status(t, stripeOnceRef)}, []api.LicenseStatus{"active", "active"})
 }
 
