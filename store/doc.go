@@ -71,8 +71,8 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  18. Context: a call whose context has ended does nothing and fails with the
     context's error: an Update or a View does not call its function. Their
     context ends the wait for its start; after that, each call in the function
-    obeys the context that this call was given and no other. Once the function
-    has returned nil, the answer is the commit's.
+    obeys the context that this call was given and no other. Once the function has
+    returned nil, a View returns nil, and an Update the commit's answer.
  19. Leftovers: deleting a license frees its key and leaves its activations,
     which DeleteActivations removes. Until the last one is removed, creating a
     license with that ID returns ErrExists, and putting an activation of it

@@ -29,7 +29,7 @@ var strangers = []string{
 	"日本", "日本語 ", strings.Repeat("X", 255), strings.Repeat("x", 253), strings.Repeat("x", 256), strings.Repeat("É", 255),
 }
 
-// jsons are documents that are equivalent to other documents, or large.
+// jsons are documents that are equivalent to other documents, or large, or not JSON.
 var jsons = []string{
 	`{"b":1,"a":2}`,
 	`{ "a" : 2 , "b" : 1 }`,
@@ -40,5 +40,6 @@ var jsons = []string{
 	`{"a":123456789012345678901234567890.123456789012345678901234567890}`,
 	`{"a":"\u00e9\/"}`, `{"a":"é/"}`, "{\"a\":\"e\u0301\"}", `{"a":"\ud83d\ude00<>&"}`,
 	`{}`, `[]`, `""`, `null`, `0`, `"text"`, ` {} `,
+	"\x00", "\x00{}", "{\x00}", "{}\x00\x00",
 	`{"a":"` + strings.Repeat("x", 1<<16) + `"}`,
 }

@@ -213,7 +213,7 @@ func twiceInACall(b *bench) {
 					err = errors.Join(err, tx.PutActivations(b.ctx, a))
 				}
 			}
-			return tx.PutEntries(b.ctx, e, entry("kind", 2), last)
+			return tx.PutEntries(b.ctx, slices.Concat([]store.Entry{e}, newBatch(200).entries[1:], []store.Entry{last})...)
 		})
 		b.equal(err, nil, "PutActivations of some that take what others in the call, or in the Update, have given up")
 		for _, want := range []store.Activation{seat("a", "g"), seat("b", "h"), seat("c", "old"), seat("d", "f"), seat("old", "new")} {

@@ -103,26 +103,32 @@ func (k kind[R]) byteOrder(b *bench) {
 	})
 }
 
-// documents writes JSON that can be written in other ways.
+// documents writes JSON that can be written in other ways, and bytes that are none, in a
+// record that is added and in one that replaces another.
 func (k kind[R]) documents(b *bench) {
 	b.add(k.needs...)
-	control := k.plain(1)
-	b.add(control)
+	control, replaced, kept := k.plain(1), k.plain(2), string(document(2))
+	b.add(control, replaced)
 	for i, text := range jsons {
 		row := k.plain(10 + i)
-		for f, v := range fields(&row, k.fixed) {
-			if f.Type == reflect.TypeFor[[]byte]() {
-				v.SetBytes([]byte(text))
+		for _, row := range []*R{&row, &replaced} {
+			for f, v := range fields(row, k.fixed) {
+				if f.Type == reflect.TypeFor[[]byte]() {
+					v.SetBytes([]byte(text))
+				}
 			}
 		}
 		b.add(row)
+		b.update(func(tx store.Tx) error { return k.replace(b.ctx, tx, replaced, replaced) })
 		b.readers(func(how string, r store.Reader) {
 			for _, way := range k.reads {
 				lost := k.lost(b, r, way, control)
-				got, found, _ := k.find(b.ctx, r, way, row)
-				for f, v := range fields(&got, k.fixed) {
-					if found && f.Type == reflect.TypeFor[[]byte]() && !lost[f.Name] && string(v.Bytes()) != text {
-						b.fail(abridge(v.Bytes()), abridge([]byte(text)), "%s of %s %s", f.Name, way.name, how)
+				for _, row := range []R{row, replaced} {
+					got, found, _ := k.find(b.ctx, r, way, row)
+					for f, v := range fields(&got, k.fixed) {
+						if found && f.Type == reflect.TypeFor[[]byte]() && !lost[f.Name] && string(v.Bytes()) != text && string(v.Bytes()) != kept { // else rule 9
+							b.fail(abridge(v.Bytes()), abridge([]byte(text)), "%s of %s %s", f.Name, way.name, how)
+						}
 					}
 				}
 			}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,8 +22,8 @@ func contextCases() []testCase {
 func contextEndedBefore(b *bench) {
 	b.write(1)
 	before := b.dump()
-	canceled, cancel := context.WithCancel(b.ctx)
-	cancel()
+	canceled, end := context.WithCancelCause(b.ctx)
+	end(errOnPurpose)
 	late, cancel := context.WithDeadline(b.ctx, day(-20000))
 	defer cancel()
 	for _, ctx := range []context.Context{canceled, late} {
@@ -64,8 +65,8 @@ func (w *watched) Done() <-chan struct{} {
 // do not wait for each other, the call that it makes must fail.
 func contextEndsTheWait(b *bench) {
 	cancelled := func() (context.Context, func()) {
-		ctx, cancel := context.WithCancel(b.ctx)
-		return ctx, cancel
+		ctx, cancel := context.WithCancelCause(b.ctx)
+		return ctx, func() { cancel(errOnPurpose) }
 	}
 	timed := func() (context.Context, func()) {
 		ctx, cancel := context.WithTimeout(b.ctx, window/2)
@@ -94,11 +95,14 @@ func contextEndsTheWait(b *bench) {
 		inner, end := begin()
 		ctx := &watched{Context: inner, waiting: make(chan struct{})}
 		var err error
+		var returned, late atomic.Bool
 		done := b.start(func() {
 			err = b.Update(ctx, func(tx store.Tx) error {
+				late.Store(returned.Load())
 				<-inner.Done()
 				return put(ctx, tx, entry("call", 2))
 			})
+			returned.Store(true)
 		})
 		windowOr(ctx.waiting)
 		end()
@@ -110,6 +114,8 @@ func contextEndsTheWait(b *bench) {
 		close(release)
 		<-over
 		<-done
+		windowOr(nil)
+		b.equal(late.Load(), false, "the function of an Update was called after the Update had returned")
 	}
 	_, err := b.Entry(b.ctx, "call", entry("call", 1).Key)
 	b.equal(err, nil, "Entry written by the Update that was running")
@@ -121,14 +127,14 @@ func contextEndsBetweenCalls(b *bench) {
 	b.write(1)
 	seq := b.feed(store.EventQuery{})[0].Seq
 	attempt := func(method string, call func(context.Context, store.Tx) error) {
-		ctx, cancel := context.WithCancel(b.ctx)
-		defer cancel()
+		ctx, cancel := context.WithCancelCause(b.ctx)
+		defer cancel(nil)
 		var got error
 		err := b.Update(ctx, func(tx store.Tx) error {
 			if got = put(b.ctx, tx, entry("call", 1)); got != nil {
 				return got
 			}
-			cancel()
+			cancel(errOnPurpose)
 			if got = call(ctx, tx); got == nil {
 				return errOnPurpose // or the next attempt has not what it needs
 			}
@@ -145,11 +151,12 @@ func contextEndsBetweenCalls(b *bench) {
 	for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
 		attempt(c.method, func(ctx context.Context, tx store.Tx) error { return c.call(ctx, tx) })
 	}
+	attempt("Want", func(ctx context.Context, tx store.Tx) error { return tx.Want(ctx, wants()[0]) })
 }
 
 // contextEndsAfterTheLastCall ends the context after the last write. The store
 // may run the function again, and it then fails; but if the function's last
-// result is nil, the Update must have committed.
+// result is nil, the Update must have committed. A View returns nil.
 func contextEndsAfterTheLastCall(b *bench) {
 	for n := 1; n <= 3; n++ {
 		ctx, cancel := context.WithCancel(b.ctx)
@@ -170,4 +177,10 @@ func contextEndsAfterTheLastCall(b *bench) {
 		}
 		b.sees(b.Store, n, n, "on the store, after an Update whose context ended after its last call")
 	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	err := b.View(ctx, func(r store.Reader) error {
+		defer cancel()
+		return readCalls[0].call(ctx, r)
+	})
+	b.equal(err, nil, "View whose context ended after the last call of its function, which returned nil")
 }

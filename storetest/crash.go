@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -27,6 +28,7 @@ const (
 	jobWrite = "write" // until it is killed; followed by the number of the round
 	jobFill  = "fill"  // documents, until no file can grow and commits fail
 	jobSpill = "spill" // so much in each Update that calls fail
+	jobEmpty = "empty" // appends an event and removes all
 )
 
 // childJob returns the job of this process, if RunDurable has started it.
@@ -64,6 +66,18 @@ func work(st store.Store, job string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Printf("\n%s%s %d %s\n", childLine, word, seq, key)
+	}
+	if job == jobEmpty {
+		var seqs []int64
+		err := st.Update(ctx, func(tx store.Tx) (err error) {
+			seqs, err = appended(ctx, tx, event(1))
+			return err
+		})
+		report(job, seqs, errors.Join(err, st.Update(ctx, func(tx store.Tx) error {
+			_, err := tx.DeleteEvents(ctx, math.MaxInt64, many)
+			return err
+		})), nil)
+		return
 	}
 	round, writes := strings.CutPrefix(job, jobWrite)
 	if !writes {
@@ -208,6 +222,19 @@ func durableKilled(b *bench) {
 	}
 	if len(b.found()) == 0 {
 		b.equal(len(acknowledged), 0, "acknowledged events that are not in the feed after %d processes were killed", rounds)
+	}
+}
+
+// durableKilledWhenEmpty has a process append an event, remove all, and end without a
+// Close. An event that is appended then has a higher Seq.
+func durableKilledWhenEmpty(b *bench) {
+	var answers []answer
+	var failed error
+	b.reopen(func() { answers, failed = b.child(jobEmpty, 0) })
+	b.ok(failed, "running the test in another process (%s)", jobEmpty)
+	b.append(event(2))
+	if got := b.seqs(); len(answers) != 1 || len(got) != 1 || got[0] <= answers[0].seq {
+		b.fail(got, fmt.Sprintf("one above that of %+v", answers), "Seqs after a process has removed the newest events and ended without Close")
 	}
 }
 

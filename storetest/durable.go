@@ -17,6 +17,7 @@ func durableCases() []testCase {
 		{"Durable", "Closed", 32, durableClosed},
 		{"Durable", "ClosedAmongWrites", 1, durableClosedAmongWrites},
 		{"Durable", "Killed", 1, durableKilled},
+		{"Durable", "KilledWhenEmpty", 20, durableKilledWhenEmpty},
 		{"Durable", "FullDisk", 29, durableFull},
 		{"Durable", "FullDiskInCalls", 28, durableFullInCalls},
 	}
@@ -86,26 +87,33 @@ func durableClosed(b *bench) {
 	b.under(1).sees(b.Store, 1, 1, "on the store, closed and opened after calls in between")
 }
 
-// durableClosedAmongWrites closes the store while callers write, and checks that what
-// was acknowledged is there.
+// durableClosedAmongWrites closes the store while callers write and the function of one
+// runs, and checks that what was acknowledged is there, and what failed is not.
 func durableClosedAmongWrites(b *bench) {
-	var kept [4][]string
+	var tried [4]map[string]error // by key
 	var writing sync.WaitGroup
-	writing.Add(len(kept))
+	writing.Add(len(tried))
 	st := b.Store
 	writers := b.start(func() {
-		b.together(len(kept), func(i int) {
+		b.together(len(tried), func(i int) {
+			var once sync.Once
+			tried[i] = map[string]error{}
 			for n := 0; ; n++ {
 				e := entry("kind", 1000*i+n)
-				err := st.Update(b.ctx, func(tx store.Tx) error { return put(b.ctx, tx, e) })
-				if n == 3 {
+				err := st.Update(b.ctx, func(tx store.Tx) error {
+					if i == 0 && n == 4 {
+						once.Do(writing.Done)
+						windowOr(nil)
+					}
+					return put(b.ctx, tx, e)
+				})
+				if i > 0 && n == 3 {
 					writing.Done()
 				}
-				switch {
-				case err == nil:
-					kept[i] = append(kept[i], e.Key)
-				case n > 3 && !errors.Is(err, store.ErrConflict):
-					b.under(32).is(err, store.ErrUnavailable, "Update during Close")
+				if tried[i][e.Key] = err; err != nil && n > 3 && !errors.Is(err, store.ErrConflict) {
+					if !errors.Is(err, store.ErrUnknownOutcome) {
+						b.under(32).is(err, store.ErrUnavailable, "Update during Close")
+					}
 					return
 				}
 			}
@@ -113,10 +121,14 @@ func durableClosedAmongWrites(b *bench) {
 	})
 	writing.Wait()
 	b.reopen(func() { <-writers })
-	for _, keys := range kept {
-		for _, key := range keys {
-			_, err := b.Entry(b.ctx, "kind", key)
-			b.equal(err, nil, "Entry that was acknowledged while the store was closed")
+	for _, keys := range tried {
+		for key, failed := range keys {
+			e, err := b.Entry(b.ctx, "kind", key)
+			if failed == nil {
+				b.equal(err, nil, "Entry that was acknowledged while the store was closed")
+			} else if !errors.Is(failed, store.ErrUnknownOutcome) {
+				b.under(29).gone(e.Key, err, "Entry of an Update that failed while the store was closed")
+			}
 		}
 	}
 }

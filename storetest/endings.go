@@ -21,6 +21,8 @@ func (b *bench) overCalls(tx store.Tx, r store.Reader, seq int64, when string) {
 		b.is(c.call(ended, r), store.ErrTxDone, "%s with a context that had ended %s", c.method, when)
 	}
 	if tx != nil {
+		b.is(tx.Want(b.ctx, wants()[0]), store.ErrTxDone, "Want %s", when)
+		b.is(tx.Want(ended, wants()[0]), store.ErrTxDone, "Want with a context that had ended %s", when)
 		for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
 			b.is(c.call(ended, tx), store.ErrTxDone, "%s with a context that had ended %s", c.method, when)
 			b.is(c.call(b.ctx, tx), store.ErrTxDone, "%s %s", c.method, when)

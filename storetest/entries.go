@@ -35,6 +35,9 @@ var entries = kind[store.Entry]{
 		{"Entries", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
 			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Limit: many})
 		}, true},
+		{"Entries of all kinds", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
+			return r.Entries(ctx, store.EntryQuery{Limit: many})
+		}, false},
 		{"Entries by Owner", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
 			if want.ExpiresAt.IsZero() { // not in any list by expiry
 				return get(r.Entry(ctx, want.Kind, want.Key))

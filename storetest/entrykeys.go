@@ -59,6 +59,11 @@ func entryKeyFilters(b *bench) {
 		}
 		rows = append(rows, e)
 	}
+	for n, key := range []string{"\U0010FFFE", "\U0010FFFF", "\U0010FFFFx", "\U0010FFFF\U0010FFFF"} {
+		e := entry(word("kind", 0), 100+n)
+		e.Key = key
+		rows = append(rows, e)
+	}
 	b.add(anys(rows)...)
 	type query = store.EntryQuery
 	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
@@ -85,8 +90,15 @@ func entryKeyFilters(b *bench) {
 
 // entriesOfKeys reads some entries by their keys.
 func entriesOfKeys(b *bench) {
-	foreign := entry("foreign", 5)
-	b.add(entry("kind", 1), entry("kind", 2), entry("kind", 3), entry("kind", 4), foreign)
+	foreign := entry("foreign", 0)
+	rows := []any{foreign}
+	var rising []string
+	for n := range 200 {
+		rows, rising = append(rows, entry("kind", n+1)), append(rising, word("key", n+1))
+	}
+	b.add(rows...)
+	falling := slices.Clone(rising)
+	slices.Reverse(falling)
 	one, two, four := word("key", 1), word("key", 2), word("key", 4)
 	b.readers(func(how string, r store.Reader) {
 		for _, q := range []struct {
@@ -98,13 +110,15 @@ func entriesOfKeys(b *bench) {
 			{store.EntryQuery{Keys: []string{two, "missing", foreign.Key, two}}, []string{two}},
 			{store.EntryQuery{Keys: []string{four, one, two}, Limit: 2}, []string{one, two}},
 			{store.EntryQuery{Keys: []string{one, four, two}, Limit: 2, Descending: true}, []string{four, two}},
+			{store.EntryQuery{Keys: falling}, rising},
+			{store.EntryQuery{Keys: rising, Descending: true}, falling},
 			{store.EntryQuery{Keys: []string{"missing"}}, nil},
 			{store.EntryQuery{Keys: []string{}}, nil},
 		} {
 			q.Kind = "kind"
 			rows, err := r.Entries(b.ctx, q.EntryQuery)
-			b.equal(err, nil, "Entries of keys %q %s", q.Keys, how)
-			b.listed(entryKeys(rows), q.want, "Entries of keys %q, descending %v, with a Limit of %d %s", q.Keys, q.Descending, q.Limit, how)
+			b.equal(err, nil, "Entries of keys %.5q %s", q.Keys, how)
+			b.listed(entryKeys(rows), q.want, "Entries of keys %.5q, descending %v, with a Limit of %d %s", q.Keys, q.Descending, q.Limit, how)
 		}
 	})
 }

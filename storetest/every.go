@@ -23,14 +23,19 @@ func everyCases() []testCase {
 	}
 }
 
-// change changes, removes and adds records of each type, so that every question has
-// another answer than after a batch of three. It begins with reads. If feed is false, it
-// neither adds nor removes events.
+// change reads, and then rewrites.
 func change(b *bench, tx store.Tx, feed bool) error {
 	if _, err := answers(b.ctx, tx); err != nil {
 		return err
 	}
-	events, err := tx.Events(b.ctx, store.EventQuery{})
+	return rewrite(b, tx, feed)
+}
+
+// rewrite changes, removes and adds records of each type, so that every question has
+// another answer than after a batch of three. If feed is false, it neither adds nor
+// removes events.
+func rewrite(b *bench, tx store.Tx, feed bool) error {
+	events, err := tx.Events(b.ctx, store.EventQuery{Limit: many})
 	if err != nil || len(events) < 2 {
 		return err
 	}
@@ -90,7 +95,8 @@ func everyUndone(b *bench) {
 	}
 }
 
-// everySnapshot has an Update commit between two answers in one View.
+// everySnapshot has an Update commit between two answers in one View, and then reads more
+// than 1,000 times.
 func everySnapshot(b *bench) {
 	b.addBatch(newBatch(3))
 	wait := func() {}
@@ -100,7 +106,12 @@ func everySnapshot(b *bench) {
 			return err
 		}
 		wait = b.during(func() { b.update(func(tx store.Tx) error { return change(b, tx, true) }) })
-		after, err = answers(b.ctx, r)
+		for n := 0; n < 1100 && err == nil; n++ {
+			_, err = r.License(b.ctx, license(1).ID)
+		}
+		if err == nil {
+			after, err = answers(b.ctx, r)
+		}
 		return err
 	})
 	wait()

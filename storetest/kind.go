@@ -68,6 +68,7 @@ func (k kind[R]) cases() []testCase {
 		{k.area, "Documents", 7, k.documents},
 		{k.area, "Times", 8, k.times},
 		{k.area, "Lengths", 24, k.lengths},
+		{k.area, "Unlike", 24, k.unlike},
 		{k.area, "OwnershipOfArguments", 13, k.passed},
 		{k.area, "OwnershipOfResults", 13, k.returned},
 	}

@@ -145,7 +145,7 @@ var similar = [][2]string{
 }
 
 // similarStrings stores two records that differ in one string, and finds each by its
-// own. Two plain strings come first: what fails with those belongs to other rules.
+// own, and not before it is there. Two plain strings come first: what fails with those belongs to other rules.
 func similarStrings(b *bench) {
 	b.add(license(0))
 	n := 1
@@ -161,9 +161,14 @@ func similarStrings(b *bench) {
 				prefix := fmt.Sprintf("(%d)", n) // each pair of strings is stored once
 				strs[j] = prefix + ending(s, by.bytes-len(prefix))
 			}
-			rows := append(by.rows(strs[0], n), by.rows(strs[1], n+1)...)
-			n += 2
-			if err := to.tryAdd(rows...); !to.equal(err, nil, "adding two records for %s", by.by) {
+			var failed error
+			for j, s := range strs {
+				found, err := by.find(b.ctx, b.Store, s)
+				to.equal(found, 0, "records found by %s %.40q, before one is there, beside %.40q", by.by, s, strs[1-j])
+				failed = errors.Join(failed, err, to.tryAdd(by.rows(s, n)...))
+				n++
+			}
+			if !to.equal(failed, nil, "adding two records for %s", by.by) {
 				break
 			}
 			for j, s := range strs {

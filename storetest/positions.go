@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -81,40 +82,19 @@ func (b *bench) stepsApart(step time.Duration) []failure {
 	at := day(5).Add(123 * time.Millisecond)
 	one := license(1).ID
 	var rows []any
+	s := newBatch(3)
 	for n := 1; n <= 3; n++ {
-		l, a, e := license(n), activation(one, n), entry("kind", n)
+		l, a, e := s.licenses[n-1], s.seats[n-1], s.entries[n-1]
 		t := at.Add(time.Duration(n-2) * step)
-		l.StartsAt, l.ExpiresAt, a.LeaseEndsAt, a.EndedAt, e.ExpiresAt = t, t, t, time.Time{}, t
+		l.StartsAt, l.ExpiresAt, a.LeaseEndsAt, e.ExpiresAt = t, t, t, t
 		rows = append(rows, l, a, e)
 	}
 	b.add(rows...)
 	b.readers(func(how string, r store.Reader) {
-		found := func(want, got int, err error, what string, args ...any) {
-			b.equal(err, nil, what+" "+how, args...)
-			b.equal(got, want, what+" "+how, args...)
-		}
 		for in, want := range map[store.TimeRange]int{
 			{From: at}: 2, {Before: at}: 1, {From: at, Before: at.Add(step)}: 1, {From: at.Add(step)}: 1, {From: at.Add(-step), Before: at.Add(step)}: 2,
 		} {
-			for _, q := range []store.LicenseQuery{
-				{Starts: in}, {Expires: in}, {Order: store.ByStartsAt, Starts: in}, {Order: store.ByExpiresAt, Expires: in},
-				{ProductID: license(2).ProductID, Order: store.ByExpiresAt, Expires: in},
-			} {
-				want := want
-				if q.ProductID != "" {
-					want = map[bool]int{true: 1}[in.Contains(at)]
-				}
-				rows, err := r.Licenses(b.ctx, q)
-				found(want, len(rows), err, "licenses for %+v", q)
-				counts, err := r.CountLicenses(b.ctx, q)
-				if b.equal(err, nil, "CountLicenses") && len(counts) == 1 {
-					found(want, int(counts[0]), nil, "count of licenses for %+v", q)
-				}
-			}
-			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, LeaseEnds: in})
-			found(want, len(seats), err, "activations with LeaseEnds=%v", in)
-			entries, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: in})
-			found(want, len(entries), err, "entries with Expires=%v", in)
+			b.within(r, in, want, how)
 		}
 		for n := range 3 {
 			t := at.Add(time.Duration(n-1) * step)
@@ -141,6 +121,32 @@ func (b *bench) stepsApart(step time.Duration) []failure {
 	return b.found()
 }
 
+// within asks each query that has a TimeRange for records of a batch.
+func (b *bench) within(r store.Reader, in store.TimeRange, want int, how string) {
+	for _, q := range []store.LicenseQuery{
+		{}, {CustomerID: "customer"}, {ProductID: "product"}, {State: "state"}, {CustomerID: "customer", ProductID: "product"}, {ProductID: "product", State: "state"},
+	} {
+		for _, q.Order = range []store.LicenseOrder{store.ByID, store.ByExpiresAt, store.ByStartsAt} {
+			for _, both := range [][2]store.TimeRange{{in}, {1: in}} {
+				q.Starts, q.Expires = both[0], both[1]
+				rows, err1 := r.Licenses(b.ctx, q)
+				found, _, err2 := r.FindLicenses(b.ctx, q)
+				counts, err3 := r.CountLicenses(b.ctx, q)
+				b.equal(errors.Join(err1, err2, err3), nil, "licenses for %+v %s", q, how)
+				b.equal(fmt.Sprint(len(rows), len(found), counts), fmt.Sprint(want, want, []int{want}), "licenses listed, found and counted for %+v %s", q, how)
+			}
+		}
+	}
+	seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID, LeaseEnds: in})
+	b.equal(err, nil, "Activations %s", how)
+	b.equal(len(seats), want, "activations with LeaseEnds=%v %s", in, how)
+	for _, owner := range []string{"", "owner"} {
+		entries, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Owner: owner, Expires: in})
+		b.equal(err, nil, "Entries %s", how)
+		b.equal(len(entries), want, "entries of owner %q with Expires=%v %s", owner, in, how)
+	}
+}
+
 // subMilliseconds writes times that differ by less than a millisecond, in the
 // opposite order to that of the IDs. Stored in whole milliseconds they are
 // equal, so the IDs determine the order. Equal times are checked first, because
@@ -160,15 +166,16 @@ func (b *bench) inOneMillisecond(base time.Time, step time.Duration) []failure {
 	b = &bench{Store: b.Store, ctx: b.ctx, rule: b.rule, limits: b.limits, findings: &findings{}}
 	const rows = 6
 	at := func(n int) time.Time { return base.Add(time.Duration(rows-n) * step) }
-	var ids, keys []string
+	s := newBatch(rows)
+	_, keys := s.ids()
+	ids := licenseIDs(s.licenses)
 	for n := range rows {
-		l, e := license(n), entry("kind", n)
-		l.StartsAt, l.ExpiresAt, e.ExpiresAt = at(n), at(n), at(n)
-		b.add(l, e)
-		ids, keys = append(ids, l.ID), append(keys, e.Key)
+		l, a, e := s.licenses[n], s.seats[n], s.entries[n]
+		l.StartsAt, l.ExpiresAt, a.LeaseEndsAt, e.ExpiresAt = at(n), at(n), at(n), at(n)
+		b.add(l, a, e)
 	}
 	for n := range rows / 2 { // written again at another instant of the same millisecond
-		l := license(n)
+		l := s.licenses[n]
 		l.StartsAt, l.ExpiresAt = at(n+1), at(n+1)
 		b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, l) })
 	}
@@ -210,17 +217,12 @@ func (b *bench) inOneMillisecond(base time.Time, step time.Duration) []failure {
 			ranges[store.TimeRange{Before: base.Add(time.Microsecond)}] = rows
 		}
 		for in, want := range ranges {
-			found, err := r.Licenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: in, Limit: many})
-			b.equal(err, nil, "Licenses %s", how)
-			b.equal(len(found), want, "licenses of one millisecond with Expires=%v, %s", in, how)
-			kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: in, Limit: many})
-			b.equal(err, nil, "Entries %s", how)
-			b.equal(len(kept), want, "entries of one millisecond with Expires=%v, %s", in, how)
+			b.within(r, in, want, how)
 		}
 	})
 	b.update(func(tx store.Tx) error {
 		for n := range rows {
-			if err := remove(b.ctx, tx, license(n)); err != nil {
+			if err := errors.Join(remove(b.ctx, tx, s.seats[n]), remove(b.ctx, tx, s.licenses[n])); err != nil {
 				return err
 			}
 		}

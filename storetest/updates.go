@@ -83,15 +83,19 @@ func errorComesBack(b *bench) {
 		return b.Update(b.ctx, func(tx store.Tx) error { return errors.Join(write(b.ctx, tx, 1), want) })
 	}
 	idle := func(want error) error { return b.Update(b.ctx, func(store.Tx) error { return want }) }
+	refused := func(want error) error {
+		return b.Update(b.ctx, func(tx store.Tx) error { return errors.Join(tx.DeleteLicense(b.ctx, "missing"), want) })
+	}
 	view := func(want error) error { return b.View(b.ctx, func(store.Reader) error { return want }) }
-	for i, call := range []func(want error) error{update, idle, view} {
+	for i, call := range []func(want error) error{update, idle, refused, view} {
 		for _, sentinel := range []error{
 			errOnPurpose, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,
 		} {
 			want := fmt.Errorf("%w: %w", errOnPurpose, sentinel)
 			got := call(want)
-			b.is(got, errOnPurpose, "call %d of Update, Update and View whose function returned %q", i, want)
-			b.is(got, sentinel, "call %d of Update, Update and View whose function returned %q", i, want)
+			b.is(got, errOnPurpose, "call %d of three Updates and a View whose function returned %q", i, want)
+			b.is(got, sentinel, "call %d of three Updates and a View whose function returned %q", i, want)
+			b.under(29).equal(errors.Is(got, store.ErrUnknownOutcome), sentinel == store.ErrUnknownOutcome, "call %d of three Updates and a View, whose function returned %q, returned ErrUnknownOutcome", i, want)
 		}
 	}
 }

@@ -1,106 +1,81 @@
 package storetest
 
 import (
-	"context"
+	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-func wantCases() []testCase {
-	return []testCase{
-		{"Want", "ChangesNoAnswer", 3, wantChangesNoAnswer},
-		{"Want", "Over", 16, wantOver},
-		{"Want", "Context", 18, wantContext},
+func wantCases() []testCase { return []testCase{{"Want", "ChangesNoAnswer", 3, wantChangesNoAnswer}} }
+
+// wants names what exists, what a rewrite adds, changes and removes, and what no record
+// has. Of many names, those of records come last.
+func wants() (all []store.Wanted) {
+	var prints []string
+	var entries [][2]string
+	for n := 1000; n > 0; n-- {
+		prints, entries = append(prints, activation("", n).Fingerprint), append(entries, [2]string{"kind", entry("", n).Key})
 	}
+	for n := 1; n <= 5; n++ {
+		w := store.Wanted{LicenseID: license(n).ID, LicenseKey: license(6 - n).Key, Fingerprints: prints, Activations: true, Entries: entries}
+		if n%2 == 0 {
+			w.Entries, w.Absent = nil, entries
+		}
+		all = append(all, w)
+	}
+	return append(all, store.Wanted{LicenseKey: license(1).Key}, store.Wanted{LicenseID: license(1).ID, Entries: [][2]string{{"kind", ""}, {"", "missing"}}, Absent: [][2]string{{"", ""}}},
+		store.Wanted{LicenseID: "missing", LicenseKey: "missing", Fingerprints: []string{"missing", ""}, Activations: true, Entries: [][2]string{{"", ""}}})
 }
 
-// wanted names records that newBatch makes, and some that do not exist.
-func wanted() store.Wanted {
-	s := newBatch(3)
-	return store.Wanted{
-		LicenseID: s.licenses[0].ID, LicenseKey: s.licenses[1].Key, Fingerprints: []string{s.seats[0].Fingerprint, "missing", ""}, Activations: true,
-		Entries: [][2]string{{s.entries[0].Kind, s.entries[0].Key}, {s.entries[1].Kind, s.entries[1].Key}, {"kind", "missing"}, {"", ""}},
-		Absent:  [][2]string{{s.entries[2].Kind, s.entries[2].Key}, {"kind", "none"}, {"", ""}}, // the first one is there
-	}
-}
-
-// wantChangesNoAnswer writes what a Want names before it, after it, and before what
-// follows it is read.
+// wantChangesNoAnswer asks everything, rewrites what there is and asks again: in an Update
+// without a Want, and in others with each large Want at each place. The last one commits.
 func wantChangesNoAnswer(b *bench) {
-	s := newBatch(3)
-	b.addBatch(s)
-	read := func(tx store.Tx) (found []any) {
-		for _, one := range s.licenses {
-			l, err := tx.License(b.ctx, one.ID)
-			other, missing := tx.LicenseByKey(b.ctx, one.Key)
-			found = append(found, l.ID, string(l.Document), err == nil, other.ID, missing == nil)
-		}
-		for i, one := range s.seats {
-			a, err := tx.Activation(b.ctx, one.LicenseID, one.Fingerprint)
-			e, missing := tx.Entry(b.ctx, s.entries[i].Kind, s.entries[i].Key)
-			found = append(found, a.ID, err == nil, string(e.Data), missing == nil)
-		}
-		all, err := tx.Activations(b.ctx, store.ActivationQuery{LicenseID: s.licenses[0].ID})
-		return append(found, len(all), err)
-	}
-	write := func(tx store.Tx) error {
-		one, two, e := s.licenses[0], s.licenses[1], s.entries[0]
-		one.Document, two.Key, e.Data = []byte("changed"), "another key", []byte("changed")
-		return errors.Join(tx.UpdateLicense(b.ctx, one), tx.UpdateLicense(b.ctx, two), tx.PutEntries(b.ctx, e),
-			tx.DeleteEntries(b.ctx, s.entries[1].Kind, s.entries[1].Key), tx.DeleteActivations(b.ctx, s.seats[0].LicenseID, s.seats[0].ID))
-	}
-	var before, after []any
-	for _, when := range []string{"never", "at the beginning", "before the writes", "after the writes"} {
-		var first, last []any
-		_ = b.undo(func(tx store.Tx) error {
-			var failed error
-			want := func(now string) {
-				if now == when {
-					failed = errors.Join(failed, tx.Want(b.ctx, wanted()))
+	b.addBatch(newBatch(3))
+	again := newBatch(3).licenses[2]
+	var before, after map[string]string
+	update := func(w store.Wanted, place string, end error) {
+		var first, last map[string]string
+		err := b.try(func(tx store.Tx) (err error) {
+			step := func(name string, do func() error) {
+				if err == nil && name == place {
+					err = tx.Want(b.ctx, w)
+				}
+				if err == nil {
+					err = do()
 				}
 			}
-			want("at the beginning")
-			if when != "before the writes" { // then nothing is known before the Want
-				first = read(tx)
+			if place != "writes" { // else the Want is the first call
+				step("reads", func() (err error) { first, err = answers(b.ctx, tx); return err })
 			}
-			want("before the writes")
-			failed = errors.Join(failed, write(tx))
-			want("after the writes")
-			last = read(tx)
-			return failed
+			step("writes", func() error {
+				return errors.Join(rewrite(b, tx, false), tx.DeleteLicense(b.ctx, again.ID), tx.CreateLicenses(b.ctx, again))
+			})
+			step("end", func() (err error) { last, err = answers(b.ctx, tx); return err })
+			return cmp.Or(err, end)
 		})
-		if when == "never" {
+		if after == nil {
 			before, after = first, last
 		}
+		what := fmt.Sprintf("in an Update with a Want of license %q and %d entries before its %s", w.LicenseID, len(w.Entries), place)
+		b.is(err, end, "error %s", what)
 		if first != nil {
-			b.equal(first, before, "records that exist, with a Want %s", when)
+			b.sameAnswers(first, before, what)
 		}
-		b.equal(last, after, "records after own writes, with a Want %s", when)
+		b.sameAnswers(last, after, what+", after its writes")
 	}
-}
-
-// wantOver calls Want after the function has returned.
-func wantOver(b *bench) {
-	var over store.Tx
-	_ = b.undo(func(tx store.Tx) error {
-		over = tx
-		return nil
-	})
-	ended, cancel := context.WithCancel(b.ctx)
-	cancel()
-	b.is(over.Want(b.ctx, wanted()), store.ErrTxDone, "Want after the function of the Update had returned")
-	b.is(over.Want(ended, wanted()), store.ErrTxDone, "Want with a context that had ended after the function of the Update had returned")
-}
-
-// wantContext calls Want with a context that has ended.
-func wantContext(b *bench) {
-	ended, cancel := context.WithCancel(b.ctx)
-	cancel()
-	var err error
-	b.update(func(tx store.Tx) error {
-		err = tx.Want(ended, wanted())
-		return nil
-	})
-	b.is(err, context.Canceled, "Want with a context that had ended")
+	update(store.Wanted{}, "", errOnPurpose)
+	for n, w := range wants() {
+		b.equal(b.try(func(tx store.Tx) error { return tx.Want(b.ctx, w) }), nil, "Update with nothing but a Want")
+		for _, place := range []string{"reads", "writes", "end"} {
+			if n < 5 { // else it names little
+				update(w, place, errOnPurpose)
+			}
+		}
+	}
+	update(wants()[1], "writes", nil)
+	committed, err := answers(b.ctx, b.Store)
+	b.ok(err, "reading")
+	b.sameAnswers(committed, after, "after an Update with a Want")
 }

@@ -34,12 +34,15 @@ type faults struct {
 	keeps   bool // commits before it writes large documents
 	forgets bool // loses the oldest Updates of a long journal when it is opened
 	shifts  bool // adds one to each Seq when it is opened
+	closes  bool // knows the Seqs of removed events only if it was closed
 }
 
-// A journaled row is an entry or an event.
+// A journaled row is an entry or an event, or says up to which Seq events were removed.
 type journaled struct {
-	Entry *store.Entry
-	Event *store.Event
+	Entry   *store.Entry
+	Event   *store.Event
+	Removed int64
+	Closed  bool
 }
 
 const large = 1000
@@ -69,10 +72,26 @@ func (j *fileStore) replay(updates [][]journaled) error {
 	if j.forgets && len(updates) > 500 {
 		updates = updates[50:]
 	}
+	rows := slices.Concat(updates...)
+	if j.closes && (len(rows) == 0 || !rows[len(rows)-1].Closed) {
+		removed := int64(0)
+		var left []journaled
+		for _, row := range slices.Backward(rows) {
+			if removed = max(removed, row.Removed); row.Event == nil || row.Event.Seq > removed {
+				left = append(left, row)
+			}
+		}
+		slices.Reverse(left)
+		rows = left
+	}
 	return j.Store.Update(context.Background(), func(tx store.Tx) error {
-		for _, row := range slices.Concat(updates...) {
+		for _, row := range rows {
 			if row.Entry != nil {
 				_ = tx.PutEntries(context.Background(), *row.Entry)
+				continue
+			}
+			if row.Event == nil {
+				_, _ = tx.DeleteEvents(context.Background(), row.Removed, 1<<30)
 				continue
 			}
 			if j.shifts {
@@ -143,6 +162,9 @@ func (j *fileStore) writeLarge(e store.Entry) error {
 }
 
 func (j *fileStore) Close() error {
+	if j.closes {
+		j.late = append(j.late, journaled{Closed: true})
+	}
 	return errors.Join(j.write(j.late), j.file.Close())
 }
 
@@ -193,6 +215,18 @@ func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) er
 	return err
 }
 
+func (w *fileWriter) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	before, err := w.Writer.(store.Tx).Events(ctx, store.EventQuery{Limit: limit})
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Writer.DeleteEvents(ctx, through, limit)
+	if err == nil && n > 0 {
+		w.rows = append(w.rows, journaled{Removed: before[n-1].Seq})
+	}
+	return n, err
+}
+
 // crashMutants break the rules about crashes and full disks.
 var crashMutants = []struct {
 	rule int
@@ -202,6 +236,7 @@ var crashMutants = []struct {
 	{1, "writes when it is closed", faults{late: true}},
 	{1, "loses the oldest Updates of a long journal", faults{forgets: true}},
 	{20, "adds one to each Seq when it is opened", faults{shifts: true}},
+	{20, "writes the last Seq when it is closed", faults{closes: true}},
 	{28, "commits although a call failed", faults{ignores: true}},
 	{29, "keeps what a failed commit wrote", faults{keeps: true}},
 }

@@ -116,6 +116,38 @@ func (s *diskStore) committed() (n int) {
 	return n
 }
 
+// A meetsClose is wrong about Updates that run when Close begins: it loses what it has
+// acknowledged or, if it refuses, keeps what it has not.
+type meetsClose struct {
+	*diskStore
+	refuses bool
+	closing *atomic.Bool
+	lost    *atomic.Int64 // the number of such an Update
+}
+
+func (s meetsClose) Update(ctx context.Context, fn func(store.Tx) error) error {
+	met := false
+	err := s.diskStore.Update(ctx, func(tx store.Tx) error {
+		was := s.closing.Load()
+		err := fn(tx)
+		if met = s.closing.Load() && !was; met && !s.refuses {
+			s.lost.Store(int64(s.updates))
+		}
+		return err
+	})
+	if met && s.refuses && err == nil {
+		return store.ErrUnavailable
+	}
+	return err
+}
+
+func (s meetsClose) Close() error {
+	s.closing.Store(true)
+	err := s.diskStore.Close()
+	s.calls = slices.DeleteFunc(s.calls, func(c diskCall) bool { return int64(c.update) == s.lost.Load() })
+	return err
+}
+
 // A staysOpen is read after it was closed.
 type staysOpen struct {
 	*diskStore

@@ -151,12 +151,60 @@ var endingMutants = []mutant{
 			return ctx.Err()
 		})
 	})},
+	{18, "fails a View whose context has ended", func() store.Store { return viewsFail{memory.New()} }},
+	{18, "returns the cause of a context", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		err := st.Update(ctx, fn)
+		if err != nil && errors.Is(err, ctx.Err()) {
+			return context.Cause(ctx)
+		}
+		return err
+	})},
+	{18, "runs the function of an Update after it gave up its wait", func() store.Store { return &runsLater{memory.New(), make(chan struct{}, 1)} }},
+	{29, "returns ErrUnknownOutcome with every error", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		if err := st.Update(ctx, fn); err != nil {
+			return errors.Join(err, store.ErrUnknownOutcome)
+		}
+		return nil
+	})},
 	{18, "commits and returns the context's error", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		if err := st.Update(ctx, fn); err != nil {
 			return err
 		}
 		return ctx.Err()
 	})},
+}
+
+type viewsFail struct{ store.Store }
+
+func (s viewsFail) View(ctx context.Context, fn func(store.Reader) error) error {
+	if err := s.Store.View(ctx, fn); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// runsLater has its own write lock.
+type runsLater struct {
+	store.Store
+	turn chan struct{}
+}
+
+func (s *runsLater) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+		return s.Store.Update(ctx, fn)
+	case <-ctx.Done():
+		go func() {
+			s.turn <- struct{}{}
+			defer func() { <-s.turn }()
+			_ = s.Store.Update(context.WithoutCancel(ctx), fn)
+		}()
+		return ctx.Err()
+	}
 }
 
 // livesOn reads from the store itself once a View is over.

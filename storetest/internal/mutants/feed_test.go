@@ -117,7 +117,9 @@ func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
 var errNotText = errors.New("not UTF-8")
 
 // notText reports whether JSON would change the event.
-func notText(e store.Event) bool { return !utf8.ValidString(e.Actor) }
+func notText(e store.Event) bool {
+	return !utf8.ValidString(e.ID + e.Type + e.Actor + e.RequestID + e.Subject + e.ProductID + e.CustomerID)
+}
 
 func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
 	e.Time = e.Time.Truncate(time.Millisecond)

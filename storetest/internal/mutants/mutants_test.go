@@ -50,7 +50,7 @@ func trials() (list []trial) {
 		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
 	)
 	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
-		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants, everyMutants, optimistMutants) {
+		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants, everyMutants, optimistMutants, wantMutants, queryMutants) {
 		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
 	}
 	for _, m := range durableMutants {
@@ -60,6 +60,18 @@ func trials() (list []trial) {
 		open := onDisk(nil)
 		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store { return closesEarly{open(t, dir).(*diskStore)} })
 	})
+	for _, m := range []struct {
+		rule    int
+		does    string
+		refuses bool
+	}{{1, "acknowledges an Update that runs when Close begins and loses it", false}, {29, "refuses an Update that runs when Close begins and keeps it", true}} {
+		add(m.rule, m.does, others, func(t *testing.T) {
+			open := onDisk(nil)
+			storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
+				return meetsClose{open(t, dir).(*diskStore), m.refuses, new(atomic.Bool), new(atomic.Int64)}
+			})
+		})
+	}
 	add(32, "is read after it was closed", others, func(t *testing.T) {
 		open := onDisk(nil)
 		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
