@@ -91,9 +91,9 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
     is undone, its function runs again.
  24. Text: every string is valid UTF-8 without NUL. Kinds have at most 32 bytes,
     ids, types and states at most 255, keys of entries at most 2,000, the text of
-    a license at most 4,096, all other strings at most 1,024, and documents at
-    most 1 MiB; every backend stores these, up to 5,000 records and 16 MiB in one
-    Update. A read by any other string finds nothing. A write of one may fail
+    a license at most 4,096, all other strings, CustomerID and ProductID among
+    them, at most 1,024, and documents at most 1 MiB; every backend stores these,
+    up to 5,000 records and 16 MiB in one Update. A read by any other string finds nothing. A write of one may fail
     with an error that is no sentinel, and that of a longer kind does; it did
     nothing then, and the Update continues as in rule 15.
  25. Empty values: ids, keys, fingerprints and kinds are never empty, and a get
@@ -128,8 +128,9 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
 # Writing a backend
 
 Begin with store/memory: it is short, and every method is there. On an ordered
-map with transactions, begin with package kv of the third-party program in
-example/e2e/testdata, which derives every method. In a backend over a database:
+map with serializable transactions, begin with package kv of the third-party
+program in example/e2e/testdata, which derives every method. In a backend over a
+database:
 
   - An Update may run its function again, for instance after a conflict. Bound
     the attempts, and return ErrConflict after the last.
@@ -144,7 +145,17 @@ example/e2e/testdata, which derives every method. In a backend over a database:
     ErrUnknownOutcome when the connection is lost during the commit. The HTTP
     handler answers both with 503 and Retry-After, and unknown errors with 500.
     Return ErrDamaged for damaged data, which ends the readiness of the process.
-  - All methods take a context; check it at the start of each (rule 18).
+  - All methods take a context; check it at the start of each (rule 18). A call may
+    ignore its context once it has begun.
+  - BeginTx and QueryContext of database/sql tie a transaction to their context,
+    which rule 18 forbids: call them with context.WithoutCancel.
+  - Let an Update wait for its start in the process, where the wait can end with
+    the context, and only then for the lock of the database, where it often cannot.
+  - Without a row that marks each Update, every commit whose answer is lost is
+    ErrUnknownOutcome, which is enough.
+  - The folder that storetest.RunDurable passes is a name too: a backend over a
+    server makes the name of a schema from it. The suite opens a store for each
+    case, about 250, so let them share a pool of connections.
   - Put the operation and the id before each error:
     fmt.Errorf("mystore: license %s: %w", id, store.ErrNotFound).
 

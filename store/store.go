@@ -52,7 +52,9 @@ type Tx interface {
 	// it. A backend to which each read is a round trip may read all of them
 	// in one, or presume that what is most probably absent is, and run fn
 	// again if it is not. It changes no answer, and what is not read after it
-	// counts as not read. Other backends return nil.
+	// counts as not read. Nothing that w names makes it fail. A backend that has
+	// no use for it returns [ErrTxDone] once fn has returned, the error of ctx if
+	// that has ended, and nil otherwise.
 	Want(ctx context.Context, w Wanted) error
 }
 
@@ -174,7 +176,7 @@ type Writer interface {
 	// the order in which they are given.
 	PutEntries(ctx context.Context, entries ...Entry) error
 	// DeleteEntries removes the entries of a kind with these keys, if they
-	// exist.
+	// exist. A key may come twice.
 	DeleteEntries(ctx context.Context, kind string, keys ...string) error
 }
 

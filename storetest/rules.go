@@ -56,9 +56,9 @@ var rules = [...]string{
 	23: "Undone writes: no answer rests on a write that is undone. If an Update fails because of what " +
 		"another one has written and not committed, and that is undone, its function runs again.",
 	24: "Text: every string is valid UTF-8 without NUL. Kinds have at most 32 bytes, ids, types and states at " +
-		"most 255, keys of entries at most 2,000, the text of a license at most 4,096, all other strings at " +
-		"most 1,024, and documents at most 1 MiB; every backend stores these, up to 5,000 records and 16 MiB " +
-		"in one Update. A read by any other string finds nothing. A write of one may fail with an error that " +
+		"most 255, keys of entries at most 2,000, the text of a license at most 4,096, all other strings, " +
+		"CustomerID and ProductID among them, at most 1,024, and documents at most 1 MiB; every backend stores " +
+		"these, up to 5,000 records and 16 MiB in one Update. A read by any other string finds nothing. A write of one may fail with an error that " +
 		"is no sentinel, and that of a longer kind does; it did nothing then, and the Update continues as in " +
 		"rule 15.",
 	25: "Empty values: ids, keys, fingerprints and kinds are never empty, and a get by an empty one returns " +
