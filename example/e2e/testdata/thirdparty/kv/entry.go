@@ -32,7 +32,7 @@ func (t *tx) entryKeys(q store.EntryQuery) walk {
 	if q.Order == store.ByExpiry {
 		prefix := key("expiry", q.Kind)
 		if q.Owner != "" {
-			prefix = key("owner-expiry", q.Kind, q.Owner)
+			prefix = key("oe", q.Kind, q.Owner)
 		}
 		s := under(prefix).in(q.Expires)
 		if !q.After.IsZero() {

@@ -1,8 +1,15 @@
-// Package kv makes a backend for licensekit of any ordered map with transactions, such
-// as Badger, bbolt, etcd or FoundationDB: copy its files and write an [Engine].
+// Package kv makes a backend for licensekit of an ordered map with serializable
+// transactions, such as bbolt or InnoDB of MySQL and MariaDB: copy its files and write an
+// [Engine].
+//
+// The map must take keys of 3,072 bytes, values of 1.5 MiB and transactions of 24 MiB, and
+// an insert into a range must conflict with an Update that found the range empty. On
+// Badger, the engine runs one Update at a time under a lock of its own, and MemTableSize is
+// at least 160 MiB.
 //
 // Every record is one row, its JSON, under a key of its own. Every index has one row
-// for each record in it, whose value is the record's own key.
+// for each record in it, whose value is the record's own key. A call reads the rows that it
+// needs in one Get, and an Update writes in one Set, at its end.
 package kv
 
 import (
@@ -17,8 +24,8 @@ import (
 type Engine interface {
 	// View calls fn with a Reader of one snapshot.
 	View(ctx context.Context, fn func(Reader) error) error
-	// Update calls fn with a Tx that sees its own rows, and commits them if fn returns
-	// nil. It may call fn again after a conflict, and returns fn's error.
+	// Update calls fn with a Tx, and commits its rows if fn returns nil. It may call fn
+	// again after a conflict, and returns fn's error.
 	Update(ctx context.Context, fn func(Tx) error) error
 	io.Closer
 }
@@ -35,7 +42,8 @@ type Reader interface {
 // A Tx reads and writes rows.
 type Tx interface {
 	Reader
-	// Set writes rows. It removes those without a value.
+	// Set writes rows, and removes the ones without a value. An Update calls it at most
+	// once, after its reads.
 	Set(ctx context.Context, rows ...Row) error
 }
 
@@ -79,7 +87,18 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 		return fmt.Errorf("kv: update: %w", err)
 	}
 	return s.engine.Update(ctx, func(w Tx) error {
-		return (&tx{r: w, w: w}).run(func(t *tx) error { return fn(t) })
+		t := &tx{r: w, known: map[string][]byte{}, own: map[string][]byte{}}
+		if err := t.run(func(t *tx) error { return fn(t) }); err != nil || len(t.own) == 0 {
+			return err
+		}
+		var rows []Row
+		for _, k := range t.ownKeys() {
+			rows = append(rows, Row{k, t.own[k]})
+		}
+		if err := w.Set(context.WithoutCancel(ctx), rows...); err != nil { // which undoes the Update (rule 28)
+			return fmt.Errorf("kv: update: %w", err)
+		}
+		return nil
 	})
 }
 

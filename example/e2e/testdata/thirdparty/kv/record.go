@@ -77,7 +77,7 @@ func events(e store.Event) (own string, index []string) {
 func entries(e store.Entry) (own string, index []string) {
 	if !e.ExpiresAt.IsZero() {
 		at := instant(e.ExpiresAt)
-		index = []string{key("expiry", e.Kind, at, e.Key), key("owner-expiry", e.Kind, e.Owner, at, e.Key)}
+		index = []string{key("expiry", e.Kind, at, e.Key), key("oe", e.Kind, e.Owner, at, e.Key)}
 	}
 	return key("N", e.Kind, e.Key), index
 }
@@ -98,13 +98,26 @@ func refused(err error) error {
 // finds anything.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
+// most returns how many bytes a string has (rule 24), so that no key has more than 3,072.
+func most(record, field string) int {
+	switch {
+	case field == "Text":
+		return store.MaxText
+	case record == "Entry" && field == "Key":
+		return store.MaxKey
+	case field == "ID", field == "LicenseID", field == "Type", field == "State":
+		return 255
+	}
+	return 1024
+}
+
 // encode cuts the times of a record and returns its JSON. JSON replaces what is not
 // UTF-8 without an error, so such a string is refused first.
 func encode[R any](record *R) ([]byte, error) {
 	v := reflect.ValueOf(record).Elem()
 	for i := range v.NumField() {
 		switch f := v.Field(i); {
-		case f.Kind() == reflect.String && (!isText(f.String()) || f.Len() > store.MaxText):
+		case f.Kind() == reflect.String && (!isText(f.String()) || f.Len() > most(v.Type().Name(), v.Type().Field(i).Name)):
 			return nil, fmt.Errorf("%w: %s is too long, is not UTF-8 or has a zero", errRefused, v.Type().Field(i).Name)
 		case f.Type() == reflect.TypeFor[time.Time]():
 			f.Set(reflect.ValueOf(cut(f.Interface().(time.Time))))

@@ -38,7 +38,8 @@ func (s span) after(key string, desc bool) span {
 
 func (s span) has(key string) bool { return s.lo <= key && key < s.hi }
 
-// rows yields the rows of the spans in pages, each span in order or in reverse.
+// rows yields the rows of the spans in pages, each span in order or in reverse. Pages after
+// the first have at least 100 rows: a filter has skipped some.
 func (t *tx) rows(desc bool, page int, spans ...span) iter.Seq[[]Row] {
 	return func(yield func([]Row) bool) {
 		for _, s := range spans {
@@ -47,13 +48,22 @@ func (t *tx) rows(desc bool, page int, spans ...span) iter.Seq[[]Row] {
 				if err != nil {
 					panic(failure{err})
 				}
-				if len(rows) > 0 && !yield(rows) {
+				seen, n := s, len(rows)
+				if n == page {
+					last := rows[n-1].Key
+					if s = s.after(last, desc); desc {
+						seen.lo = last
+					} else {
+						seen.hi = s.lo
+					}
+				}
+				if rows = t.withOwn(rows, seen, desc); len(rows) > 0 && !yield(rows) {
 					return
 				}
-				if len(rows) < page {
+				if n < page {
 					break
 				}
-				s = s.after(rows[len(rows)-1].Key, desc)
+				page = max(page, 100)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // change writes the record with a key of its own, or removes it if it has none, and
 // its rows in the indexes: old is where it was, and index where it is.
-func (t *tx) change(own string, record []byte, old, index []string) error {
+func (t *tx) change(own string, record []byte, old, index []string) {
 	var rows []Row
 	for _, k := range old {
 		if !slices.Contains(index, k) {
@@ -24,27 +24,34 @@ func (t *tx) change(own string, record []byte, old, index []string) error {
 			rows = append(rows, Row{k, []byte(own)})
 		}
 	}
-	return t.set(append(rows, Row{own, record})...)
+	t.set(append(rows, Row{own, record})...)
 }
 
-// set writes rows.
-func (t *tx) set(rows ...Row) error {
+// set keeps rows, which the end of the Update writes.
+func (t *tx) set(rows ...Row) {
 	t.wrote = true
-	return t.w.Set(t.ctx, rows...)
+	for _, r := range rows {
+		if _, again := t.own[r.Key]; !again {
+			t.sorted = nil
+		}
+		t.own[r.Key] = r.Value
+	}
 }
 
 // put adds records or replaces those with their keys, or does nothing if one of them
 // cannot be stored.
 func put[R any](t *tx, keys keysOf[R], records ...R) error {
 	records = slices.Clone(records)
-	encoded := make([][]byte, len(records))
+	encoded, ahead := make([][]byte, len(records)), make([]string, len(records))
 	for i := range records {
 		b, err := encode(&records[i])
 		if err != nil {
 			return err
 		}
 		encoded[i] = b
+		ahead[i], _ = keys(records[i])
 	}
+	t.ahead(ahead...)
 	for i, r := range records {
 		own, index := keys(r)
 		var was []string
@@ -54,9 +61,7 @@ func put[R any](t *tx, keys keysOf[R], records ...R) error {
 		case !errors.Is(err, store.ErrNotFound):
 			return err
 		}
-		if err := t.change(own, encoded[i], was, index); err != nil {
-			return err
-		}
+		t.change(own, encoded[i], was, index)
 	}
 	return nil
 }
@@ -64,6 +69,7 @@ func put[R any](t *tx, keys keysOf[R], records ...R) error {
 // remove removes the records with keys of their own, or none if one is missing.
 func remove[R any](t *tx, keys keysOf[R], own []string) error {
 	var old []R
+	t.ahead(own...)
 	for _, k := range own {
 		r, err := get[R](t, k)
 		if err != nil {
@@ -73,9 +79,7 @@ func remove[R any](t *tx, keys keysOf[R], own []string) error {
 	}
 	for i, k := range own {
 		_, index := keys(old[i])
-		if err := t.change(k, nil, index, nil); err != nil {
-			return err
-		}
+		t.change(k, nil, index, nil)
 	}
 	return nil
 }
@@ -96,6 +100,11 @@ func (t *tx) write(ctx context.Context, what string, f func() error) error {
 
 func (t *tx) CreateLicenses(ctx context.Context, ls ...store.License) error {
 	return t.write(ctx, "create licenses", func() error {
+		var ahead []string
+		for _, l := range ls {
+			ahead = append(ahead, key("L", l.ID), key("key", l.Key))
+		}
+		t.ahead(ahead...)
 		taken := map[string]bool{}
 		for _, l := range ls {
 			id, k := key("L", l.ID), key("key", l.Key)
@@ -115,6 +124,7 @@ func (t *tx) CreateLicenses(ctx context.Context, ls ...store.License) error {
 
 func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
 	return t.write(ctx, "update license "+l.ID, func() error {
+		t.ahead(key("L", l.ID), key("key", l.Key))
 		old, err := get[store.License](t, key("L", l.ID))
 		if err != nil {
 			return err
@@ -132,6 +142,11 @@ func (t *tx) DeleteLicense(ctx context.Context, id string) error {
 
 func (t *tx) PutActivations(ctx context.Context, as ...store.Activation) error {
 	return t.write(ctx, "put activations", func() error {
+		var ahead []string
+		for _, a := range as {
+			ahead = append(ahead, key("L", a.LicenseID), key("fingerprint", a.Fingerprint, a.LicenseID), key("A", a.LicenseID, a.ID))
+		}
+		t.ahead(ahead...)
 		holder, held := map[string]string{}, map[string]string{} // who has a fingerprint, and which one it has, at that point of the call
 		for _, a := range as {
 			if !t.has(key("L", a.LicenseID)) {
@@ -179,16 +194,19 @@ func (t *tx) AppendEvents(ctx context.Context, es ...store.Event) error {
 		for i := range es {
 			seq = max(seq+1, es[i].Seq)
 			es[i].Seq = seq
+			t.known[key("E", ordinal(seq))] = nil // there is none
 		}
 		if err := put(t, events, es...); err != nil {
 			return err
 		}
-		return t.set(Row{last, []byte(ordinal(seq))})
+		t.set(Row{last, []byte(ordinal(seq))})
+		return nil
 	})
 }
 
 func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
 	return t.write(ctx, fmt.Sprintf("replace event %d", e.Seq), func() error {
+		t.ahead(key("E", ordinal(e.Seq)))
 		now, err := get[store.Event](t, key("E", ordinal(e.Seq)))
 		if err != nil {
 			return err
@@ -225,7 +243,9 @@ func (t *tx) PutEntries(ctx context.Context, es ...store.Entry) error {
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	return t.write(ctx, "delete entries of kind "+kind, func() error {
 		var there []string
-		for _, k := range each(key("N", kind), keys) {
+		own := each(key("N", kind), keys)
+		t.ahead(own...)
+		for _, k := range own {
 			if t.has(k) && !slices.Contains(there, k) {
 				there = append(there, k)
 			}
@@ -234,7 +254,17 @@ func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) err
 	})
 }
 
-// Want reads nothing: a map has no round trips to save.
-func (t *tx) Want(ctx context.Context, _ store.Wanted) error {
-	return t.write(ctx, "want", func() error { return nil })
+// Want reads the rows that its records are found by.
+func (t *tx) Want(ctx context.Context, w store.Wanted) error {
+	return t.write(ctx, "want", func() error {
+		ahead := []string{key("L", w.LicenseID), key("key", w.LicenseKey)}
+		for _, print := range w.Fingerprints {
+			ahead = append(ahead, key("fingerprint", print, w.LicenseID))
+		}
+		for _, e := range slices.Concat(w.Entries, w.Absent) {
+			ahead = append(ahead, key("N", e[0], e[1]))
+		}
+		t.ahead(ahead...)
+		return nil
+	})
 }

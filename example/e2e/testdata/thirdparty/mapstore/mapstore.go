@@ -162,8 +162,14 @@ func (t *tx) Scan(_ context.Context, lo, hi string, descending bool, limit int) 
 	return rows, nil
 }
 
+// maxKey is the most bytes of a key, as in the databases with the shortest ones.
+const maxKey = 3072
+
 func (t *tx) Set(_ context.Context, rows ...kv.Row) error {
 	for _, r := range rows {
+		if len(r.Key) > maxKey {
+			return fmt.Errorf("mapstore: a key has %d bytes, and at most %d are possible", len(r.Key), maxKey)
+		}
 		before, _, after := t.rows.split(r.Key)
 		if r.Value != nil {
 			before = before.join(&node{Row: r, weight: maphash.String(seed, r.Key)})
