@@ -71,7 +71,7 @@ func work(st store.Store, job string) {
 		var seqs []int64
 		err := st.Update(ctx, func(tx store.Tx) (err error) {
 			seqs, err = appended(ctx, tx, event(1))
-			return err
+			return errors.Join(err, tx.PutEntries(ctx, entry("crash", 1)))
 		})
 		report(job, seqs, errors.Join(err, st.Update(ctx, func(tx store.Tx) error {
 			_, err := tx.DeleteEvents(ctx, math.MaxInt64, many)
@@ -232,6 +232,8 @@ func durableKilledWhenEmpty(b *bench) {
 	var failed error
 	b.reopen(func() { answers, failed = b.child(jobEmpty, 0) })
 	b.ok(failed, "running the test in another process (%s)", jobEmpty)
+	_, err := b.Entry(b.ctx, "crash", entry("", 1).Key)
+	b.under(1).ok(err, "Entry that was acknowledged to a process which ended")
 	b.append(event(2))
 	if got := b.seqs(); len(answers) != 1 || len(got) != 1 || got[0] <= answers[0].seq {
 		b.fail(got, fmt.Sprintf("one above that of %+v", answers), "Seqs after a process has removed the newest events and ended without Close")
