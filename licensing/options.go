@@ -126,6 +126,18 @@ type Options struct {
 	// may call it. Default: none.
 	BeforeCreate func(context.Context, *api.CreateLicenseParams) error
 
+	// EmailKey is the key of license metadata that has the email address of the
+	// customer. License keys are mailed to it, customers who sign in by mail see the
+	// licenses that have it, and the dashboard shows it; see package mail. A change
+	// takes effect for existing licenses while Handler.Run is running. Default:
+	// "email".
+	EmailKey string
+
+	// ProductNames are the names of products for people, by product ID. Mails,
+	// customer pages, the page that activates a program and the dashboard show them.
+	// Default: the ID.
+	ProductNames map[string]string
+
 	// IdempotencyTTL is how long the response to a request with an
 	// Idempotency-Key is stored and returned for the same request. At least
 	// 24 hours, the default.
@@ -233,11 +245,6 @@ type DashboardOptions struct {
 	// asks them to confirm that, such as "https://admin.example.com/logout".
 	// The navigation links to it if Operator is set. Default: no link.
 	SignOutURL string `validate:"omitempty,mount"`
-
-	// EmailKey is the key of license metadata that has the e-mail address of the
-	// customer. The pages show it with the name of the customer's newest
-	// license. Default: "email".
-	EmailKey string
 
 	// RequireSecondFactor sends operators without a second factor from every page
 	// to the one that sets it up. It is for the built-in sign-in, and so an error

@@ -15,6 +15,8 @@ type Options struct {
 	Now                func() time.Time
 	Logger             *slog.Logger
 	BeforeCreate       func(ctx context.Context, p *api.CreateLicenseParams) error
+	EmailKey           string
+	ProductNames       map[string]string
 	IdempotencyTTL     time.Duration
 	KeyHolderSeats     bool
 	RecheckAfter       time.Duration
@@ -51,7 +53,7 @@ type EventOptions struct {
 // rules returns the options as the rules know them.
 func (o Options) rules() call.Options {
 	return call.Options{
-		Now: o.Now, Logger: o.Logger, BeforeCreate: o.BeforeCreate, IdempotencyTTL: o.IdempotencyTTL,
+		Now: o.Now, Logger: o.Logger, BeforeCreate: o.BeforeCreate, EmailKey: o.EmailKey, ProductNames: o.ProductNames, IdempotencyTTL: o.IdempotencyTTL,
 		KeyHolderSeats: o.KeyHolderSeats, RecheckAfter: o.RecheckAfter, MaxOffline: o.MaxOffline,
 		HoldOffline: o.HoldOffline, FileIssuer: o.FileIssuer, ExpiryNotices: o.Events.ExpiryNotices,
 	}

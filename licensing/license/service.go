@@ -38,6 +38,9 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
+	if opts.EmailKey == "" {
+		opts.EmailKey = "email"
+	}
 	if opts.IdempotencyTTL <= 0 {
 		opts.IdempotencyTTL = 24 * time.Hour
 	}

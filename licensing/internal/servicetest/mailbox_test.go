@@ -238,3 +238,35 @@ func TestAddressThatIsNone(t *testing.T) {
 		}
 	}
 }
+
+// TestEmailKey: Options.EmailKey is what has the address, of a license and of a purchase that
+// waits for one.
+func TestEmailKey(t *testing.T) {
+	is := is.New(t)
+	host := mailHost{newLinkHost(t, licensing.Options{EmailKey: "contact"}, licensing.Portal{Mailbox: mailbox})}
+	host.user = "ada@customer.example"
+	for key, name := range map[string]string{"contact": "License of Ada", "email": "Not of Ada"} {
+		_, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "cus_a", Metadata: map[string]string{key: "ada@customer.example"}})
+		is.NoErr(err)
+	}
+	require.NotContains(t, host.list(""), "Not of Ada", "We have your purchase of")
+	_, err := host.Handler.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{
+		Reference: "shop:1", At: host.Clock.Now(), CustomerID: "cus_a", Name: "Ada", PlanID: "no_plan_yet", State: api.PurchaseActive, Metadata: map[string]*string{"contact": new("ada@customer.example")},
+	})
+	is.NoErr(err)
+	require.Contains(t, host.list(""), "License of Ada", "We have your purchase of")
+	require.NotContains(t, host.list(""), "Not of Ada")
+}
+
+// TestProductNames: customers see the name of a product, on its page, in the list and when a
+// program asks to be activated.
+func TestProductNames(t *testing.T) {
+	host := mailHost{newLinkHost(t, licensing.Options{ProductNames: map[string]string{"atlas": "Atlas for Desktop"}}, licensing.Portal{Mailbox: mailbox})}
+	host.user = "ada@customer.example"
+	l := host.sell("License of Ada", "atlas", "cus_a", "ada@customer.example")
+	host.sell("Another", "beacon", "cus_a", "ada@customer.example")
+	link := host.start("laptop")
+	require.Contains(t, host.list(""), "Atlas for Desktop", "beacon")
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), `<dd dir="auto">Atlas for Desktop</dd>`)
+	require.Contains(t, host.page(link).Body.String(), `<dd dir="auto">Atlas for Desktop</dd>`)
+}

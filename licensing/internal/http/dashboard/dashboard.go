@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,7 +27,6 @@ type Handler struct {
 
 // New returns a Handler. It panics if an origin is invalid.
 func New(opts kit.Options) *Handler {
-	opts.EmailKey = cmp.Or(opts.EmailKey, "email")
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -46,7 +47,7 @@ type nameList struct {
 // nameRow is a customer or a product with the number of its licenses.
 type nameRow struct {
 	Name, Path, Count          string
-	Person                     person // of a customer
+	Person                     person // of a customer, or the name of a product
 	Active, Expired, Suspended string
 }
 
@@ -63,7 +64,7 @@ func personOf(v *kit.Visit, newest []api.License) (who person) {
 		if times[l.Name]++; 2*times[l.Name] > len(newest) {
 			who.Name = l.Name
 		}
-		who.Email = cmp.Or(who.Email, l.Metadata[v.Opts.EmailKey])
+		who.Email = cmp.Or(who.Email, v.Email(l))
 	}
 	return who
 }
@@ -78,6 +79,8 @@ func (d directory) describe(v *kit.Visit, row *nameRow) error {
 			return err
 		}
 		row.Person = personOf(v, newest.Data)
+	} else if name := inner.Of(v.Licenses).Call().Opts.ProductName(row.Name); name != row.Name {
+		row.Person.Name = name
 	}
 	counts, err := v.Licenses.Count(v.R.Context(), p)
 	n := func(s api.LicenseStatus) string { return kit.Thousands(counts.ByStatus[s]) }

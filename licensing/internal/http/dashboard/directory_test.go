@@ -71,7 +71,7 @@ func TestCustomersAndProducts(t *testing.T) {
 // the newest license, and numbers by status.
 func TestCustomersArePeople(t *testing.T) {
 	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{EmailKey: "contact"}})
+	s := newSiteOn(t, memory.New(), licensing.Options{EmailKey: "contact"})
 	v := s.admin()
 	s.license(api.CreateLicenseParams{Name: "Ada L.", CustomerID: "cus_1", Metadata: map[string]string{"contact": "old@example.com"}})
 	s.advance(time.Minute)
@@ -90,4 +90,21 @@ func TestCustomersArePeople(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Grace Hopper", CustomerID: "cus_2"})
 	require.Contains(t, v.get("customer?id=cus_2").body, "<h1>Grace Hopper</h1>", "<code>cus_2</code>")
 	require.Contains(t, v.get("products").body, `data-label="Suspended"><div>1<`)
+}
+
+// TestProductNames shows the name of a product beside its ID in the list of products, and
+// elsewhere in the place of the ID.
+func TestProductNames(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{ProductNames: map[string]string{"atlas": "Atlas for Desktop"}})
+	v := s.admin()
+	l := s.license(api.CreateLicenseParams{Name: "Ada L.", ProductID: "atlas", CustomerID: "cus_1"})
+	s.license(api.CreateLicenseParams{Name: "Bob", ProductID: "beacon", CustomerID: "cus_2"})
+	s.plan(api.PutPlanParams{ID: "year", Name: "Yearly", ProductID: "atlas"})
+	require.Contains(t, v.get("products").body, `product=atlas">Atlas for Desktop</a><span class="sub">atlas</span>`, `product=beacon">beacon</a>`)
+	for _, page := range []string{"licenses/" + l.ID, "customer?id=cus_1", "plan/year"} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, 200)
+		require.Contains(t, a.body, `product=atlas">Atlas for Desktop</a>`)
+	}
 }

@@ -57,7 +57,7 @@ func showLicense(v *kit.Visit, head licenseHead) error {
 		status = http.StatusUnprocessableEntity
 	}
 	body := licensePage{
-		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: l.Metadata[v.Opts.EmailKey], Plan: plan,
+		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: v.Email(l), Plan: plan,
 		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l),
 		Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
 	}

@@ -161,7 +161,7 @@ func dueNumber(v *kit.Visit, n int64, plan string) salesNumber {
 
 // aboutSales returns the mail, or else the customer, and the plan of a license.
 func aboutSales(v *kit.Visit, l api.License, plans map[string]api.Plan) string {
-	about := cmp.Or(l.Metadata[v.Opts.EmailKey], l.CustomerID)
+	about := cmp.Or(v.Email(l), l.CustomerID)
 	if l.PlanID != "" {
 		about += " · " + planLabel(plans, l.PlanID)
 	}

@@ -50,7 +50,7 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 	if err != nil {
 		return err
 	}
-	body.Code, body.Product, body.Device = request.Code, request.ProductID, cmp.Or(request.Name, request.Fingerprint)
+	body.Code, body.Product, body.Device = request.Code, v.product(request.ProductID), cmp.Or(request.Name, request.Fingerprint)
 	if body.License == "" {
 		if body.Licenses, err = v.validLicenses(request.ProductID); err != nil {
 			return err

@@ -28,12 +28,13 @@ type licenseView struct {
 	Over  bool   // that has passed
 	Built string // the end of its updates, as a date; empty: none
 	Plan  string // the name of its plan; empty: none
+	Named string // the name of its product
 	Trial bool   // nothing was bought
 }
 
 // view returns a license with its verdict in words.
 func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
-	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
+	out := licenseView{License: l, Named: v.product(l.ProductID), Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
 	var err error
 	if out.Plan, err = v.plan(l.PlanID); err != nil {
 		return out, err
@@ -60,6 +61,11 @@ func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
 	out.Help = v.h.opts.Texts[help+"Help"]
 	out.State = v.text(name, "date", v.date(at))
 	return out, nil
+}
+
+// product returns the name of a product.
+func (v *visit) product(id string) string {
+	return inner.Of(v.h.opts.Licenses).Call().Opts.ProductName(id)
 }
 
 // text returns a text with the values in their places: pairs of a name and a value.

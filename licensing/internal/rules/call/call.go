@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -18,6 +19,8 @@ type Options struct {
 	Now            func() time.Time
 	Logger         *slog.Logger
 	BeforeCreate   func(ctx context.Context, p *api.CreateLicenseParams) error
+	EmailKey       string            // of the metadata
+	ProductNames   map[string]string // by ID
 	IdempotencyTTL time.Duration
 	KeyHolderSeats bool
 	RecheckAfter   time.Duration
@@ -27,6 +30,9 @@ type Options struct {
 	ExpiryNotices  []time.Duration
 	Office         *Office // nil: the service is not an office
 }
+
+// ProductName returns the name of a product for people.
+func (o Options) ProductName(id string) string { return cmp.Or(o.ProductNames[id], id) }
 
 // An Office is what the file of an office says of a service that is one.
 type Office struct {

@@ -13,9 +13,6 @@ import (
 // address is one of [Address].
 type Owner struct{ CustomerID, Address string }
 
-// AddressName is the name of the metadata value that has the email address of a customer.
-const AddressName = "email"
-
 // AsOwner returns a Call that acts for a customer, whose licenses are the only ones that
 // exist for it.
 func (s *Call) AsOwner(o Owner) Call {
@@ -34,7 +31,7 @@ func (s *Call) Owned(rec record.License) (bool, error) {
 	}
 	metadata := map[string]string{}
 	err := Decode(rec.Metadata, &metadata)
-	return s.Owner.Reads(metadata[AddressName]), err
+	return s.Owner.Reads(metadata[s.Opts.EmailKey]), err
 }
 
 // Reads reports whether a text of metadata is the address of o; if o has none, it is true.

@@ -147,7 +147,7 @@ func (s Service) PaidPurchases(ctx context.Context, customerID string) (list []a
 	all, err := LinkedPurchases(ctx, r, links)
 	slices.SortFunc(all, func(a, b Purchase) int { return a.FirstActive.Compare(b.FirstActive) })
 	for _, p := range all {
-		if p.CustomerID == customerID && !p.Granted && p.paid() && s.Owner.Reads(p.text(call.AddressName)) {
+		if p.CustomerID == customerID && !p.Granted && p.paid() && s.Owner.Reads(p.text(s.Opts.EmailKey)) {
 			list = append(list, decision{after: p, result: api.PurchaseResultWaiting}.purchase(nil))
 		}
 	}

@@ -44,7 +44,6 @@ type Host struct {
 	Origins    []string
 	HomeURL    string
 	SignOutURL string
-	EmailKey   string
 
 	RequireSecondFactor bool
 }

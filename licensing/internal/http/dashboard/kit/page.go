@@ -102,6 +102,9 @@ func (p Page) PurchaseName(reference string) string {
 	return reference
 }
 
+// Product returns the name of a product.
+func (p Page) Product(id string) string { return inner.Of(p.v.Licenses).Call().Opts.ProductName(id) }
+
 // A Part is what a template shows of a page. A table of licenses of the kind "pick" has
 // checkboxes, and one of the kind "customer" is about one customer.
 type Part struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -108,6 +109,11 @@ func (v *Visit) Here() string {
 		return v.Path
 	}
 	return v.Path + "?" + v.R.URL.RawQuery
+}
+
+// Email returns the email address of the customer of a license, or "".
+func (v *Visit) Email(l api.License) string {
+	return l.Metadata[inner.Of(v.Licenses).Call().Opts.EmailKey]
 }
 
 // Address returns the address of the mount for examples and links to copy, or "" if it is unknown.
