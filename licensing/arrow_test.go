@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"internal/qr":                     {},
 	"internal/rate":                   {},
 	"internal/testing/require":        {}, // tests only
+	"internal/testing/smtpsink":       {}, // tests only
 	"internal/rotation":               {},
 	"internal/valid":                  {}, // for the tags of parameters and options
 	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
@@ -91,17 +92,15 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":   {"internal/bidi", "example/internal/keymail", "example/internal/serving", "licensing/api", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
+	"licensing/mail":          {"internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/license", "store"},
+	"example/internal/host":   {"internal/bidi", "example/internal/serving", "licensing/api", "licensing/mail", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
-	"example/internal/keymail":  {"internal/bidi", "licensing", "licensing/api"},
-	"example/internal/maillink": {"example/internal/keymail", "licensing/license", "licensing/api"},
 	"example/internal/payment":  {"licensing/api", "licensing/selling"},
 	"example/internal/process":  {"licensing/api"}, // for tests only
 	"example/internal/serving":  {},
 	"example/internal/settings": {"licensing"},
-	"example/internal/smtpsink": {}, // for tests only
 	"example/program":           {"licensing/program"},
 }
 

@@ -50,6 +50,11 @@ type Portal struct {
 	// no seat is free. Default: no license has one.
 	Renew func(l api.License) (url string)
 
+	// SignOut is where a button of the pages posts a form to sign out: a reference from
+	// the mount, such as "../sign-out". Pages in the layout of Page do not have it. Default:
+	// no button.
+	SignOut string
+
 	// Texts replace texts of the pages, for customers who read another language.
 	Texts PortalTexts
 }
@@ -156,6 +161,8 @@ type PortalTexts struct {
 	Approve      string `text:"Activate"`
 	Decline      string `text:"Decline"`
 
+	SignOut string `text:"Sign out"`
+
 	NotFound    string `text:"There is no such page, or it is not yours."`
 	NotAllowed  string `text:"This is not allowed."`
 	Unavailable string `text:"The service cannot answer at the moment. Try again in a minute."`
@@ -193,7 +200,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: p.Texts.withDefaults(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"crypto/tls"
 	"net"
-	"net/mail"
+	netmail "net/mail"
 	"net/url"
 	"os"
 
-	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/mail"
 )
 
 // A config is the configuration of serve.
@@ -18,7 +18,7 @@ type config struct {
 	addr        string
 	metricsAddr string            // empty: no metrics
 	tls         *tls.Config       // nil: plain HTTP
-	mail        *keymail.Server   // nil: no mails
+	mail        *mail.Server      // nil: no mails
 	options     licensing.Options // with what flags set
 }
 
@@ -84,7 +84,7 @@ func readTLS(set *settings.Set, cert, key string) *tls.Config {
 }
 
 // readMail returns the mail server, or nil if there is none.
-func readMail(set *settings.Set, addr, from, user, passwordFile string) *keymail.Server {
+func readMail(set *settings.Set, addr, from, user, passwordFile string) *mail.Server {
 	if addr == "" {
 		if from != "" || user != "" || passwordFile != "" {
 			set.Reject("smtp-addr", "the other flags of SMTP need it")
@@ -92,7 +92,7 @@ func readMail(set *settings.Set, addr, from, user, passwordFile string) *keymail
 		return nil
 	}
 	rejectAddr(set, "smtp-addr", addr)
-	if a, err := mail.ParseAddress(from); err != nil || a.Address != from {
+	if a, err := netmail.ParseAddress(from); err != nil || a.Address != from {
 		set.Reject("smtp-from", "must be an address such as licenses@example.com")
 	}
 	var password string
@@ -101,8 +101,7 @@ func readMail(set *settings.Set, addr, from, user, passwordFile string) *keymail
 	} else if passwordFile != "" {
 		password = set.File("smtp-password-file", passwordFile)
 	}
-	server := keymail.NewServer(addr, from, user, password)
-	return &server
+	return &mail.Server{Addr: addr, From: from, User: user, Password: password}
 }
 
 func rejectAddr(set *settings.Set, flag, addr string) {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net"
@@ -13,11 +10,10 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
-	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
-	"github.com/seed-d8a106b4/licensekit/example/internal/maillink"
 	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/mail"
 )
 
 const (
@@ -42,21 +38,18 @@ func serve(ctx context.Context, args []string) (err error) {
 	m := newMetrics()
 	c.options.Observe = m.observe
 	var h *licensing.Handler
-	if c.mail != nil {
-		get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
-		c.options.Subscribers = []licensing.Subscriber{keymail.Subscriber(get, c.mail.Send)}
-	}
-	accountURL := c.accountURL()
+	accountURL, pages := c.accountURL(), ""
 	if accountURL != "" {
 		c.options.PortalURL = accountURL + "/licenses"
+		pages = c.options.PortalURL + "/"
+	}
+	if c.mail != nil {
+		keys := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: c.mail.Send, Pages: pages}
+		c.options.Subscribers = []licensing.Subscriber{keys.Subscriber()}
 	}
 	h = licensing.NewHandler(db, c.options)
 
-	pages, err := accountPages(h, c, accountURL)
-	if err != nil {
-		return err
-	}
-	servers := []serving.Server{{Handler: routes(h, pages), TLS: c.tls}}
+	servers := []serving.Server{{Handler: routes(h, accountPages(h, c, accountURL)), TLS: c.tls}}
 	if c.metricsAddr != "" {
 		servers = append(servers, serving.Server{Handler: m.handler(h)})
 	}
@@ -98,38 +91,14 @@ func (c config) accountURL() string {
 	return root + account
 }
 
-// accountPages returns the customer pages at a URL, with links by mail in the place of
-// accounts. It returns nil if the URL is empty.
-func accountPages(h *licensing.Handler, c config, url string) (http.Handler, error) {
+// accountPages returns the customer pages at a URL, with sign-in by mail. It returns nil if
+// the URL is empty.
+func accountPages(h *licensing.Handler, c config, url string) http.Handler {
 	if url == "" {
-		return nil, nil
+		return nil
 	}
-	key := make([]byte, 32)
-	rand.Read(key) // without a master key, links and sessions end with the process
-	if len(c.options.MasterKey) > 0 {
-		var err error
-		if key, err = hkdf.Key(sha256.New, c.options.MasterKey, nil, "links by mail", len(key)); err != nil {
-			return nil, err
-		}
-	}
-	links := maillink.Links{Key: key, URL: url + "/link"}
-	mux := http.NewServeMux()
-	mux.Handle(account+"/link", links)
-	mux.Handle(account+"/sign-in", &maillink.SignIn{Links: links, Licenses: h.Service(), Send: c.mail.Send, ClientIP: c.options.ClientIP})
-	protection := http.NewCrossOriginProtection()
-	for _, origin := range c.options.Dashboard.Origins {
-		if err := protection.AddTrustedOrigin(origin); err != nil {
-			return nil, err
-		}
-	}
-	mux.Handle(account+"/licenses/", http.StripPrefix(account+"/licenses", h.Portal(licensing.Portal{Origins: c.options.Dashboard.Origins, Mailbox: func(w http.ResponseWriter, r *http.Request) (string, bool) {
-		address, ok := links.Mailbox(r)
-		if !ok {
-			http.Redirect(w, r, url+"/sign-in", http.StatusSeeOther)
-		}
-		return address, ok
-	}})))
-	return protection.Handler(mux), nil
+	signIn := &mail.SignIn{URL: url, Send: c.mail.Send}
+	return http.StripPrefix(account, signIn.Handler(h, licensing.Portal{}))
 }
 
 // routes mounts the service. It is no ServeMux, which redirects an unclean path and

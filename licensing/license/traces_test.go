@@ -246,7 +246,7 @@ func TestErasureStopped(t *testing.T) {
 // none, extend impersonal.
 func TestTraces(t *testing.T) {
 	impersonal := []string{
-		"dead_letter", "lease", "license_deleted", "long_leases", "near", "plan", "purged", "revocation_list", "sales", "sales_counted", "sales_end", "sales_license", "signing_key", "subscriber_cursor", "usage", "watermark", "webhook", "webhook_cursor", "webhook_left",
+		"dead_letter", "lease", "license_deleted", "long_leases", "mail_link", "mail_session", "near", "plan", "purged", "revocation_list", "sales", "sales_counted", "sales_end", "sales_license", "signing_key", "subscriber_cursor", "usage", "watermark", "webhook", "webhook_cursor", "webhook_left",
 		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
 
 		api.EventPlanCreated, api.EventPlanUpdated, api.EventPlanDeleted, api.EventCustomerErased,

@@ -18,13 +18,13 @@ import (
 	"github.com/matryer/is"
 	"github.com/stripe/stripe-go/v85"
 
-	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
-	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/fakestripe"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/mail"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -41,8 +41,7 @@ func newShop(t *testing.T) shop {
 	t.Helper()
 	is := is.New(t)
 	s := shop{inbox: smtpsink.New(t)}
-	get := func(ctx context.Context, id string) (api.License, error) { return s.h.Service().Get(ctx, id) }
-	mails := keymail.Subscriber(get, keymail.Server{Addr: s.inbox.Addr, From: "keys@vendor.example"}.Send)
+	mails := mail.Keys{Licenses: func() *license.Service { return s.h.Service() }, Send: mail.Server{Addr: s.inbox.Addr, From: "keys@vendor.example"}.Send}.Subscriber()
 	mails.FromStart = true
 	s.h = licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler), Subscribers: []licensing.Subscriber{mails}})
 	is.NoErr(putPlans(t.Context(), s.h.Selling()))

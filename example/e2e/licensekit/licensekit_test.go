@@ -21,8 +21,8 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 	"github.com/seed-d8a106b4/licensekit/example/internal/process"
-	"github.com/seed-d8a106b4/licensekit/example/internal/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/smtpsink"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"

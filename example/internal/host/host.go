@@ -3,7 +3,7 @@
 //
 // Each file has one purpose and is meant to be read and copied: app.go mounts the
 // handler, and receiver.go receives events and prints them. Package serving runs the
-// server and shuts it down cleanly, and package keymail mails license keys.
+// server and shuts it down cleanly, and package mail mails license keys.
 package host
 
 import (
@@ -17,10 +17,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/seed-d8a106b4/licensekit/example/internal/keymail"
 	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/mail"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -85,8 +85,9 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	var h *licensing.Handler
 	var subscribers []licensing.Subscriber
 	if set.smtp != "" {
-		get := func(ctx context.Context, id string) (api.License, error) { return h.Service().Get(ctx, id) }
-		subscribers = append(subscribers, keymail.Subscriber(get, keymail.NewServer(set.smtp, set.mailFrom, os.Getenv("SMTP_USER"), os.Getenv("SMTP_PASSWORD")).Send))
+		server := mail.Server{Addr: set.smtp, From: set.mailFrom, User: os.Getenv("SMTP_USER"), Password: os.Getenv("SMTP_PASSWORD")}
+		keys := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: server.Send, Pages: root + account + "/"}
+		subscribers = append(subscribers, keys.Subscriber())
 	}
 	h = licensing.NewHandler(db, licensing.Options{
 		PublicURL: base, PortalURL: root + account, Logger: logger,

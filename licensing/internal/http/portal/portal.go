@@ -16,7 +16,7 @@ import (
 )
 
 // Options configure a Handler. One of Customer and Mailbox is required, and all others but Origins,
-// Page, Buy and Renew; see licensing.Portal.
+// Page, Buy, Renew and SignOut; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
@@ -28,6 +28,7 @@ type Options struct {
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 	Buy      func(productID string) (url string) // nil: nothing can be bought
 	Renew    func(l api.License) (url string)    // nil: no license can be renewed
+	SignOut  string                              // reference from the mount; empty: none
 	Texts    map[string]string                   // by the names of the fields of licensing.PortalTexts
 }
 

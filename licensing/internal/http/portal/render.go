@@ -44,6 +44,7 @@ type view struct {
 	CSS, JS    string // the names of the assets
 	Body       any    // of the page itself
 	Standalone template.HTML
+	SignOut    string // URL; empty: none
 }
 
 // render writes a page in the layout of the host, or in a plain one.
@@ -64,7 +65,7 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, status int, nam
 		h.opts.Page(&hostWriter{ResponseWriter: w, status: status}, r, bidi.Visible(title), template.HTML(bidi.Page(b.Bytes())))
 		return nil
 	}
-	data.Standalone = template.HTML(b.String())
+	data.Standalone, data.SignOut = template.HTML(b.String()), h.opts.SignOut
 	b.Reset()
 	if err := templates().ExecuteTemplate(&b, "layout", data); err != nil {
 		return err

@@ -165,7 +165,7 @@ func (s *Site) rules(x *exchange, r *http.Request, route *Route) *license.Servic
 	if x.grant.ClientID != "" {
 		caller.Actor, caller.Products = "client:"+x.grant.ClientID, x.grant.Products
 	} else if route.Do.key != nil { // the only calls that record it
-		if ip := s.clientAddress(r); ip.IsValid() {
+		if ip := s.cfg.clientAddress(r); ip.IsValid() {
 			caller.Address = ip.String()
 		}
 	}

@@ -29,7 +29,7 @@ func LimitCustomer(r *http.Request, id string) error {
 // it exceeds the limit.
 func LimitAddress(r *http.Request) error {
 	s := exchangeOf(r.Context()).site
-	return s.take(r, s.addressKey(r))
+	return s.take(r, s.cfg.AddressKey(r))
 }
 
 // keyDigest returns what stands for a text in the keys of a Limiter.
@@ -64,13 +64,13 @@ func (s *Site) take(r *http.Request, key string) error {
 		"Too many requests. Retry after the time in Retry-After.").WithHeader("Retry-After", retryAfter(wait))
 }
 
-// addressKey returns the key by which the requests of an address are counted; for
+// AddressKey returns the key by which the requests of an address are counted; for
 // IPv6, those of its /64 network. It is empty if the address is unknown. Without
-// Config.ClientIP, a private or loopback peer is assumed to be a proxy, whose
+// ClientIP, a private or loopback peer is assumed to be a proxy, whose
 // clients must not share one limit.
-func (s *Site) addressKey(r *http.Request) string {
-	ip := s.clientAddress(r)
-	if !ip.IsValid() || s.cfg.ClientIP == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast()) {
+func (c Config) AddressKey(r *http.Request) string {
+	ip := c.clientAddress(r)
+	if !ip.IsValid() || c.ClientIP == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast()) {
 		return ""
 	}
 	key := "address:" + rate.Source(ip).String()
@@ -80,12 +80,12 @@ func (s *Site) addressKey(r *http.Request) string {
 	return key
 }
 
-// clientAddress returns the address that r comes from, by Config.ClientIP or,
+// clientAddress returns the address that r comes from, by ClientIP or,
 // without it, that of the connection; not valid: unknown.
-func (s *Site) clientAddress(r *http.Request) netip.Addr {
+func (c Config) clientAddress(r *http.Request) netip.Addr {
 	client := rate.Peer
-	if s.cfg.ClientIP != nil {
-		client = s.cfg.ClientIP
+	if c.ClientIP != nil {
+		client = c.ClientIP
 	}
 	return client(r).Unmap().WithZone("")
 }

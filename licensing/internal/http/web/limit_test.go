@@ -94,11 +94,11 @@ func TestAddressesAreCountedByWhoHasThem(t *testing.T) {
 		is := is.New(t)
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = remote
-		is.Equal((&Site{}).addressKey(r), want)
+		is.Equal(Config{}.AddressKey(r), want)
 	}
 	is := is.New(t)
-	told := &Site{cfg: Config{ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("10.0.0.1") }}}
-	is.Equal(told.addressKey(httptest.NewRequest("GET", "/", nil)), "address:10.0.0.1")
-	unknown := &Site{cfg: Config{ClientIP: func(*http.Request) netip.Addr { return netip.Addr{} }}}
-	is.Equal(unknown.addressKey(httptest.NewRequest("GET", "/", nil)), "")
+	told := Config{ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("10.0.0.1") }}
+	is.Equal(told.AddressKey(httptest.NewRequest("GET", "/", nil)), "address:10.0.0.1")
+	unknown := Config{ClientIP: func(*http.Request) netip.Addr { return netip.Addr{} }}
+	is.Equal(unknown.AddressKey(httptest.NewRequest("GET", "/", nil)), "")
 }

@@ -39,7 +39,7 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 		slog.String("request_id", o.RequestID),
 	}
 	if x.refused() {
-		if o.ClientIP = s.clientAddress(r); o.ClientIP.IsValid() {
+		if o.ClientIP = s.cfg.clientAddress(r); o.ClientIP.IsValid() {
 			attrs = append(attrs, slog.String("client_ip", o.ClientIP.String()))
 		}
 	}

@@ -236,7 +236,7 @@ func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	if route.Scope != "" && (route.ScopeFor == "" || r.URL.Query().Has(route.ScopeFor)) {
 		if x.grant, err = s.cfg.Authenticate(r, route.Scope); err != nil {
 			if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {
-				err = cmp.Or(s.take(r, s.addressKey(r)), err) // valid tokens from there are not affected
+				err = cmp.Or(s.take(r, s.cfg.AddressKey(r)), err) // valid tokens from there are not affected
 			}
 			return err
 		}
@@ -247,7 +247,7 @@ func (s *Site) admit(x *exchange, r *http.Request, route *Route) (err error) {
 	case x.grant.ClientID != "":
 		return s.take(r, ClientKey(x.grant.ClientID))
 	}
-	return s.take(r, s.addressKey(r))
+	return s.take(r, s.cfg.AddressKey(r))
 }
 
 // hintAtMount logs, once, how to fix a mount that strips too much or too little:

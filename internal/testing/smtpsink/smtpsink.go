@@ -3,12 +3,14 @@ package smtpsink
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"mime/quotedprintable"
 	"net"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,19 +20,32 @@ import (
 // A Sink is an SMTP server that keeps what it gets. Addr is its host and port.
 type Sink struct {
 	Addr    string
+	secure  *tls.Config // for STARTTLS; nil: it is not offered
 	mu      sync.Mutex
+	lines   []string    // that it was sent, without the messages
 	refuse  string      // an address that it refuses
 	arrived chan string // messages
 }
 
-// New returns a Sink that ends with the test.
-func New(t *testing.T) *Sink {
+// New returns a Sink without TLS that ends with the test.
+func New(t *testing.T) *Sink { return start(t, nil, false) }
+
+// NewTLS returns a Sink that ends with the test. It is encrypted from the beginning, or it
+// offers STARTTLS.
+func NewTLS(t *testing.T, secure *tls.Config, implicit bool) *Sink { return start(t, secure, implicit) }
+
+func start(t *testing.T, secure *tls.Config, implicit bool) *Sink {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ln.Close() })
 	s := &Sink{Addr: ln.Addr().String(), arrived: make(chan string, 10)}
+	if implicit {
+		ln = tls.NewListener(ln, secure)
+	} else {
+		s.secure = secure
+	}
 	go func() {
 		for {
 			conn, err := ln.Accept()
@@ -61,11 +76,18 @@ func (s *Sink) serve(conn net.Conn) {
 			return
 		}
 		s.mu.Lock()
+		s.lines = append(s.lines, line)
 		refused := s.refuse != "" && strings.HasPrefix(line, "RCPT") && strings.Contains(line, s.refuse)
 		s.mu.Unlock()
 		switch {
 		case refused:
 			fmt.Fprint(conn, "550 no such mailbox\r\n")
+		case strings.HasPrefix(line, "EHLO") && s.secure != nil:
+			fmt.Fprint(conn, "250-sink\r\n250 STARTTLS\r\n")
+		case strings.HasPrefix(line, "STARTTLS") && s.secure != nil:
+			fmt.Fprint(conn, "220 go ahead\r\n")
+			conn = tls.Server(conn, s.secure)
+			r = textproto.NewReader(bufio.NewReader(conn))
 		case strings.HasPrefix(line, "DATA"):
 			fmt.Fprint(conn, "354 go ahead\r\n")
 			text, err := r.ReadDotBytes()
@@ -81,6 +103,13 @@ func (s *Sink) serve(conn net.Conn) {
 			fmt.Fprint(conn, "250 ok\r\n")
 		}
 	}
+}
+
+// Lines returns the commands that the server got.
+func (s *Sink) Lines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
 }
 
 // Waiting returns how many messages Next has not returned.

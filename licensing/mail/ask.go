@@ -1,0 +1,95 @@
+package mail
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	netmail "net/mail"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+)
+
+const (
+	asksPerMinute = 10              // of a network
+	mailPause     = 5 * time.Minute // between two mails to one address; less than linkTTL, so that asking keeps no customer out
+	mostWaiting   = 1000            // requests that are not answered by a mail yet
+	maxForm       = 4 << 10         // bytes
+)
+
+// ask mails a link to an address. The answer does not say whether the address is known, and
+// does not wait for the mail.
+func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	address := strings.ToLower(strings.TrimSpace(r.PostFormValue("email")))
+	if network := inner.Of(s.h).AddressKey(r); network != "" && s.byNetwork.Take(network, s.now()) > 0 {
+		w.Header().Set("Retry-After", "60")
+		s.show(w, http.StatusTooManyRequests, "many")
+		return
+	}
+	if !isAddress(address) {
+		s.show(w, http.StatusOK, "sent")
+		return
+	}
+	select {
+	case s.waiting <- struct{}{}:
+		go s.answer(context.WithoutCancel(r.Context()), address)
+		s.show(w, http.StatusOK, "sent")
+	default:
+		s.fail(w, r, "mail: no link is sent", errFull)
+	}
+}
+
+// errFull means that the queue of requests is full.
+var errFull = errors.New("too many requests wait")
+
+// isAddress reports whether a text is one address and no more.
+func isAddress(text string) bool {
+	a, err := netmail.ParseAddress(text)
+	return err == nil && a.Address == text
+}
+
+// answer mails a link to an address if a license has it, and it has got none in the last
+// minutes. It logs errors.
+func (s *SignIn) answer(ctx context.Context, address string) {
+	defer func() { <-s.waiting }()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	known, err := s.knows(ctx, address)
+	if err == nil && known && s.byAddress.Take(address, s.now()) == 0 {
+		if err = s.send(ctx, address); err != nil {
+			s.byAddress.Return(address)
+		}
+	}
+	if err != nil {
+		s.log().ErrorContext(ctx, "mail: no link is sent", slog.Any("error", err))
+	}
+}
+
+// knows reports whether a license has an address. It looks for one address at a time.
+func (s *SignIn) knows(ctx context.Context, address string) (bool, error) {
+	select {
+	case s.searching <- struct{}{}:
+		defer func() { <-s.searching }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	page, err := s.h.Service().Mailbox(address).List(ctx, 1, "")
+	return len(page.Data) > 0, err
+}
+
+// send mails a link to an address.
+func (s *SignIn) send(ctx context.Context, address string) error {
+	link := newToken()
+	if err := s.put(ctx, link, address); err != nil {
+		return err
+	}
+	values := []string{"url", s.url.String() + "/link#" + link.String(), "minutes", minutes, "shop", s.Shop}
+	return s.Send(ctx, Message{
+		ID: rand.Text(), At: s.now(), To: address,
+		Subject: fill(s.texts.LinkSubject, values...), Text: fill(s.texts.signed(s.texts.LinkText, s.Shop), values...),
+	})
+}
