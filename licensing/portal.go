@@ -24,7 +24,7 @@ type Portal struct {
 	// address whose mail the visitor reads, as a link that was mailed there proves, and is
 	// otherwise as Customer. The pages show the licenses whose own metadata has that address
 	// under "email", of several customers too, and no other licenses of these customers; see
-	// [license.Service.Mailbox]. Options.Limits.KeyRate counts every page of an address.
+	// [license.Service.Mailbox].
 	Mailbox func(http.ResponseWriter, *http.Request) (address string, ok bool)
 
 	// Origins are the origins, such as "https://shop.example", at which browsers reach the

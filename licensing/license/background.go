@@ -46,6 +46,13 @@ func (s internals) Background() feed.Background {
 					}
 					return feed.In(termsEvery), err
 				}},
+				{Name: "addresses", Step: func(context.Context) (feed.Next, error) {
+					more, err := s.licenses().FillAddresses(r.Work)
+					if more {
+						return feed.In(0), err
+					}
+					return feed.In(noticesEvery), err
+				}},
 				s.meters().TellTask(r),
 				s.refusals().FlushTask(r),
 				s.Sales().CountTask(r),

@@ -36,8 +36,7 @@ func (s *Service) Customer(id string) *Customer {
 // exist for it. The metadata is read by each call, so a license that loses the address is
 // [api.ErrNotFound] from then on. Take the address from a session that proves that the
 // visitor reads its mail. Case does not matter. If the address is not a single one, each
-// method returns an [*api.InvalidError]. A list searches all licenses: limit how often
-// visitors can ask for it. Events have the actor of [Service.Customer].
+// method returns an [*api.InvalidError]. Events have the actor of [Service.Customer].
 func (s *Service) Mailbox(address string) *Customer {
 	var wrong error
 	o := call.Owner{Address: call.Address(address)}

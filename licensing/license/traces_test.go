@@ -246,6 +246,7 @@ func TestErasureStopped(t *testing.T) {
 // none, extend impersonal.
 func TestTraces(t *testing.T) {
 	impersonal := []string{
+		"address_fill",
 		"dead_letter", "lease", "license_deleted", "long_leases", "mail_link", "mail_session", "near", "plan", "purged", "revocation_list", "sales", "sales_counted", "sales_end", "sales_license", "signing_key", "subscriber_cursor", "usage", "watermark", "webhook", "webhook_cursor", "webhook_left",
 		"client", "invite", "operator", "operator_email", "session", "setup", "sign_in", "token", "token_count", // of people who are not customers
 
@@ -283,7 +284,7 @@ func TestTraces(t *testing.T) {
 	t.Run("stored", func(t *testing.T) {
 		is := is.New(t)
 		st := memory.New()
-		live(t, st, newSeller(t, st))
+		live(t, st, newSeller(t, st, func(o *license.Options) { o.EmailKey = "mail" }))
 		seen := map[string]bool{}
 		for q := (store.EntryQuery{}); ; {
 			entries, err := st.Entries(t.Context(), q)

@@ -30,10 +30,8 @@ func showLink(v *visit) error {
 	if code == "" {
 		return v.render(http.StatusOK, "link", v.text("LinkTitle"), linkView{Declined: query.Has("declined")})
 	}
-	if v.buyer != "" { // otherwise, as of a form, it is counted already
-		if err := web.LimitCustomer(v.r, v.buyer); err != nil {
-			return err
-		}
+	if err := web.LimitCustomer(v.r, v.who); err != nil {
+		return err
 	}
 	if err := web.LimitAddress(v.r); err != nil {
 		return err

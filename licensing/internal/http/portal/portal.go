@@ -72,6 +72,7 @@ type visit struct {
 	customer *license.Customer
 	licenses *license.Service  // for which only those of the customer exist
 	id       string            // of the license in the path
+	who      string            // the customer's ID, or the address that is signed in
 	buyer    string            // the customer's ID; empty: an address is signed in
 	only     bool              // the license is the only one, and is shown instead of the list
 	plans    map[string]string // names by ID, as far as they were read
@@ -95,12 +96,12 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		if h.opts.Mailbox == nil { // logs do not name an address
 			web.SetCustomer(r, who)
 		}
-		if r.Method == http.MethodPost || h.opts.Mailbox != nil { // the lists of an address search
+		if r.Method == http.MethodPost {
 			if err := web.LimitCustomer(r, who); err != nil {
 				return err
 			}
 		}
-		v := &visit{h: h, w: w, r: r, id: r.PathValue("license")}
+		v := &visit{h: h, w: w, r: r, who: who, id: r.PathValue("license")}
 		licenses := h.opts.Licenses.As(license.Caller{RequestID: web.RequestID(r.Context())})
 		if h.opts.Mailbox != nil {
 			v.customer = licenses.Mailbox(who)

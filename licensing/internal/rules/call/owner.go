@@ -39,8 +39,8 @@ func (o *Owner) Reads(text string) bool {
 	return o == nil || o.Address == "" || Address(text) == o.Address
 }
 
-// Narrow limits a list of licenses to those of the Owner. A list for an address is a search
-// whose matches [Call.Owned] checks.
+// Narrow limits a list of licenses to those of the Owner. The list for an address has it as
+// the search, but reads the licenses by their entries; see package find.
 func (s *Call) Narrow(p api.ListLicensesParams) api.ListLicensesParams {
 	if s.Owner != nil {
 		p.CustomerID, p.Search, p.KeyPart, p.IDs = s.Owner.CustomerID, s.Owner.Address, "", nil
@@ -49,14 +49,13 @@ func (s *Call) Narrow(p api.ListLicensesParams) api.ListLicensesParams {
 }
 
 // Address returns the email address in a text such as "Ada <ada@example.com>" in lower case,
-// in which addresses are compared; empty: the text is not one address, or has it in a form in
-// which a search does not find it.
+// in which addresses are compared; empty: the text is not one address.
 func Address(text string) string {
 	if len(text) > 320 {
 		return ""
 	}
 	a, err := mail.ParseAddress(text)
-	if err != nil || !strings.Contains(text, a.Address) {
+	if err != nil {
 		return ""
 	}
 	return strings.ToLower(a.Address)

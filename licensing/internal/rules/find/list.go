@@ -163,14 +163,12 @@ func (s Service) list(ctx context.Context, p api.ListLicensesParams, examine int
 // readPage reads one license more than the page of q has. If it stops before it has
 // found these and before the last, it continues after end.
 func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store.LicenseQuery) (recs []store.License, end store.Position, err error) {
+	if s.Owner != nil && s.Owner.Address != "" {
+		return s.readAddress(ctx, q)
+	}
 	if p.Search != "" || p.KeyPart != "" {
-		for {
-			end, err = s.search(ctx, q, p, q.Limit-len(recs), searchTime, func(rec store.License) { recs = append(recs, rec) })
-			if err != nil || end.IsZero() || len(recs) == q.Limit || s.Owner == nil { // a list for an address has no short pages
-				return recs, end, err
-			}
-			q.After = end
-		}
+		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
+		return recs, end, err
 	}
 	read := s.Read
 	if s.Caller.Products == nil || p.ProductID != "" {

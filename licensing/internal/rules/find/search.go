@@ -1,7 +1,6 @@
 package find
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -81,7 +79,7 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 	q.Examine, q.KeyPart, q.Text = 0, p.KeyPart, words[:min(len(words), maxTexts)]
 	for {
 		q.Limit = n
-		if s.Caller.Products != nil || s.Owner != nil { // some of those found do not match
+		if s.Caller.Products != nil { // some of those found do not match
 			q.Limit = foldLimit
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
@@ -91,14 +89,6 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 		for _, row := range rows {
 			if !call.ContainsAll(row.Text, words) || !s.Sees(row.ProductID) {
 				continue
-			}
-			if s.Owner != nil {
-				rec, err := licenses.Read(row, s.Now())
-				if owned, wrong := s.Owned(rec); err != nil || wrong != nil {
-					return end, cmp.Or(err, wrong)
-				} else if !owned {
-					continue
-				}
 			}
 			if add(row); n == 1 {
 				return q.Position(row), nil

@@ -76,6 +76,8 @@ func listTraces() []trace {
 		},
 		// Notices of a deleted license are removed when they are due.
 		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
+		// They are digests, and follow the metadata.
+		{name: "addresses", kinds: []string{licenses.AddressKind}, deleted: removeAddress, hidden: []string{licenses.AddressKind}},
 		{name: "suspension of the customer", kinds: []string{licenses.HoldKind}, erased: (*erasure).removeHold, renamed: (*renaming).removeHold},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial, hidden: []string{purchases.TrialKind}},
@@ -191,6 +193,10 @@ func removeDue(ctx context.Context, tx *call.Tx, d departure) error {
 		return nil
 	}
 	return licenses.RemoveDue(ctx, tx, d.from.ID)
+}
+
+func removeAddress(ctx context.Context, tx *call.Tx, d departure) error {
+	return licenses.Of(d.call).FollowAddress(ctx, tx, d.from, record.License{})
 }
 
 func leavePurchases(ctx context.Context, tx *call.Tx, d departure) error {

@@ -108,6 +108,9 @@ func (s Service) Add(ctx context.Context, tx *call.Tx, rec record.License, p api
 	if err := s.putDue(ctx, tx, record.License{}, rec); err != nil {
 		return api.License{}, err
 	}
+	if err := s.FollowAddress(ctx, tx, record.License{}, rec); err != nil {
+		return api.License{}, err
+	}
 	return l, s.Append(ctx, tx, api.EventLicenseCreated, l, data)
 }
 

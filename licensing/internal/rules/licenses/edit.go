@@ -156,6 +156,9 @@ func (s Service) Replace(ctx context.Context, tx *call.Tx, rec record.License, b
 	if err := s.putDue(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}
+	if err := s.FollowAddress(ctx, tx, rec, next); err != nil {
+		return api.License{}, false, err
+	}
 	if err := revocations.Follow(ctx, tx, rec, next); err != nil {
 		return api.License{}, false, err
 	}

@@ -105,7 +105,7 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 	now := s.Now()
 	created := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
-	var lapses []store.Entry
+	var derived []store.Entry
 	var ids, customers []string // that rows bring
 	single := false             // rows that are processed one by one, for their purchases or who suspends them
 	prepared, err := importResults(batch, left, func(row api.LicenseRow) (id string, err error) {
@@ -120,8 +120,13 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 		rec := recordOf(row, now)
 		l := licenses.FromParts(rec, row.Entitlements, row.Metadata, row.Meters, now)
 		if licenses.LapsesAnew(record.License{}, rec, now) {
-			lapses = append(lapses, licenses.LapseEntry(rec, now))
+			derived = append(derived, licenses.LapseEntry(rec, now))
 		}
+		address, err := licenses.Of(s.Call).AddressEntries(rec)
+		if err != nil {
+			return rec.ID, err
+		}
+		derived = append(derived, address...)
 		created, events = append(created, rec.Row()), append(events, s.Event(now, api.EventLicenseCreated, l, api.EventData{Imported: true}))
 		return rec.ID, nil
 	})
@@ -152,8 +157,8 @@ func (s Service) importRows(ctx context.Context, batch []parsedRow, left int) (r
 			results, err = importResults(batch, left, func(row api.LicenseRow) (string, error) { return s.importRow(ctx, tx, row) })
 			return err
 		}
-		if err == nil && len(lapses) > 0 {
-			err = tx.PutEntries(ctx, lapses...)
+		if err == nil && len(derived) > 0 {
+			err = tx.PutEntries(ctx, derived...)
 		}
 		if err == nil {
 			err = tx.AppendEvents(ctx, events...)
