@@ -336,7 +336,7 @@ var usePackages = map[string]string{
 	"context": "context", "sql": "database/sql", "json": "encoding/json", "fmt": "fmt", "http": "net/http", "os": "os", "testing": "testing", "time": "time",
 	"auth": "/auth", "operator": "/auth/operator", "licensing": "/licensing", "api": "/licensing/api", "client": "/licensing/client",
 	"license": "/licensing/license", "licensefile": "/licensing/licensefile", "licensingtest": "/licensing/licensingtest",
-	"program": "/licensing/program", "webhook": "/licensing/webhook", "store": "/store", "memory": "/store/memory", "selling": "/licensing/selling", "payment": "/licensing/payment",
+	"program": "/licensing/program", "webhook": "/licensing/webhook", "store": "/store", "memory": "/store/memory", "selling": "/licensing/selling", "payment": "/licensing/payment", "mail": "/licensing/mail",
 	"mystore": "/store/memory", "postgres": "/store/postgres", "sqlite": "/store/sqlite", "storetest": "/storetest",
 }
 

@@ -343,7 +343,8 @@ func filled(typ reflect.Type) reflect.Value {
 var results = map[string]reflect.Type{
 	"License": reflect.TypeFor[api.License](), "LicenseWithKey": reflect.TypeFor[api.License](), "Verdict": reflect.TypeFor[api.Verdict](), "Reason": reflect.TypeFor[api.Reason](),
 	"Activation": reflect.TypeFor[api.Activation](), "Event": reflect.TypeFor[api.Event](), "EventData": reflect.TypeFor[api.EventData](),
-	"EventList": reflect.TypeFor[api.Page[api.Event]](), "FieldChange": reflect.TypeFor[api.FieldChange](), "EventFile": reflect.TypeFor[api.EventFile](), "LicenseFile": reflect.TypeFor[api.LicenseFile](), "Webhook": reflect.TypeFor[api.Webhook](),
+	"EventList": reflect.TypeFor[api.Page[api.Event]](), "FieldChange": reflect.TypeFor[api.FieldChange](), "EventFile": reflect.TypeFor[api.EventFile](), "EventSigningKey": reflect.TypeFor[api.EventSigningKey](), "EventClient": reflect.TypeFor[api.EventClient](), "EventSecret": reflect.TypeFor[api.EventSecret](),
+	"EventOperator": reflect.TypeFor[api.EventOperator](), "EventExport": reflect.TypeFor[api.EventExport](), "ExportFilter": reflect.TypeFor[api.ExportFilter](), "LicenseFile": reflect.TypeFor[api.LicenseFile](), "Webhook": reflect.TypeFor[api.Webhook](),
 	"WebhookWithSecret": reflect.TypeFor[api.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[api.WebhookSecret](),
 	"Delivery": reflect.TypeFor[api.Delivery](), "Attempt": reflect.TypeFor[api.Attempt](), "LicenseRow": reflect.TypeFor[api.LicenseRow](),
 	"RowResult": reflect.TypeFor[api.RowResult](), "RowError": reflect.TypeFor[api.RowError](), "Token": reflect.TypeFor[client.Token](),

@@ -34,7 +34,7 @@ func addressKeys(t *testing.T, st store.Store) (keys []string) {
 // has returns the names of the licenses of an address.
 func has(t *testing.T, s *license.Service, address string) (names string) {
 	t.Helper()
-	page, err := s.Mailbox(address).List(t.Context(), 0, "")
+	page, err := s.Mailbox(address).List(t.Context(), api.ListLicensesParams{})
 	is.New(t).NoErr(err)
 	for _, l := range page.Data {
 		names += l.Name + " "
@@ -182,7 +182,7 @@ func TestAddressCost(t *testing.T) {
 	}
 	for address, found := range map[string]int{"no0@customer.example": 1, "no1@customer.example": 1, "nobody@customer.example": 0} {
 		st.n = 0
-		page, err := s.Mailbox(address).List(t.Context(), 1, "")
+		page, err := s.Mailbox(address).List(t.Context(), api.ListLicensesParams{Limit: 1})
 		is.NoErr(err)
 		is.Equal(len(page.Data), found)
 		is.True(st.n > 0 && st.n <= 10)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *SignIn) knows(ctx context.Context, address string) (bool, error) {
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	page, err := s.h.Service().Mailbox(address).List(ctx, 1, "")
+	page, err := s.h.Service().Mailbox(address).List(ctx, api.ListLicensesParams{Limit: 1})
 	return len(page.Data) > 0, err
 }
 

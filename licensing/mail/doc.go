@@ -2,6 +2,9 @@
 // account, by links that they get by mail ([SignIn]). A [Server] sends by SMTP; a program
 // that sends in another way has a function for it.
 //
+//	server := mail.Server{Addr: "smtp.example.com:587", From: "keys@vendor.example", Password: password}
+//	subscriber := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: server.Send}.Subscriber()
+//
 // The address of a customer is that in the metadata of a license, under Options.EmailKey.
 // These rules say what it proves:
 //

@@ -133,7 +133,7 @@ func TestJobsAreObserved(t *testing.T) {
 			jobs[seen.Name] = true
 		}
 		is.Equal(jobs, map[string]bool{
-			"poll_events": true, "purge": true, "expiry_notices": true, "license_terms": true, "usage": true, "usage_events": true,
+			"addresses": true, "poll_events": true, "purge": true, "expiry_notices": true, "license_terms": true, "usage": true, "usage_events": true,
 			"sales": true, "webhooks": true, "subscriber:mailer": true, "retry_write": true,
 		})
 		is.Equal(len(o.of(licensing.ObservationStoreError)), 0)

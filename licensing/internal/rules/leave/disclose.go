@@ -59,7 +59,7 @@ func (d *disclosure) run(ctx context.Context) error {
 	fmt.Fprintf(d.w, `{"object":"customer_export","customer_id":%s,"created_at":%s`, record.Encode(d.customerID), record.Encode(d.Now()))
 	for _, t := range traces {
 		list := t.disclosed
-		if list == nil && len(t.kinds) == 0 {
+		if list == nil && len(t.kinds) == len(t.hidden) { // nothing to show
 			continue
 		}
 		fmt.Fprintf(d.w, ",\n%s:[", record.Encode(strings.ReplaceAll(t.name, " ", "_")))
