@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 )
 
 const (
@@ -37,7 +38,8 @@ func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case s.waiting <- struct{}{}:
-		go s.answer(context.WithoutCancel(r.Context()), address)
+		ctx := context.WithoutCancel(r.Context())
+		go feed.Contain(ctx, s.log(), "sign_in_mail", func() error { s.answer(ctx, address); return nil })
 		s.show(w, http.StatusOK, "sent")
 	default:
 		s.fail(w, r, "mail: no link is sent", errFull)
@@ -61,9 +63,14 @@ func (s *SignIn) answer(ctx context.Context, address string) {
 	defer cancel()
 	known, err := s.knows(ctx, address)
 	if err == nil && known && s.byAddress.Take(address, s.now()) == 0 {
-		if err = s.send(ctx, address); err != nil {
-			s.byAddress.Return(address)
-		}
+		sent := false // nor if Send panics
+		defer func() {
+			if !sent {
+				s.byAddress.Return(address)
+			}
+		}()
+		err = s.send(ctx, address)
+		sent = err == nil
 	}
 	if err != nil {
 		s.log().ErrorContext(ctx, "mail: no link is sent", slog.Any("error", err))

@@ -11,8 +11,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -416,6 +418,30 @@ func TestAsking(t *testing.T) {
 	s.idle()
 	s.create(license.Caller{}, "Late", "atlas", "late", "late@customer.example")
 	b.link("late@customer.example")
+}
+
+// TestSendPanics: a Send that panics or ends its goroutine stops neither the process nor the
+// next mail to the address.
+func TestSendPanics(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t)
+	s.create(license.Caller{}, "License of Ada", "atlas", "ada", "ada@customer.example")
+	send, calls := s.signIn.Send, atomic.Int64{}
+	s.signIn.Send = func(ctx context.Context, m Message) error {
+		switch calls.Add(1) {
+		case 1:
+			panic("no mail")
+		case 2:
+			runtime.Goexit()
+		}
+		return send(ctx, m)
+	}
+	for range 2 {
+		status, _ := s.browser().ask("ada@customer.example")
+		is.Equal(status, http.StatusOK)
+		s.idle()
+	}
+	s.browser().link("ada@customer.example")
 }
 
 // TestFullQueue: the answer does not wait for the mail. If too many requests wait, a known and
