@@ -43,7 +43,7 @@ func TestPageTimeAtScale(t *testing.T) {
 				}
 				return 2 * x
 			}
-			for n := 0; n < 25 || n < 200 && y > most(); n++ {
+			for n := 0; n < 8 || n < 200 && y > most(); n++ {
 				x, y = min(x, small.cost(t, page)), min(y, large.cost(t, page))
 			}
 			t.Logf("%v with 1,000, %v with 100,000", x, y)
