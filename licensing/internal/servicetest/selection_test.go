@@ -55,6 +55,9 @@ func TestSelectLicensesOverHTTP(t *testing.T) {
 	}
 	is.Equal(c.do("GET", "/license?search="+key, "").ids(), nil)
 	is.Equal(c.do("GET", "/license?only=due&search="+key, "").ids(), nil)
+	for _, query := range []string{"newest_first=1", "newest_first=TRUE", "newest_first=true&newest_first=true"} {
+		is.Equal(c.do("GET", "/license?"+query, "").Code, http.StatusBadRequest) // query
+	}
 	refused := c.do("GET", "/license?only=wrong", "")
 	is.Equal(refused.Code, http.StatusBadRequest)
 	is.Equal(refused.json["errors"].([]any)[0].(map[string]any)["parameter"], "only")

@@ -13,7 +13,9 @@
 //     says it
 //   - each=N: each string in an object must have at most N characters
 //   - credential: a license key, by which the caller is known
-//   - flag: a parameter of queries that is true if it is present, with any value but false
+//   - flag: a parameter of queries that is true, false, or present without a value, which
+//     is true
+//   - any: a flag that is true with any value but false
 //   - names: the field is not on the wire and receives the names of the members that
 //     are present
 //

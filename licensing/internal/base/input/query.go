@@ -18,7 +18,7 @@ import (
 // Query decodes query parameters into the struct that v points to. Each must
 // have a value and appear once, unless its field is a list or a flag: a mistyped
 // filter, or one left empty by an unset variable, must not select everything.
-// A flag is true if it is present, with any value but false. If reads is false,
+// A flag is true if it is present, unless it is false. If reads is false,
 // parameters that are members too stand in the body.
 func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []api.FieldError) {
 	if len(values) == 0 {
@@ -54,6 +54,9 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []a
 func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) {
 	switch {
 	case f.Is("flag"):
+		if !f.Is("any") && (len(given) > 1 || !slices.Contains([]string{"", "true", "false"}, given[0])) {
+			return api.FieldInvalidFormat, "must be true or false, or have no value"
+		}
 		v.SetBool(!slices.Equal(given, []string{"false"}))
 		return "", ""
 	case slices.ContainsFunc(given, isNotStorable):

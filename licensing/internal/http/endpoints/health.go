@@ -20,7 +20,7 @@ func healthy(*license.Service, context.Context, struct{}) (health, error) {
 }
 
 type readyParams struct {
-	Verbose bool `query:"verbose" wire:"flag"`
+	Verbose bool `query:"verbose" wire:"flag,any"`
 }
 
 // ready reports whether the store responds. With the parameter verbose it
