@@ -362,9 +362,9 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"CreateLicenseParams", "UpdateLicenseParams", "ChangeStateParams", "ChangeCustomerStateParams", "RenewLicenseParams", "RekeyLicenseParams", "TransferLicenseParams", "ValidateKeyParams", "ActivateKeyParams", "DeactivateKeyParams", "StartLinkParams", "PollLinkParams", "ListActivationsParams", "IssueFileParams", "IssueFileByKeyParams", "VoidFilesParams",
-	"PutPlanParams", "ApplyPlanParams", "RollOutPlanParams", "RecordPurchaseParams", "StartTrialParams", "TokenRequest", "TokenParams", "CreateWebhookParams", "UpdateWebhookParams", "RotateWebhookParams", "LicenseRows",
-	"TakeUpWaitingParams", "ChangeCustomerIDParams", "ReopenPurchaseParams", "AllowTrialParams", "TrialAllowed", "CountUsageParams", "RecordUsageParams", "LicenseUsage", "UsageReport", "CorrectUsageParams",
+	"CreateLicenseBody", "UpdateLicenseBody", "ChangeStateBody", "ChangeCustomerStateBody", "RenewLicenseBody", "RekeyLicenseBody", "TransferLicenseBody", "ValidateKeyBody", "ActivateKeyBody", "DeactivateKeyBody", "StartLinkBody", "PollLinkBody", "ListActivationsBody", "IssueFileBody", "IssueFileByKeyBody", "VoidFilesBody",
+	"PutPlanBody", "ApplyPlanBody", "RollOutPlanBody", "RecordPurchaseBody", "StartTrialBody", "TokenRequest", "TokenBody", "CreateWebhookBody", "UpdateWebhookBody", "RotateWebhookBody", "LicenseRows",
+	"TakeUpWaitingBody", "ChangeCustomerIDBody", "ReopenPurchaseBody", "AllowTrialBody", "TrialAllowed", "CountUsageBody", "RecordUsageBody", "LicenseUsage", "UsageReport", "CorrectUsageBody",
 	// Rows, which an iterator hides.
 	"RowResults",
 	// Confirmations in which everything is known.

@@ -71,8 +71,8 @@ func TestSettingsByKeyboard(t *testing.T) {
 			} else {
 				b.press("Apply")
 			}
-			require.Contains(t, b.read("tbody"), "Credential deleted")
-			require.NotContains(t, b.read("tbody"), "Credential created") // by the host application
+			require.Contains(t, b.read("tbody"), "API client deleted")
+			require.NotContains(t, b.read("tbody"), "API client created") // by the host application
 			is.True(!b.shown("table details p"))
 			b.keys("table summary", kb.Enter)
 			is.True(b.shown("table details p"))

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -56,7 +57,7 @@ func newChecker(t *testing.T) *checker {
 	var raw map[string]any
 	is.NoErr(json.Unmarshal(w.Body.Bytes(), &raw))
 	for name, schema := range raw["components"].(map[string]any)["schemas"].(map[string]any) {
-		isOAuth := name == "TokenRequest" || name == "TokenParams" // of which unknown members are ignored (RFC 6749)
+		isOAuth := name == "TokenRequest" || name == "TokenBody" // of which unknown members are ignored (RFC 6749)
 		if schema := schema.(map[string]any); schema["properties"] != nil && schema["additionalProperties"] == nil && !isOAuth {
 			schema["additionalProperties"] = false
 		}
@@ -178,6 +179,15 @@ func (c *checker) check(r *http.Request, sent []byte, status int, header http.He
 		}
 		return nil
 	}
+	if header.Get("Content-Encoding") == "gzip" {
+		packed, err := gzip.NewReader(bytes.NewReader(answered))
+		if err != nil {
+			return err
+		}
+		if answered, err = io.ReadAll(packed); err != nil {
+			return err
+		}
+	}
 	answeredType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	return c.checkBody(described.Value.Content, answeredType, answered)
 }
@@ -211,7 +221,7 @@ func (c *checker) checkBody(content openapi3.Content, mediaType string, body []b
 	}
 	var value any
 	switch {
-	case mediaType == "application/jwt":
+	case mediaType == "application/jwt", mediaType == "text/csv":
 		value = string(body)
 	case mediaType == "application/x-ndjson":
 		lines := []any{}

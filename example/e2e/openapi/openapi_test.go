@@ -115,6 +115,15 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		_, err = h.Selling().RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "stripe:sub_1", CustomerID: "cus_1", PlanID: "price_pro", State: api.PurchaseActive})
 		is.NoErr(err)
 	}
+	if strings.HasSuffix(path, "/reopen") {
+		_, err = h.Selling().RecordPurchase(ctx, api.RecordPurchaseParams{Reference: "stripe:sub_1", At: time.Now(), State: api.PurchaseRefunded})
+		is.NoErr(err)
+	}
+	if strings.HasSuffix(path, "{licenseID}/trial") {
+		trial, err := h.Selling().StartTrial(ctx, api.StartTrialParams{PlanID: "trial", CustomerID: "cus_2", Subjects: []string{"device:1"}})
+		is.NoErr(err)
+		l = trial.License
+	}
 	link, err := inner.Of(h.Service()).Links().Start(ctx, api.StartLinkParams{ProductID: "atlas", Fingerprint: "host-1b2c", Name: "Laptop"}, "https://host.example/account")
 	is.NoErr(err)
 	hook, _, err := h.Webhooks().Create(ctx, api.CreateWebhookParams{URL: "https://host.example/hook"})

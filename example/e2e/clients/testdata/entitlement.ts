@@ -13,7 +13,7 @@ const { data: token } = await api.POST("/oauth/token", {
 if (!token) throw new Error("no token");
 
 async function create(mayExport: boolean) {
-  const body: components["schemas"]["CreateLicenseParams"] = {
+  const body: components["schemas"]["CreateLicenseBody"] = {
     name: "Atlas",
     product_id: "atlas",
     customer_id: "bakery",

@@ -252,7 +252,7 @@ func (g *generator) parameters(row web.Route, words *object) (all []any) {
 			restrict(schema, field.Tag.Get("validate"), true)
 		}
 		p := obj("name", f.Param, "in", "query", "schema", schema.order(keywords...)).merge(words.object(f.Param))
-		if p.order("name", "in", "description", "example", "schema"); words.get(f.Param) == nil {
+		if p.order("name", "in", "description", "allowEmptyValue", "example", "schema"); words.get(f.Param) == nil {
 			p = g.parameter("query", f.Param, p)
 		}
 		words.remove(f.Param)

@@ -36,13 +36,18 @@ type schemas struct {
 	docs      map[string]string
 }
 
-// nameOf returns the name of the schema of a type, or "". It is the name of the
-// type, unless the source lists the types of a schema in "go".
+// nameOf returns the name of the schema of a type, or "". It is the name of the type,
+// with Body in place of Params, unless the source lists the types of a schema in "go":
+// generators of Go name the parameters of an operation CreateLicenseParams.
 func (s *schemas) nameOf(t reflect.Type) string {
+	name := t.Name()
+	if verb, ok := strings.CutSuffix(name, "Params"); ok {
+		name = verb + "Body"
+	}
 	for _, m := range s.source.members {
 		source := m.value.(*object)
 		goTypes := source.texts("go")
-		if goTypes == nil && ofType(source) && m.name == t.Name() {
+		if goTypes == nil && ofType(source) && m.name == name {
 			return m.name
 		}
 		for _, goType := range goTypes {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,13 @@ import (
 // its constant, which members its data has, and an example.
 func (g *generator) webhooks() {
 	source, webhooks := g.doc.object("webhooks"), obj()
+	headers, members := g.doc.object("components").object("parameters"), g.schemas.done["EventData"].object("properties")
+	names := []string{"EventID", "SentAt", "Signature"}
+	var parameters []any // not as references: generators drop what no path refers to
+	for _, name := range names {
+		parameters = append(parameters, headers.object(name))
+	}
+	headers.remove(names...)
 	examples := eventExamples(g.T)
 	for _, e := range eventTypes(g.T) {
 		data := source.object(e.Value)
@@ -24,11 +32,15 @@ func (g *generator) webhooks() {
 		if data.get("always") == nil {
 			g.Errorf("the source does not say which data an event %s has", e.Value)
 		}
+		known := obj()
+		for _, name := range slices.Concat(always, sometimes) {
+			known.set(name, members.object(name))
+		}
 		event := obj("type", "object", "description", eventMembers(always, sometimes), "properties", obj(
-			"type", obj("type", "string", "const", e.Value), "data", obj("type", "object", "required", data.get("always"))))
+			"type", obj("type", "string", "const", e.Value), "data", obj("type", "object", "required", data.get("always"), "properties", known)))
 		webhooks.set(e.Value, obj("post", obj(
-			"operationId", "on"+eventName(e.Value), "tags", []any{"Events"}, "summary", e.Comment,
-			"parameters", []any{ref("parameters", "EventID"), ref("parameters", "SentAt"), ref("parameters", "Signature")},
+			"operationId", "on"+eventName(e.Value), "tags", []any{"Events"}, "summary", e.Comment, "security", []any{},
+			"parameters", parameters,
 			"requestBody", obj("required", true, "content", obj(web.JSON, obj(
 				"schema", obj("allOf", []any{ref("schemas", "Event"), event}), "example", examples[e.Value]))),
 			"responses", obj("2XX", obj("description", "The event was received."), "410", obj("description", "The service disables the webhook.")),
