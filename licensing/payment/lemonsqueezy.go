@@ -200,7 +200,7 @@ func (l LemonSqueezy) Sync(ctx context.Context, sales *selling.Service) error {
 
 // recordAll records the objects of a kind: of orders, those since an instant.
 func (a lemonSqueezyAccount) recordAll(ctx context.Context, kind string, since time.Time, failed func(error) bool) (goOn bool) {
-	for page, last := 1, 1; page <= last; page++ {
+	read := func(page int) (objects []lemonSqueezyData, last int, err error) {
 		var list struct {
 			Data []lemonSqueezyData
 			Meta struct {
@@ -209,22 +209,16 @@ func (a lemonSqueezyAccount) recordAll(ctx context.Context, kind string, since t
 				}
 			}
 		}
-		query := url.Values{"page[size]": {"100"}, "page[number]": {fmt.Sprint(page)}, "sort": {"-createdAt"}}
-		if err := a.get(ctx, "/v1/"+kind, query, &list); err != nil {
-			return failed(err)
-		}
-		last = list.Meta.Page.Last
-		for _, data := range list.Data {
-			if kind == "orders" && data.Is.Created.Before(since) {
-				return true
-			}
-			if kind == "subscriptions" && !a.follows(ctx, fmt.Sprint("lemonsqueezy:", data.Is.Item), lemonSqueezyStates[data.Is.Status]) {
-				continue
-			}
-			if _, err := a.record(ctx, data); !failed(err) {
-				return false
-			}
-		}
+		err = a.get(ctx, "/v1/"+kind, url.Values{"page[size]": {"100"}, "page[number]": {fmt.Sprint(page)}, "sort": {"-createdAt"}}, &list)
+		return list.Data, list.Meta.Page.Last, err
 	}
-	return true
+	return recordPages(read, failed, func(data lemonSqueezyData) (old bool, err error) {
+		if kind == "orders" && data.Is.Created.Before(since) {
+			return true, nil
+		}
+		if kind == "orders" || a.follows(ctx, fmt.Sprint("lemonsqueezy:", data.Is.Item), lemonSqueezyStates[data.Is.Status]) {
+			_, err = a.record(ctx, data)
+		}
+		return false, err
+	})
 }

@@ -63,3 +63,25 @@ func (a account) each(ctx context.Context, path string, query url.Values, failed
 		}
 	}
 }
+
+// recordPages records the objects of a list whose pages have numbers, at Polar and Lemon
+// Squeezy, up to the first one that is old. It reports whether failed wants more.
+func recordPages[T any](read func(page int) (objects []T, last int, err error), failed func(error) bool, record func(T) (old bool, err error)) (goOn bool) {
+	for page, last := 1, 1; page <= last; page++ {
+		var objects []T
+		var err error
+		if objects, last, err = read(page); err != nil {
+			return failed(err)
+		}
+		for _, object := range objects {
+			old, err := record(object)
+			if old {
+				return true
+			}
+			if !failed(err) {
+				return false
+			}
+		}
+	}
+	return true
+}

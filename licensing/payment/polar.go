@@ -205,32 +205,26 @@ func (p Polar) Sync(ctx context.Context, sales *selling.Service) error {
 
 // recordAll records the objects of a kind: of orders, those since an instant.
 func (a polarAccount) recordAll(ctx context.Context, kind string, since time.Time, failed func(error) bool) (goOn bool) {
-	for page, last := 1, 1; page <= last; page++ {
+	sorting := map[string]string{"subscription": "-started_at", "order": "-created_at"}[kind]
+	read := func(page int) (objects []polarObject, last int, err error) {
 		var list struct {
 			Items      []polarObject
 			Pagination struct {
 				Last int `json:"max_page"`
 			}
 		}
-		sorting := map[string]string{"subscription": "-started_at", "order": "-created_at"}[kind]
-		query := url.Values{"limit": {"100"}, "page": {fmt.Sprint(page)}, "sorting": {sorting}}
-		if err := a.get(ctx, "/v1/"+kind+"s/", query, &list); err != nil {
-			return failed(err)
-		}
-		last = list.Pagination.Last
-		for _, is := range list.Items {
-			if kind == "order" && is.Created.Before(since) {
-				return true
-			}
-			if kind == "subscription" && !a.follows(ctx, "polar:"+is.ID, polarStates[is.Status]) {
-				continue
-			}
-			if _, err := a.record(ctx, kind, is); !failed(err) {
-				return false
-			}
-		}
+		err = a.get(ctx, "/v1/"+kind+"s/", url.Values{"limit": {"100"}, "page": {fmt.Sprint(page)}, "sorting": {sorting}}, &list)
+		return list.Items, list.Pagination.Last, err
 	}
-	return true
+	return recordPages(read, failed, func(is polarObject) (old bool, err error) {
+		if kind == "order" && is.Created.Before(since) {
+			return true, nil
+		}
+		if kind == "order" || a.follows(ctx, "polar:"+is.ID, polarStates[is.Status]) {
+			_, err = a.record(ctx, kind, is)
+		}
+		return false, err
+	})
 }
 
 // follows reports whether Sync records a subscription: one that has ended, only if it was
