@@ -92,7 +92,7 @@ var arrows = map[string][]string{
 	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"licensing/mail":          {"internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/internal/base/feed", "licensing/license", "store"},
+	"licensing/mail":          {"internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/internal/base/feed", "licensing/internal/rules/call", "licensing/license", "store"},
 	"example/internal/host":   {"internal/bidi", "example/internal/serving", "licensing/api", "licensing/mail", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},

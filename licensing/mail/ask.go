@@ -6,13 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	netmail "net/mail"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 )
 
 const (
@@ -32,7 +32,7 @@ func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 		s.show(w, http.StatusTooManyRequests, "many")
 		return
 	}
-	if !isAddress(address) {
+	if call.Address(address) != address {
 		s.show(w, http.StatusOK, "sent")
 		return
 	}
@@ -48,12 +48,6 @@ func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 
 // errFull means that the queue of requests is full.
 var errFull = errors.New("too many requests wait")
-
-// isAddress reports whether a text is one address and no more.
-func isAddress(text string) bool {
-	a, err := netmail.ParseAddress(text)
-	return err == nil && a.Address == text
-}
 
 // answer mails a link to an address if a license has it, and it has got none in the last
 // minutes. It logs errors.

@@ -10,7 +10,7 @@
 //
 //  1. An identity is an address, and the proof of it is a link that was mailed there.
 //  2. An address opens the licenses whose own metadata has it, at the time of each request,
-//     and no other license of the same customers. So whoever may write the metadata of a
+//     and no other license of the same customers. So anyone who may write the metadata of a
 //     license (an operator, an API client, a payment) opens that license and no other, and
 //     a client that is limited to a product opens no license of another product.
 //  3. A correction of the address, a transfer, a deletion and an erasure take effect at
@@ -20,12 +20,12 @@
 //     scripts, too.
 //  5. A session ends after 24 hours, and when the customer signs out.
 //  6. The store has a digest of each link and session, and the address only encrypted
-//     with the link or the cookie. A copy of the store opens nothing and names nobody.
+//     with the link or the cookie. A copy of the store opens nothing and names no one.
 //  7. The page that the customer came from is kept in a cookie of the browser and not in the
 //     mail, because anyone can ask for a mail to another person.
 //  8. The answer to a request for a link does not depend on the address, in text or time.
 //  9. An address gets a link at most every 5 minutes. As links live longer than that, asking
-//     for links to an address keeps nobody out.
+//     for links to an address keeps no one out.
 //  10. A network may ask ten times a minute. There is no number for all networks together:
 //     the requests wait in a queue, and if it is full, each address gets the answer 503.
 package mail
