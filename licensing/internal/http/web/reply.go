@@ -85,10 +85,11 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 		if reply.known, err = notModified(r, reply.ETag); err != nil {
 			return err
 		}
-		for _, form := range [][]byte{reply.document.Body, reply.document.Packed} { // the client can have either
-			if form != nil && !reply.known && r.Header.Get("If-None-Match") != "" {
-				if reply.known, _ = notModified(r, tag(form)); reply.known {
-					reply.ETag = tag(form)
+		if d := reply.document; d.Packed != nil && !reply.known && r.Header.Get("If-None-Match") != "" {
+			for _, form := range [][]byte{d.Body, d.Packed} { // the client can have either
+				other := tag(form)
+				if has, _ := notModified(r, other); has {
+					reply.known, reply.ETag = true, other
 				}
 			}
 		}

@@ -65,19 +65,16 @@ func (s Service) activateFound(ctx context.Context, find func(store.Reader, time
 		}
 	}()
 	// Refuse what the license itself forbids, and answer what stores nothing, before waiting
-	// for the write lock. These reads are on no snapshot, which would take a database server
-	// two round trips more: the answer counts if the license is the same after it was made.
-	seen, now := decision{}, s.Now()
-	if seen.facts, err = find(s.Reader(), now); err != nil {
+	// for the write lock.
+	var seen decision
+	if seen.facts, err = find(s.Reader(), s.Now()); err != nil {
 		return VerdictWithFile{}, err
 	}
 	if ask == nil && o.Put == nil {
-		if repeated, err := s.repeats(ctx, s.Reader(), &seen, p); err != nil {
+		if repeated, err := s.repeats(ctx, find, &seen, p); err != nil {
 			return VerdictWithFile{}, err
 		} else if repeated {
-			if after, err := find(s.Reader(), now); err == nil && after.license.Revision == seen.license.Revision {
-				return seen.verdict, nil
-			}
+			return seen.verdict, nil
 		}
 	}
 	known := store.Wanted{

@@ -52,8 +52,11 @@ func (s Service) decide(ctx context.Context, r store.Reader, find func(store.Rea
 }
 
 // repeats reports whether the fingerprint has an activation that Activate leaves unchanged.
-// The verdict of d is then the answer.
-func (s Service) repeats(ctx context.Context, r store.Reader, d *decision, p api.ActivateKeyParams) (bool, error) {
+// The verdict of d is then the answer. Its reads are on no snapshot, which would take a
+// database server two round trips more: it counts if the license that find returns is the
+// same afterwards.
+func (s Service) repeats(ctx context.Context, find func(store.Reader, time.Time) (facts, error), d *decision, p api.ActivateKeyParams) (bool, error) {
+	r := s.Reader()
 	if err := d.findActivation(ctx, r, p.Fingerprint); err != nil || !d.holdsSeat() {
 		return false, err
 	}
@@ -61,10 +64,14 @@ func (s Service) repeats(ctx context.Context, r store.Reader, d *decision, p api
 		return false, nil
 	}
 	var err error
-	if d.verdict.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, d.facts); err == nil {
-		d.verdict.Meters, err = meters.Uses(ctx, r, d.license, d.at)
+	if d.verdict.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, d.facts); err != nil {
+		return false, err
 	}
-	return err == nil, err
+	if d.verdict.Meters, err = meters.Uses(ctx, r, d.license, d.at); err != nil {
+		return false, err
+	}
+	after, err := find(r, d.at)
+	return err == nil && after.license.Revision == d.license.Revision, nil
 }
 
 // begin makes the license of d, if its time begins with its first activation, what it
