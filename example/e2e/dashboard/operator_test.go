@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 )
 
-// TestOperatorWorkflow sets up the dashboard, creates a credential, uses it in a
+// TestOperatorWorkflow sets up the dashboard, creates an API client, uses it in a
 // program, and manages a license from its creation to its deletion.
 func TestOperatorWorkflow(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
@@ -22,7 +22,7 @@ func TestOperatorWorkflow(t *testing.T) {
 			h := newHost(t)
 			b := newBrowser(t, h, script)
 			setUp(t, h, b, script)
-			id, secret := createCredential(t, b)
+			id, secret := createAPIClient(t, b)
 			licenseID := createLicenseOverAPI(t, h, id, secret)
 			manageLicense(t, b, licenseID, script)
 			b.press("Sign out")
@@ -61,12 +61,12 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	b.see("No licenses yet")
 }
 
-// createCredential creates a credential and reads its secret from the page.
-func createCredential(t *testing.T, b *browser) (id, secret string) {
+// createAPIClient creates an API client and reads its secret from the page.
+func createAPIClient(t *testing.T, b *browser) (id, secret string) {
 	b.press("API credentials")
-	b.press("New credential")
+	b.press("New API client")
 	b.fill("Name", "Web shop")
-	b.press("Create credential")
+	b.press("Create API client")
 	id, secret = b.read("#client-id"), b.read("#client-secret")
 	require.HasPrefix(t, id, "cid_")
 	require.HasPrefix(t, secret, "csk_")
@@ -77,7 +77,7 @@ func createCredential(t *testing.T, b *browser) (id, secret string) {
 	return id, secret
 }
 
-// createLicenseOverAPI gets a token with the credential and creates a license.
+// createLicenseOverAPI gets a token with its secret and creates a license.
 func createLicenseOverAPI(t *testing.T, h *host, id, secret string) (licenseID string) {
 	is := is.New(t)
 	var token struct {
@@ -119,7 +119,7 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 	b.see("Ordered in the shop")
 	b.press("Ordered in the shop")
 	b.see(apiLicenseID)
-	b.see("by Web shop") // the history shows the credential
+	b.see("by Web shop") // the history shows the API client
 
 	b.press("Licenses")
 	b.press("New license")

@@ -214,12 +214,12 @@ func TestEveryPage(t *testing.T) {
 				b.open("settings/credentials/new")
 				b.choose(auth.ScopeLicenseRead)
 				b.choose(auth.ScopeLicenseWrite)
-				b.press("Create credential")
+				b.press("Create API client")
 			}},
 			{"credential-secret", func(b *browser) {
 				b.open("settings/credentials/new")
 				b.fill("Name", "Partner portal")
-				b.press("Create credential")
+				b.press("Create API client")
 			}},
 			{"credential-edit", func(b *browser) { b.open("settings/credentials/" + clientID + "/edit") }},
 			{"credential-rotate", func(b *browser) { b.open("settings/credentials/" + clientID + "/rotate") }},
