@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	countBatch = 50  // events of one Update
+	countBatch = 100 // events of one Update
 	scanBatch  = 100 // licenses of one Update
 	countPause = 2 * time.Second
 	countCheck = time.Hour
