@@ -19,6 +19,9 @@ import (
 type Health struct {
 	Status string `json:"status"` // "ready", or "unavailable" if the store does not answer or is damaged
 
+	// Version is that of licensekit; see [api.ModuleVersion].
+	Version string `json:"version"`
+
 	// Problems are the conditions to act on, by code; empty: none.
 	Problems []HealthProblem `json:"problems"`
 
@@ -122,7 +125,7 @@ func (h *Handler) Health(ctx context.Context) Health {
 			return out
 		}
 	}
-	out := Health{Status: "unavailable", Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
+	out := Health{Status: "unavailable", Version: api.ModuleVersion(), Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
 	if feed.StoreErrorKind(err) != "" || ctx.Err() != nil {
 		out.Problems = []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}
 	} else { // a record that cannot be decoded
@@ -159,7 +162,7 @@ func (h *Handler) ownProblems() (found []HealthProblem) {
 }
 
 func (h *Handler) readHealth(ctx context.Context) (Health, error) {
-	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
+	out := Health{Status: "ready", Version: api.ModuleVersion(), Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}, Waiting: []WaitingPurchase{}}
 	backlog, err := h.engine.Backlog(ctx)
 	if err != nil {
 		return Health{}, err

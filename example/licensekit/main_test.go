@@ -167,7 +167,7 @@ func TestServe(t *testing.T) {
 	resp.Body.Close()
 	is.Equal(resp.StatusCode, http.StatusNotFound) // and not redirected
 
-	require.Contains(t, scrape(t, p), "licensing_ready 1", "licensing_waiting_purchases 0",
+	require.Contains(t, scrape(t, p), "licensing_ready 1", "licensing_waiting_purchases 0", `licensing_build_info{version="(devel)"} 1`,
 		`licensing_request_seconds_count{method="POST",route="/license",status="201"}`, `kind="subscriber",name="mail",outcome="succeeded"`)
 	p.Signal(syscall.SIGTERM)
 	is.Equal(heard(), "STOPPING=1")

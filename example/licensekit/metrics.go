@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // metrics are those of the service, of the Go runtime and of the process.
@@ -57,6 +58,7 @@ func (m *metrics) handler(h *licensing.Handler) http.Handler {
 var (
 	ready   = prometheus.NewDesc("licensing_ready", "Whether the store answers.", nil, nil)
 	waiting = prometheus.NewDesc("licensing_waiting_purchases", "Purchases that are paid for and have no license.", nil, nil)
+	build   = prometheus.NewDesc("licensing_build_info", "1, with the version of licensekit.", []string{"version"}, nil)
 	problem = prometheus.NewDesc("licensing_problem", "Conditions to act on.", []string{"code", "subject"}, nil)
 )
 
@@ -67,6 +69,7 @@ type health struct{ h *licensing.Handler }
 func (health) Describe(ch chan<- *prometheus.Desc) {
 	ch <- ready
 	ch <- waiting
+	ch <- build
 	ch <- problem
 }
 
@@ -83,6 +86,7 @@ func (c health) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(ready, isReady)
 	gauge(waiting, float64(state.WaitingPurchases))
+	gauge(build, 1, api.ModuleVersion())
 	problems := make(map[[2]string]float64) // two can have the same code and subject
 	for _, p := range state.Problems {
 		problems[[2]string{string(p.Code), p.Subject}]++

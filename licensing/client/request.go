@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -158,7 +159,7 @@ type request struct {
 func (c *Client) encode(operation string, f flags, params any) (request, error) {
 	method, path, _ := strings.Cut(operation, " ")
 	r := request{operation: operation, method: method, header: http.Header{}}
-	r.header.Set("User-Agent", "licensekit-client")
+	r.header.Set("User-Agent", version.UserAgent("licensekit-client"))
 	r.header.Set("Accept", "application/json, application/x-ndjson, application/problem+json")
 	query := url.Values{}
 	if c.key != "" && f&(keyed|credentials) == 0 && method != http.MethodGet {

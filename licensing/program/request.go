@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -134,7 +135,7 @@ func (l *License) send(ctx context.Context, method, path string, body []byte, mo
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Header.Set("User-Agent", "licensekit-program")
+	req.Header.Set("User-Agent", version.UserAgent("licensekit-program"))
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}

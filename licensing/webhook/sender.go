@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 )
 
 const (
@@ -66,7 +68,7 @@ func (s *sender) send(ctx context.Context, address string, m message, at time.Ti
 		return failure("invalid address")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "licensekit")
+	req.Header.Set("User-Agent", version.UserAgent("licensekit"))
 	req.Header.Set("webhook-id", m.id)
 	req.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
 	req.Header.Set("webhook-signature", signature)

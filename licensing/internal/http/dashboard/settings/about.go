@@ -3,9 +3,9 @@ package settings
 import (
 	"net/http"
 	"runtime"
-	"runtime/debug"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
@@ -17,7 +17,7 @@ func ShowAbout(v *kit.Visit) error {
 	body := struct {
 		kit.About
 		Module, Version, API, Go, Platform string
-	}{v.Opts.About, module, moduleVersion(), web.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	}{v.Opts.About, module, release(), web.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 	backlog, err := v.Opts.Backlog(v.R.Context())
 	if err != nil {
 		return err
@@ -29,18 +29,10 @@ func ShowAbout(v *kit.Visit) error {
 	return v.Render(http.StatusOK, "about", kit.Page{Title: "About", Section: "about", Body: body})
 }
 
-// moduleVersion returns the version of this module from the build information.
-func moduleVersion() string {
-	version := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == module {
-				version = m.Version
-			}
-		}
+// release returns the version of this module.
+func release() string {
+	if v := version.Of(); v != version.Devel {
+		return v
 	}
-	if version == "" || version == "(devel)" {
-		return "not a released version"
-	}
-	return version
+	return "not a released version"
 }
