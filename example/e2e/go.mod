@@ -18,6 +18,8 @@ require (
 	golang.org/x/oauth2 v0.37.0
 )
 
+require golang.org/x/mod v0.43.0
+
 require (
 	github.com/alexedwards/scs/v2 v2.9.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+)
+
+var whole = flag.Bool("whole", false, "make a release for all systems")
+
+// checkout returns a clone of the tree with a section for a version in its CHANGELOG.
+func checkout(t *testing.T, section string) string {
+	dir := t.TempDir()
+	tree, err := filepath.Abs("../../..")
+	is.New(t).NoErr(err)
+	git := func(args ...string) {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("clone", "-q", "--shared", tree, ".")
+	path := filepath.Join(dir, "CHANGELOG.md")
+	text, err := os.ReadFile(path)
+	is.New(t).NoErr(err)
+	text = bytes.Replace(text, []byte("## [Unreleased]\n"), []byte(section+"## [Unreleased]\n"), 1)
+	is.New(t).NoErr(os.WriteFile(path, text, 0o644))
+	git("commit", "-q", "--allow-empty", "-am", "prepare a release")
+	return dir
+}
+
+func release(t *testing.T, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, ".ci", "release"), args...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestRelease makes a release of a made-up version, for this system, twice: what a host and
+// somebody without Go get from it works, and is the same each time. With -whole it is for all
+// systems, each compiled twice.
+func TestRelease(t *testing.T) {
+	is := is.New(t)
+	dir := checkout(t, "## [0.98.7] - 2026-11-30\n\nschema: unchanged\n\n- Made up.\n\n")
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"--skip-ci", "--quick", "0.98.7", out}
+	if *whole {
+		args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--quick" })
+	}
+	said, err := release(t, dir, args...)
+	if err != nil {
+		t.Fatal(said)
+	}
+	require.Contains(t, said, " v0.98.7\n", " example/licensekit/v0.98.7\n", "refs/tags/v0.98.7 refs/tags/example/licensekit/v0.98.7")
+	files := filepath.Join(out, "files")
+	name := "licensekit_0.98.7_" + runtime.GOOS + "_" + runtime.GOARCH
+	version, err := exec.Command(filepath.Join(files, name), "version").Output()
+	is.NoErr(err)
+	require.Contains(t, string(version), "0.98.7")
+
+	bom, err := os.ReadFile(filepath.Join(files, name+".cdx.json"))
+	is.NoErr(err)
+	var read struct {
+		Metadata   struct{ Component component }
+		Components []component
+	}
+	is.NoErr(json.Unmarshal(bom, &read))
+	is.Equal(read.Metadata.Component.PURL, "pkg:golang/github.com/seed-d8a106b4/licensekit/example/licensekit@v0.98.7")
+	found := false
+	for _, c := range read.Components {
+		found = found || c.PURL == "pkg:golang/github.com/seed-d8a106b4/licensekit@v0.98.7"
+		is.True(c.Name != "" && c.Version != "")
+	}
+	is.True(found) // the library
+	licenses, err := os.ReadFile(filepath.Join(files, "LICENSES.txt"))
+	is.NoErr(err)
+	require.Contains(t, string(licenses), "modernc.org/sqlite", "github.com/jackc/pgx/v5", "Go go1")
+	sums := exec.Command("sha256sum", "--check", "--quiet", "SHA256SUMS")
+	sums.Dir = files
+	is.NoErr(sums.Run())
+	notes, err := os.ReadFile(filepath.Join(out, "notes.md"))
+	is.NoErr(err)
+	require.Contains(t, string(notes), "Made up.", "without running its tests")
+
+	status, err := exec.Command("git", "-C", dir, "status", "--porcelain").Output()
+	is.NoErr(err)
+	is.Equal(string(status), "") // the work tree is as it was
+	tags, err := exec.Command("git", "-C", dir, "tag").Output()
+	is.NoErr(err)
+	is.Equal(strings.TrimSpace(string(tags)), "")
+}
+
+func TestReleaseRefuses(t *testing.T) {
+	complete := "## [0.98.7]\n\nschema: unchanged\n\n"
+	for name, test := range map[string]struct {
+		section, version, want string
+		change                 func(dir string) error
+	}{
+		"no version":     {complete, "v9", "is no version", nil},
+		"no section":     {"", "0.98.7", "no section", nil},
+		"another one":    {complete, "0.98.8", "no section", nil},
+		"without schema": {"## [0.98.7]\n\n- Made up.\n\n", "0.98.7", "schema", nil},
+		"released": {complete, "0.98.7", "exists", func(dir string) error {
+			return exec.Command("git", "-C", dir, "tag", "v0.98.7").Run()
+		}},
+		"a dirty tree": {complete, "0.98.7", "has changes", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "new.txt"), nil, 0o644)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := checkout(t, test.section)
+			if test.change != nil {
+				is.New(t).NoErr(test.change(dir))
+			}
+			said, err := release(t, dir, "-n", test.version)
+			if err == nil {
+				t.Fatal(said)
+			}
+			require.Contains(t, said, "refused: ", test.want)
+		})
+	}
+}
