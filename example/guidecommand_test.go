@@ -51,13 +51,14 @@ var guideCommands = map[string]string{
 	"licensekit office --license-key-file license.key --seats 25":                              "example/licensekit",
 	"licensekit setup-code --store office.db":                                                  "example/licensekit",
 	"licensekit office --store office.db":                                                      "example/licensekit",
-	"licensekit help":                                                                          "example/licensekit",
-	"go -C example/licensekit install .":                                                       ".ci/run",
-	"go test -run '^$' -bench API ./example":                                                   "TestBenchmarkOfTheGuide",
-	"go test -run '^$' -bench Usage ./example":                                                 "TestBenchmarkOfTheGuide",
-	"go test -run '^$' -bench . ./store/sqlite":                                                "TestBenchmarkOfTheGuide",
-	"go run ./example -db atlas.db -seed":                                                      "TestSeedOnRequest",
-	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA":              "example/program",
+	"licensekit serve --config licensekit.json":                                                "example/e2e/licensekit",
+	"licensekit help":                                                             "example/licensekit",
+	"go -C example/licensekit install .":                                          ".ci/run",
+	"go test -run '^$' -bench API ./example":                                      "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench Usage ./example":                                    "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench . ./store/sqlite":                                   "TestBenchmarkOfTheGuide",
+	"go run ./example -db atlas.db -seed":                                         "TestSeedOnRequest",
+	"go run ./example/program -keys keys.json -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA": "example/program",
 }
 
 // TestGuideCommands finds commands that no test runs, and tests of commands

@@ -98,11 +98,12 @@ var arrows = map[string][]string{
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
-	"example/internal/payment":  {"licensing/api", "licensing/selling"},
-	"example/internal/process":  {"licensing/api"}, // for tests only
-	"example/internal/serving":  {},
-	"example/internal/settings": {"licensing"},
-	"example/program":           {"licensing/program"},
+	"example/internal/configfile": {},
+	"example/internal/payment":    {"licensing/api", "licensing/selling"},
+	"example/internal/process":    {"licensing/api"}, // for tests only
+	"example/internal/serving":    {},
+	"example/internal/settings":   {"example/internal/configfile", "licensing", "licensing/api", "licensing/mail", "licensing/payment", "licensing/selling"},
+	"example/program":             {"licensing/program"},
 }
 
 // pure are the packages that import nothing but the standard library and each

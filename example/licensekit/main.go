@@ -49,9 +49,18 @@ func run(ctx context.Context, args []string) error {
 		return serve(ctx, args[1:])
 	case "office":
 		return office(ctx, args[1:], os.Stdout)
+	case "config":
+		return printConfig(args[1:], os.Stdout)
+	case "health":
+		return askHealth(ctx, args[1:])
+	case "version", "-version", "--version":
+		return printVersion(os.Stdout)
 	case "help", "-h", "-help", "--help":
 		fmt.Printf("Usage: %s COMMAND FLAGS ARGUMENTS\n\n  %-31s %s\n", name, "serve", "run the service")
 		fmt.Printf("  %-31s %s\n", "office", "lend the seats of a license on a network without internet")
+		fmt.Printf("  %-31s %s\n", "config", "print all settings of a configuration file")
+		fmt.Printf("  %-31s %s\n", "health", "ask the service on this machine whether it is ready")
+		fmt.Printf("  %-31s %s\n", "version", "print the version")
 		admin.Usage(os.Stdout)
 		fmt.Printf("\nThe flags of a command: %s COMMAND -help\n", name)
 		return nil

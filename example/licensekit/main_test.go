@@ -302,6 +302,6 @@ func TestBadConfiguration(t *testing.T) {
 func TestHelp(t *testing.T) {
 	help := output(t, nil)
 	commands := regexp.MustCompile(`(?m)^  ([a-z-]+) `).FindAllStringSubmatch(help, -1)
-	is.New(t).Equal(len(commands), 18)
+	is.New(t).Equal(len(commands), 21)
 	require.Contains(t, output(t, nil, "serve", "-help"), "LICENSEKIT_TRUSTED_PROXIES", "LICENSEKIT_STORE")
 }

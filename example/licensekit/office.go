@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -25,7 +26,8 @@ import (
 // with --seats, prints the request for them.
 func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	set := settings.New(name+" office FLAGS", os.Stdout)
-	addr := set.String("addr", "127.0.0.1:8181", "the host:port to listen on")
+	set.AddStore()
+	set.String("addr", "", "the host:port to listen on; default: 127.0.0.1:8181")
 	cert, certKey := tlsFlags(set)
 	keyFile := set.String("office-key-file", "office.key", "a file with the signing key of the office, which is created if it is missing")
 	licenseFile := set.String("license-key-file", "license.key", "a file with the license key, which the setup page writes")
@@ -38,14 +40,17 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(rest) > 0 {
 		return &settings.Error{Text: "office has flags only; see " + name + " office -help"}
 	}
-	o := &officeService{options: set.MasterKeys(), keyFile: *licenseFile, answerFile: *answerFile}
+	keys := set.Config("Options").Options
+	o := &officeService{
+		options: licensing.Options{MasterKey: keys.MasterKey, PreviousMasterKeys: keys.PreviousMasterKeys}, keyFile: *licenseFile, answerFile: *answerFile,
+	}
 	if *seats != "" {
 		return o.printRequest(ctx, set, *keyFile, *seats, out)
 	}
 
 	config := readTLS(set, *cert, *certKey)
-	rejectAddr(set, "addr", *addr)
-	store := set.Store()
+	c := set.Config("Store")
+	rejectAddr(set, "Addr", c.Addr)
 	if err := set.Err(); err != nil {
 		return err
 	}
@@ -57,7 +62,7 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if o.signer, err = officeKey(*keyFile); err != nil {
 		return err
 	}
-	db, err := openServed(ctx, store)
+	db, err := openServed(ctx, c.Store)
 	if err != nil {
 		return err
 	}
@@ -65,16 +70,16 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := o.start(ctx, db); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", *addr)
+	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return err
 	}
 	defer listener.Close() // for the returns before it serves
 	logger.Info("office listens", "address", listener.Addr().String(), "tls", config != nil, "page", officePage)
-	if config == nil && !onLoopback(*addr) {
+	if config == nil && !onLoopback(c.Addr) {
 		logger.Warn("license keys are sent without TLS, and browsers on other machines cannot sign in; set --tls-cert and --tls-key, or put the office behind a proxy with TLS")
 	}
-	sayHowToSetUp(ctx, o.current.Load().Handler, logger)
+	sayHowToSetUp(ctx, o.current.Load().Handler, logger, "--store STORE")
 	return serving.Until(ctx, []serving.Server{{Listener: listener, Handler: o, TLS: config}}, o.run, logger)
 }
 
@@ -90,9 +95,9 @@ func (o *officeService) printRequest(ctx context.Context, set *settings.Set, key
 	}
 	store := ""
 	if answer != "" {
-		store = set.Store()
+		store = set.Config("Store").Store
 	}
-	set.File("license-key-file", o.keyFile)
+	set.ReadFile("license-key-file", o.keyFile)
 	if err := set.Err(); err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (o *officeService) with(answer string, c *licensefile.Claims) *lending {
 	}
 	h := licensing.NewHandler(o.store, options)
 	inner.Of(h).LinkOffice()
-	return &lending{h, &watch{programs: map[string]use{}}, routes(h, nil), answer, c}
+	return &lending{h, &watch{programs: map[string]use{}}, routes(h, nil, nil), answer, c}
 }
 
 // take lends the seats of an answer from now on or, if it returns an error, of the

@@ -11,8 +11,8 @@ import (
 // proxies are the networks of trusted proxies.
 type proxies []netip.Prefix
 
-func parseProxies(list string) (p proxies, err error) {
-	for word := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+func parseProxies(list []string) (p proxies, err error) {
+	for _, word := range list {
 		prefix, err := netip.ParsePrefix(word)
 		if addr, notAddr := netip.ParseAddr(word); notAddr == nil {
 			prefix, err = addr.Prefix(addr.BitLen())

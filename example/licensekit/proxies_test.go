@@ -10,7 +10,7 @@ import (
 // TestClientIP: what a client writes into X-Forwarded-For itself does not count.
 func TestClientIP(t *testing.T) {
 	is := is.New(t)
-	trusted, err := parseProxies("127.0.0.1, 10.0.0.0/8,::1")
+	trusted, err := parseProxies([]string{"127.0.0.1", "10.0.0.0/8", "::1"})
 	is.NoErr(err)
 	for _, tt := range []struct{ peer, header, want string }{
 		{"127.0.0.1:999", "203.0.113.7", "203.0.113.7"},
@@ -26,6 +26,6 @@ func TestClientIP(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", tt.header)
 		is.Equal(trusted.clientIP(r).String(), tt.want) // for each request
 	}
-	_, err = parseProxies("127.0.0.1/8/9")
+	_, err = parseProxies([]string{"127.0.0.1/8/9"})
 	is.True(err != nil)
 }

@@ -6,18 +6,22 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/example/internal/serving"
+	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/mail"
 )
 
 const (
-	mount   = "/licensing"
+	mount   = settings.Mount
 	account = "/account" // where the customer pages are
 )
 
@@ -27,45 +31,52 @@ func serve(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.log}))
 	slog.SetDefault(logger)
-	db, err := openServed(ctx, c.store)
+	db, err := openServed(ctx, c.Store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	m := newMetrics()
-	c.options.Observe = m.observe
+	c.Options.Observe = m.observe
 	var h *licensing.Handler
-	accountURL, pages := c.accountURL(), ""
-	if accountURL != "" {
-		c.options.PortalURL = accountURL + "/licenses"
-		pages = c.options.PortalURL + "/"
+	if c.Mail != nil {
+		keys := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: c.Mail.Server.Send, Shop: c.Mail.Shop, Texts: c.Mail.Texts}
+		if c.accountURL() != "" {
+			keys.Pages = c.accountURL() + "/licenses/"
+		}
+		c.Options.Subscribers = []licensing.Subscriber{keys.Subscriber()}
 	}
-	if c.mail != nil {
-		keys := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: c.mail.Send, Pages: pages}
-		c.options.Subscribers = []licensing.Subscriber{keys.Subscriber()}
-	}
-	h = licensing.NewHandler(db, c.options)
+	h = licensing.NewHandler(db, c.Options)
 
-	servers := []serving.Server{{Handler: routes(h, accountPages(h, c, accountURL)), TLS: c.tls}}
-	if c.metricsAddr != "" {
+	servers := []serving.Server{{Handler: routes(h, c.accountPages(h), c.payments(h.Selling())), TLS: c.tls}}
+	if c.MetricsAddr != "" {
 		servers = append(servers, serving.Server{Handler: m.handler(h)})
 	}
 	for i := range servers {
 		s := &servers[i]
-		if s.Listener, err = net.Listen("tcp", []string{c.addr, c.metricsAddr}[i]); err != nil {
+		if s.Listener, err = net.Listen("tcp", []string{c.Addr, c.MetricsAddr}[i]); err != nil {
 			return err
 		}
 		defer s.Listener.Close() // for the returns before it serves
 		logger.Info([]string{"service listens", "metrics listen"}[i], "address", s.Listener.Addr().String(), "tls", s.TLS != nil)
 	}
-	if c.tls == nil && c.options.ClientIP == nil && !onLoopback(c.addr) {
+	if c.tls == nil && c.Options.ClientIP == nil && !onLoopback(c.Addr) {
 		logger.Warn("the service is reachable from other machines without TLS; set --tls-cert and --tls-key, or put it behind a proxy and set --trusted-proxies")
 	}
-	sayHowToSetUp(ctx, h, logger)
-	return serving.Until(ctx, servers, h.Run, logger)
+	where := "--store STORE"
+	if c.file != "" {
+		where = "--config " + c.file
+	}
+	sayHowToSetUp(ctx, h, logger, where)
+	return serving.Until(ctx, servers, func(ctx context.Context) error {
+		var work sync.WaitGroup
+		defer work.Wait()
+		work.Go(func() { c.syncPayments(ctx, h.Selling()) })
+		return h.Run(ctx)
+	}, logger)
 }
 
 // onLoopback reports whether only this machine reaches a server at an address.
@@ -75,35 +86,39 @@ func onLoopback(addr string) bool {
 }
 
 // sayHowToSetUp logs how to create the first operator, if there is none.
-func sayHowToSetUp(ctx context.Context, h *licensing.Handler, logger *slog.Logger) {
+func sayHowToSetUp(ctx context.Context, h *licensing.Handler, logger *slog.Logger, where string) {
 	if operators, err := h.Operators().List(ctx, operator.ListParams{Limit: 1}); err == nil && len(operators.Data) == 0 {
-		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code --store STORE")
+		logger.Info("no operator exists; for a link to the page that creates the first one, run: " + name + " setup-code " + where)
 	}
 }
 
-// accountURL returns the URL of the customer pages, or "" if no mails are sent, or if the
-// address is not known.
-func (c config) accountURL() string {
-	root, ok := strings.CutSuffix(strings.TrimSuffix(c.options.PublicURL, "/"), mount)
-	if c.mail == nil || !ok {
-		return ""
-	}
-	return root + account
-}
-
-// accountPages returns the customer pages at a URL, with sign-in by mail. It returns nil if
-// the URL is empty.
-func accountPages(h *licensing.Handler, c config, url string) http.Handler {
-	if url == "" {
+// accountPages returns the customer pages, with sign-in by mail, or nil if there are none.
+func (c config) accountPages(h *licensing.Handler) http.Handler {
+	if c.accountURL() == "" {
 		return nil
 	}
-	signIn := &mail.SignIn{URL: url, Send: c.mail.Send}
-	return http.StripPrefix(account, signIn.Handler(h, licensing.Portal{}))
+	pages := licensing.Portal{Texts: c.Portal.Texts}
+	if c.Portal.Renew != "" {
+		pages.Renew = func(l api.License) string { return fillURL(c.Portal.Renew, "license", l.ID, "product", l.ProductID) }
+	}
+	if c.Portal.Buy != "" {
+		pages.Buy = func(productID string) string { return fillURL(c.Portal.Buy, "product", productID) }
+	}
+	signIn := &mail.SignIn{URL: c.accountURL(), Send: c.Mail.Server.Send, Shop: c.Mail.Shop, Texts: c.Mail.Texts}
+	return http.StripPrefix(account, signIn.Handler(h, pages))
+}
+
+// fillURL replaces names in braces in a URL: pairs of a name and a value.
+func fillURL(to string, values ...string) string {
+	for i := 0; i < len(values); i += 2 {
+		to = strings.ReplaceAll(to, "{"+values[i]+"}", url.QueryEscape(values[i+1]))
+	}
+	return to
 }
 
 // routes mounts the service. It is no ServeMux, which redirects an unclean path and
-// repeats its query, where a client may have put a secret. pages may be nil.
-func routes(h *licensing.Handler, pages http.Handler) http.Handler {
+// repeats its query, where a client may have put a secret. pages and payments may be nil.
+func routes(h *licensing.Handler, pages http.Handler, payments map[string]http.Handler) http.Handler {
 	service, metadata := http.StripPrefix(mount, h), h.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
@@ -111,6 +126,8 @@ func routes(h *licensing.Handler, pages http.Handler) http.Handler {
 			service.ServeHTTP(w, r)
 		case p == "/.well-known/oauth-authorization-server"+mount:
 			metadata.ServeHTTP(w, r)
+		case payments[p] != nil:
+			payments[p].ServeHTTP(w, r)
 		case pages != nil && strings.HasPrefix(p, account+"/"):
 			pages.ServeHTTP(w, r)
 		case p == "/" || p == mount:

@@ -42,7 +42,7 @@ func (s Server) Validate() error {
 	add(err != nil, "Addr must be host:port, such as smtp.example.com:587")
 	_, err = mail.ParseAddress(s.From)
 	add(err != nil, "From must be an address such as licenses@example.com or Acme <licenses@example.com>")
-	add((s.User == "") != (s.Password == ""), "User and Password need each other")
+	add((s.User == "") != (s.Password == ""), "User needs Password, and the other way around")
 	add(s.TLS != "" && s.TLS != "starttls" && s.TLS != "implicit" && s.TLS != "off", "TLS must be starttls, implicit or off")
 	return errors.Join(wrong...)
 }

@@ -50,8 +50,8 @@ var (
 	}
 )
 
-// Validate returns an error if a secret is missing.
-func (l LemonSqueezy) Validate() error { return validSecrets("LemonSqueezy", l.Secrets) }
+// Validate returns an error if a secret is missing or a meaning in States is unknown.
+func (l LemonSqueezy) Validate() error { return validate("LemonSqueezy", l.Secrets, l.States) }
 
 // Handler returns the handler of the webhook. It panics if Validate returns an error.
 func (l LemonSqueezy) Handler(sales *selling.Service) http.Handler {

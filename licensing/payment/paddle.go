@@ -51,12 +51,13 @@ var (
 	}
 )
 
-// Validate returns an error if a secret is missing.
+// Validate returns an error if a secret is missing or a meaning in States is unknown.
 func (p Paddle) Validate() error {
+	err := validate("Paddle", p.Secrets, p.States)
 	if p.Key == "" {
-		return errors.New("payment: Paddle.Key must be a key that may read subscriptions and transactions")
+		err = errors.Join(errors.New("payment: Paddle.Key must be a key that may read subscriptions and transactions"), err)
 	}
-	return validSecrets("Paddle", p.Secrets)
+	return err
 }
 
 // Handler returns the handler of the notification destination. It panics if Validate returns

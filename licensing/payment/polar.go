@@ -54,8 +54,8 @@ var (
 	}
 )
 
-// Validate returns an error if a secret is missing.
-func (p Polar) Validate() error { return validSecrets("Polar", p.Secrets) }
+// Validate returns an error if a secret is missing or a meaning in States is unknown.
+func (p Polar) Validate() error { return validate("Polar", p.Secrets, p.States) }
 
 // Handler returns the handler of the webhook. It panics if Validate returns an error.
 func (p Polar) Handler(sales *selling.Service) http.Handler {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // tolerance is how far the time of a signature may be from now. A repeated event changes
@@ -75,13 +77,20 @@ func onTime(seconds string, now time.Time) error {
 	return nil
 }
 
-// validSecrets returns an error if there is no secret, or an empty one, with which anybody can
-// sign.
-func validSecrets(provider string, secrets []string) error {
+// validate returns an error if there is no secret, or an empty one, with which anybody can
+// sign, or if States has a meaning that there is not.
+func validate(provider string, secrets []string, states map[string]api.PurchaseState) error {
+	var all []error
 	if len(secrets) == 0 || slices.Contains(secrets, "") {
-		return errors.New("payment: " + provider + ".Secrets must have the signing secret of the webhook, and no empty one")
+		all = append(all, errors.New("payment: "+provider+".Secrets must have the signing secret of the webhook, and no empty one"))
 	}
-	return nil
+	for _, state := range states {
+		if !slices.Contains([]api.PurchaseState{api.PurchaseActive, api.PurchasePaused, api.PurchaseEnded, api.PurchaseRefunded, ""}, state) {
+			all = append(all, errors.New("payment: "+provider+".States must have the meanings active, paused, ended or refunded, or an empty one for a state that says nothing"))
+			break
+		}
+	}
+	return errors.Join(all...)
 }
 
 func asBytes(texts []string) (all [][]byte) {

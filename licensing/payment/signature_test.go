@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -85,7 +86,8 @@ func TestSignatures(t *testing.T) {
 	is.New(t).Equal(w.Code, 400)
 }
 
-// TestAccountsAreChecked: no secret, an empty one, or no key is refused at start.
+// TestAccountsAreChecked: no secret, an empty one, no key, or a meaning that there is not, is
+// refused at start.
 func TestAccountsAreChecked(t *testing.T) {
 	secrets := []string{"a"}
 	sales := selling.New(license.New(memory.New(), license.Options{}))
@@ -95,6 +97,7 @@ func TestAccountsAreChecked(t *testing.T) {
 	}{
 		"stripe without key": Stripe{Secrets: secrets}, "stripe without secret": Stripe{Key: "k"}, "polar": Polar{}, "lemonsqueezy": LemonSqueezy{Secrets: []string{"a", ""}},
 		"paddle without key": Paddle{Secrets: secrets}, "paddle without secret": Paddle{Key: "k", Secrets: []string{""}},
+		"meaning": Polar{Secrets: secrets, States: map[string]api.PurchaseState{"frozen": "pause"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

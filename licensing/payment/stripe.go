@@ -72,12 +72,13 @@ var (
 	stripePayments = map[string]api.PurchaseState{"paid": "active", "no_payment_required": "active", "unpaid": ""} // a bank debit takes days
 )
 
-// Validate returns an error if a secret is missing.
+// Validate returns an error if a secret is missing or a meaning in States is unknown.
 func (s Stripe) Validate() error {
+	err := validate("Stripe", s.Secrets, s.States)
 	if s.Key == "" {
-		return errors.New("payment: Stripe.Key must be a key that may read checkout sessions and subscriptions")
+		err = errors.Join(errors.New("payment: Stripe.Key must be a key that may read checkout sessions and subscriptions"), err)
 	}
-	return validSecrets("Stripe", s.Secrets)
+	return err
 }
 
 // Handler returns the handler of the webhook. It panics if Validate returns an error.

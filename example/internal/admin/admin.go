@@ -60,6 +60,7 @@ var commands = []command{
 // A call is one run of a command.
 type call struct {
 	set      *settings.Set
+	config   settings.Config // without secrets, after store
 	args     []string
 	open     Open
 	out      io.Writer        // results
@@ -82,10 +83,16 @@ func Run(ctx context.Context, program string, open Open, args []string, out, log
 		i = slices.IndexFunc(commands, func(c command) bool { return c.name == args[0] })
 	}
 	if i < 0 {
-		return &settings.Error{Text: "name a command first; " + program + " help lists them"}
+		text := "name a command first"
+		if len(args) > 0 && strings.Trim(args[0], "abcdefghijklmnopqrstuvwxyz-") == "" { // and not the URL of a database
+			text = fmt.Sprintf("there is no command %q", args[0])
+		}
+		return &settings.Error{Text: text + "; " + program + " help lists them"}
 	}
 	command := commands[i]
 	set := settings.New(program+" "+command.name+" FLAGS "+strings.Join(command.args, " "), logs)
+	set.AddConfig()
+	set.AddStore()
 	rest, err := set.Parse(args[1:])
 	if err != nil {
 		return err
@@ -99,10 +106,15 @@ func Run(ctx context.Context, program string, open Open, args []string, out, log
 func (c command) usage() string { return strings.Join(append([]string{c.name}, c.args...), " ") }
 
 // store returns the name of the database.
-func (c *call) store() (string, error) { return c.set.Store(), c.set.Err() }
+func (c *call) store() (string, error) {
+	c.config = c.set.Config("Store")
+	return c.config.Store, c.set.Err()
+}
 
 // masterKeys returns options with the master keys.
-func (c *call) masterKeys() (licensing.Options, error) { return c.set.MasterKeys(), c.set.Err() }
+func (c *call) masterKeys() (licensing.Options, error) {
+	return c.set.Config("Options").Options, c.set.Err()
+}
 
 // with opens an existing database, calls fn and closes the database.
 func (c *call) with(ctx context.Context, fn func(*Database) error) error {

@@ -327,7 +327,7 @@ func TestUsage(t *testing.T) {
 		{[]string{secret}, "licensekit help lists them"},
 		{[]string{"backup", secret, "copy.db"}, "usage: licensekit backup [--store STORE] COPY"},
 		{[]string{"backup", "--" + secret}, "see -help"},
-		{[]string{"backup", "copy.db"}, "--store (LICENSEKIT_STORE): name a SQLite file or a PostgreSQL database"},
+		{[]string{"backup", "copy.db"}, "--store (LICENSEKIT_STORE): must be a SQLite file or a PostgreSQL database"},
 		{[]string{"backup", "--store", "postgress" + secret, "copy.db"}, "without = and ://"},
 		{[]string{"backup", "--store", "host=db password=hunter2", "copy.db"}, "without = and ://"},
 	} {

@@ -12,7 +12,7 @@ import (
 // createClient creates credentials for the API. Their secret cannot be read again.
 func createClient(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		client, secret, err := licensing.NewHandler(db, licensing.Options{}).Auth().CreateClient(ctx, auth.CreateClientParams{
+		client, secret, err := licensing.NewHandler(db, c.config.Options).Auth().CreateClient(ctx, auth.CreateClientParams{
 			Name: c.args[0], Scopes: strings.Split(c.args[1], ","),
 		})
 		if err != nil {

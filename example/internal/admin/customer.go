@@ -10,7 +10,7 @@ import (
 // eraseCustomer erases a customer, also while the service runs.
 func eraseCustomer(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		n, err := licensing.NewHandler(db, licensing.Options{}).Service().EraseCustomer(ctx, c.args[0])
+		n, err := licensing.NewHandler(db, c.config.Options).Service().EraseCustomer(ctx, c.args[0])
 		fmt.Fprintf(c.out, "licenses   %d deleted\nevents     %d blanked\npurchases  %d blanked\n", n.Licenses, n.Events, n.Purchases)
 		if err != nil {
 			return fmt.Errorf("%w; run this again to do the rest", err)

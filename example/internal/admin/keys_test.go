@@ -101,7 +101,7 @@ func TestReencrypt(t *testing.T) {
 	useKey(t, "LICENSEKIT_PREVIOUS_MASTER_KEYS_FILE", base64.StdEncoding.EncodeToString(first))
 	_, err = run(t, "reencrypt", db)
 	is.True(err != nil)
-	require.Contains(t, err.Error(), "needs --master-key-file")
+	require.Contains(t, err.Error(), "needs MasterKey")
 	useKey(t, "LICENSEKIT_PREVIOUS_MASTER_KEYS_FILE", "")
 	useKey(t, "LICENSEKIT_MASTER_KEY_FILE", base64.StdEncoding.EncodeToString(second))
 	_, err = run(t, "reencrypt", db)

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/selling"
-
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
 
 // A move is what an export of another service says, as licenses and plans of this
@@ -42,7 +42,7 @@ func moveIn(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.with(ctx, func(db *Database) error {
-		s := license.New(db, license.Options{})
+		s := licensing.NewHandler(db, c.config.Options).Service()
 		var counts map[string]int
 		var refused []string
 		run := func(s *license.Service) (err error) {

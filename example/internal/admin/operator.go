@@ -13,7 +13,7 @@ import (
 // code that the log of the service shows.
 func setupCode(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		code, err := licensing.NewHandler(db, licensing.Options{}).Operators().CreateSetupCode(ctx)
+		code, err := licensing.NewHandler(db, c.config.Options).Operators().CreateSetupCode(ctx)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func setupCode(ctx context.Context, c *call) error {
 // secret, so it is in no log.
 func createOperator(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		service := licensing.NewHandler(db, licensing.Options{}).Operators()
+		service := licensing.NewHandler(db, c.config.Options).Operators()
 		code, err := service.Invite(ctx, operator.InviteParams{Email: c.args[0], Role: operator.Role(c.args[1])})
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func createOperator(ctx context.Context, c *call) error {
 // no other admin can help. A second factor remains.
 func resetPassword(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		service := licensing.NewHandler(db, licensing.Options{}).Operators()
+		service := licensing.NewHandler(db, c.config.Options).Operators()
 		op, err := findOperator(ctx, service, c.args[0])
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func resetPassword(ctx context.Context, c *call) error {
 // as the only admin, or whose secret a lost master key encrypts.
 func removeSecondFactor(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
-		service := licensing.NewHandler(db, licensing.Options{}).Operators()
+		service := licensing.NewHandler(db, c.config.Options).Operators()
 		op, err := findOperator(ctx, service, c.args[0])
 		if err != nil {
 			return err

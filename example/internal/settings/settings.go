@@ -1,14 +1,16 @@
-// Package settings reads the settings of a command from flags and, for flags that are
-// not given, from the environment: --store is LICENSEKIT_STORE there.
+// Package settings reads the settings of a command from flags, for flags that are not given
+// from the environment, where --store is LICENSEKIT_STORE, and from a configuration file.
 package settings
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -23,13 +25,13 @@ func (e *Error) Error() string { return e.Text }
 // A Set has the flags of one command.
 type Set struct {
 	flags    *flag.FlagSet
+	given    map[string]bool // whether a flag or its variable is
 	problems []string
-
-	store, masterKey, previousKeys *string
+	config   string                     // the path of the configuration file; empty: none
+	values   map[string]json.RawMessage // what the file says, by path
 }
 
-// New returns a set with the flags that every command has. usage is the form of the
-// command, without its flags.
+// New returns a set without flags. usage is the form of the command, without its flags.
 func New(usage string, help io.Writer) *Set {
 	s := &Set{flags: flag.NewFlagSet("", flag.ContinueOnError)}
 	s.flags.SetOutput(io.Discard) // Parse returns errors
@@ -43,10 +45,19 @@ func New(usage string, help io.Writer) *Set {
 			fmt.Fprintf(help, "  --%-28s %s\n      %s\n", f.Name, variable(f.Name), usage)
 		})
 	}
-	s.store = s.String("store", "", "the path of a SQLite file, or the URL of a PostgreSQL database, postgres://USER@HOST/DATABASE, whose search_path, if any, names the schema")
-	s.masterKey = s.String("master-key-file", "", "a file with the key that encrypts secrets in the store: at least 32 random bytes in base64")
-	s.previousKeys = s.String("previous-master-keys-file", "", "a file with earlier keys, one a line, which only decrypt")
 	return s
+}
+
+// AddConfig adds the flag of the configuration file.
+func (s *Set) AddConfig() {
+	s.flags.StringVar(&s.config, "config", "", "a configuration file; other flags, and variables, win over what it says")
+}
+
+// AddStore adds the flags of the store and of its keys.
+func (s *Set) AddStore() {
+	s.String("store", "", "the path of a SQLite file, or the URL of a PostgreSQL database, postgres://USER@HOST/DATABASE, whose search_path, if any, names the schema")
+	s.String("master-key-file", "", "a file with the key that encrypts secrets in the store: at least 32 random bytes in base64")
+	s.String("previous-master-keys-file", "", "a file with earlier keys, one a line, which only decrypt")
 }
 
 // String adds a flag.
@@ -60,24 +71,50 @@ func (s *Set) Parse(args []string) ([]string, error) {
 	} else if err != nil {
 		return nil, &Error{"unknown flag, or a flag without a value; see -help"}
 	}
-	given := make(map[string]bool)
-	s.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	s.given = make(map[string]bool)
+	s.flags.Visit(func(f *flag.Flag) { s.given[f.Name] = true })
 	s.flags.VisitAll(func(f *flag.Flag) {
 		value, set := os.LookupEnv(variable(f.Name))
 		switch {
-		case given[f.Name] || !set:
+		case s.given[f.Name] || !set:
 		case value == "":
 			s.Reject(f.Name, "the variable is set and empty; unset it or give it a value")
 		default:
 			f.Value.Set(value)
+			s.given[f.Name] = true
 		}
 	})
 	return s.flags.Args(), nil
 }
 
-// Reject notes what is wrong with a flag, for Err.
+// value returns the value of a flag or of its variable, also if the command lacks the flag.
+func (s *Set) value(name string) (value string, given bool) {
+	if f := s.flags.Lookup(name); f != nil {
+		return f.Value.String(), s.given[name]
+	}
+	value = os.Getenv(variable(name))
+	return value, value != ""
+}
+
+// Reject notes what is wrong with a flag, or with the setting at a path, such as TLSCert, for
+// Err. It names the setting where it was made.
 func (s *Set) Reject(name, problem string) {
-	s.problems = append(s.problems, fmt.Sprintf("--%s (%s): %s", name, variable(name), problem))
+	flag := name
+	if name[0] >= 'A' && name[0] <= 'Z' {
+		flag = flagOf[name]
+		if _, given := s.value(flag); flag == "" || s.config != "" && !given {
+			s.note(s.config + ": " + name + " " + problem)
+			return
+		}
+	}
+	s.note(fmt.Sprintf("--%s (%s): %s", flag, variable(flag), problem))
+}
+
+// note notes a problem once.
+func (s *Set) note(problem string) {
+	if !slices.Contains(s.problems, problem) {
+		s.problems = append(s.problems, problem)
+	}
 }
 
 // Err returns an [*Error] with everything that was rejected, or nil.
@@ -88,44 +125,31 @@ func (s *Set) Err() error {
 	return &Error{strings.Join(s.problems, "\n")}
 }
 
-// Store returns the name of the store.
-func (s *Set) Store() string {
-	name := *s.store
-	if name == "" {
-		s.Reject("store", "name a SQLite file or a PostgreSQL database")
-	} else if !IsPostgres(name) && (strings.Contains(name, "://") || strings.Contains(name, "=")) {
-		s.Reject("store", "must be the path of a SQLite file, without = and ://, or a URL such as postgres://USER@HOST/DATABASE")
-	}
-	return name
-}
-
 // IsPostgres reports whether a store is the URL of a PostgreSQL database.
 func IsPostgres(store string) bool {
 	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")
 }
 
-// MasterKeys returns options with the master keys.
-func (s *Set) MasterKeys() (opts licensing.Options) {
-	current := s.keys("master-key-file", *s.masterKey)
-	if len(current) > 1 {
-		s.Reject("master-key-file", "the file has more than one key")
+// masterKeys puts the master keys of flags into options.
+func (s *Set) masterKeys(opts *licensing.Options) {
+	current, isGiven := s.value("master-key-file")
+	previous, arePreviousGiven := s.value("previous-master-keys-file")
+	if isGiven {
+		opts.MasterKey = nil
+		if keys := s.keys("master-key-file", current); len(keys) > 1 {
+			s.Reject("master-key-file", "the file has more than one key")
+		} else if len(keys) == 1 {
+			opts.MasterKey = keys[0]
+		}
 	}
-	if len(current) == 1 {
-		opts.MasterKey = current[0]
+	if arePreviousGiven {
+		opts.PreviousMasterKeys = s.keys("previous-master-keys-file", previous)
 	}
-	opts.PreviousMasterKeys = s.keys("previous-master-keys-file", *s.previousKeys)
-	if len(opts.PreviousMasterKeys) > 0 && len(current) == 0 {
-		s.Reject("previous-master-keys-file", "needs --master-key-file, the key that encrypts from now on")
-	}
-	return opts
 }
 
-// keys reads the keys of a file, unless it has no name.
+// keys reads the keys of a file.
 func (s *Set) keys(flag, file string) (keys [][]byte) {
-	if file == "" {
-		return nil
-	}
-	text := s.File(flag, file)
+	text := s.ReadFile(flag, file)
 	for word := range strings.FieldsSeq(text) {
 		key, err := base64.StdEncoding.DecodeString(word)
 		if err != nil || len(key) < 32 {
@@ -137,8 +161,8 @@ func (s *Set) keys(flag, file string) (keys [][]byte) {
 	return keys
 }
 
-// File returns the text of a file, which must not be empty.
-func (s *Set) File(flag, name string) string {
+// ReadFile returns the text of a file, which must not be empty.
+func (s *Set) ReadFile(flag, name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		s.Reject(flag, err.Error())
