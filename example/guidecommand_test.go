@@ -42,6 +42,8 @@ var guideCommands = map[string]string{
 	"licensekit reset-password --store licenses.db grace@example.com":                          "TestAdminCommandsOfTheGuides",
 	"licensekit remove-second-factor --store licenses.db grace@example.com":                    "TestAdminCommandsOfTheGuides",
 	"licensekit create-client --store licenses.db shop license:read,license:write":             "TestAdminCommandsOfTheGuides",
+	"licensekit export-customer --store licenses.db cus_1 cus_1.json":                          "TestAdminCommandsOfTheGuides",
+	"licensekit checkpoint --store licenses.db":                                                "TestAdminCommandsOfTheGuides",
 	"licensekit erase-customer --store licenses.db cus_1":                                      "TestAdminCommandsOfTheGuides",
 	"licensekit create-keys --store licenses.db":                                               "TestAdminCommandsOfTheGuides",
 	"licensekit import --store postgres://licensekit@db.example.com/licensekit archive.ndjson": "example/e2e/licensekit",
@@ -112,7 +114,7 @@ func TestAdminCommandsOfTheGuides(t *testing.T) {
 			}
 		}
 	}
-	is.Equal(n, 10)
+	is.Equal(n, 12)
 }
 
 // TestUpdateCommands looks for the tests of the commands that rewrite files.

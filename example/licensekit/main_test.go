@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -257,6 +258,45 @@ func TestStopUnderLoad(t *testing.T) {
 	is.True(len(sold) >= 100)
 }
 
+// TestCommandsBesideServe: while the service runs in another process, checkpoint empties the log,
+// so that the file has nothing of an erased customer, and health says whether it is ready.
+func TestCommandsBesideServe(t *testing.T) {
+	is := is.New(t)
+	file := filepath.Join(t.TempDir(), "licenses.db")
+	environment := []string{"LICENSEKIT_STORE=" + file}
+	p := process.Start(t, program(t, environment, "serve", "--addr", "127.0.0.1:0", "--log-level", "debug"), false)
+	client := process.NewClient(t, p, output(t, environment, "create-client", "shop", "license:write,customer:write"))
+	status, _, err := client.Sell(p, "ada@erased.example")
+	is.NoErr(err)
+	is.Equal(status, http.StatusCreated)
+	isStored := func() bool {
+		all, err := os.ReadFile(file)
+		is.NoErr(err)
+		log, err := os.ReadFile(file + "-wal")
+		is.NoErr(err)
+		return bytes.Contains(append(all, log...), []byte("ada@erased.example"))
+	}
+	is.True(isStored())
+	status, _, err = client.Do(p, "DELETE", "/customer/cus_1", "")
+	is.NoErr(err)
+	is.Equal(status, http.StatusOK)
+	is.True(isStored())
+	require.Contains(t, output(t, environment, "checkpoint"), "written back")
+	is.True(!isStored())
+
+	u, err := url.Parse(p.URL)
+	is.NoErr(err)
+	is.Equal(output(t, nil, "health", "--addr", ":"+u.Port()), "")
+	p.Says(t, `"level":"DEBUG","msg":"licensing: request","method":"GET","route":"/ready"`)
+	p.Kill()
+	out, err := program(t, []string{"LICENSEKIT_ADDR=" + u.Host}, "health").CombinedOutput()
+	var exit *exec.ExitError
+	is.True(errors.As(err, &exit))
+	is.Equal(exit.ExitCode(), 1)
+	require.Contains(t, string(out), "connection refused")
+	require.Contains(t, output(t, nil, "version"), "licensekit ", runtime.Version())
+}
+
 // TestBadConfiguration: everything that is wrong is named at once, with its variable
 // and without what it was set to.
 func TestBadConfiguration(t *testing.T) {
@@ -302,6 +342,6 @@ func TestBadConfiguration(t *testing.T) {
 func TestHelp(t *testing.T) {
 	help := output(t, nil)
 	commands := regexp.MustCompile(`(?m)^  ([a-z-]+) `).FindAllStringSubmatch(help, -1)
-	is.New(t).Equal(len(commands), 21)
+	is.New(t).Equal(len(commands), 23)
 	require.Contains(t, output(t, nil, "serve", "-help"), "LICENSEKIT_TRUSTED_PROXIES", "LICENSEKIT_STORE")
 }

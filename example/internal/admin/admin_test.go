@@ -7,6 +7,7 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -144,7 +145,7 @@ func TestSetupCode(t *testing.T) {
 	newDatabase(t, db, 0)
 	out, err := run(t, "setup-code", db)
 	is.NoErr(err)
-	m := regexp.MustCompile(`dashboard/setup#code=(\S+)\n`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`\n  http://127.0.0.1:8181/licensing/dashboard/setup#code=(\S+)\n`).FindStringSubmatch(out)
 	is.True(m != nil)
 
 	st, err := sqlite.Open(db)
@@ -163,9 +164,11 @@ func TestCreateOperator(t *testing.T) {
 	is := is.New(t)
 	db := filepath.Join(t.TempDir(), "licenses.db")
 	newDatabase(t, db, 0)
-	out, err := run(t, "create-operator", db, "ada@example.com", "admin")
+	config := filepath.Join(filepath.Dir(db), "licensekit.json")
+	is.NoErr(os.WriteFile(config, []byte(`{"Options": {"PublicURL": "https://shop.example/licensing/"}}`), 0o600))
+	out, err := run(t, "create-operator", db, "--config", config, "ada@example.com", "admin")
 	is.NoErr(err)
-	m := regexp.MustCompile(`dashboard/join#code=(\S+)\n`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`\n  https://shop.example/licensing/dashboard/join#code=(\S+)\n`).FindStringSubmatch(out)
 	is.True(m != nil)
 
 	st, err := sqlite.Open(db)
@@ -281,12 +284,25 @@ func TestCreateClient(t *testing.T) {
 	is.True(err != nil)
 }
 
-func TestEraseCustomer(t *testing.T) {
+// TestExportAndEraseCustomer: an export has both licenses of the customer, and replaces no file.
+func TestExportAndEraseCustomer(t *testing.T) {
 	is := is.New(t)
 	db := filepath.Join(t.TempDir(), "licenses.db")
 	newDatabase(t, db, 2)
+	file := filepath.Join(filepath.Dir(db), "cus_1.json")
+	out, err := run(t, "export-customer", db, "cus_1", file)
+	is.NoErr(err)
+	require.Contains(t, out, "wrote "+file)
+	text, err := os.ReadFile(file)
+	is.NoErr(err)
+	var stored struct{ Licenses []struct{ Key string } }
+	is.NoErr(json.Unmarshal(text, &stored))
+	is.Equal(len(stored.Licenses), 2)
+	is.True(stored.Licenses[0].Key != "")
+	_, err = run(t, "export-customer", db, "cus_1", file)
+	require.ErrorIs(t, err, os.ErrExist)
 	for _, want := range []string{
-		"licenses   2 deleted\nevents     4 blanked\npurchases  0 blanked\n", // created and deleted
+		"licenses   2 deleted\nevents     5 blanked\npurchases  0 blanked\n", // created and deleted, and the export
 		"licenses   0 deleted\nevents     0 blanked\npurchases  0 blanked\n",
 	} {
 		out, err := run(t, "erase-customer", db, "cus_1")
@@ -323,7 +339,7 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{nil, "name a command first"},
-		{[]string{"bakup"}, "licensekit help lists them"},
+		{[]string{"bakup"}, `there is no command "bakup"; licensekit help lists them`},
 		{[]string{secret}, "licensekit help lists them"},
 		{[]string{"backup", secret, "copy.db"}, "usage: licensekit backup [--store STORE] COPY"},
 		{[]string{"backup", "--" + secret}, "see -help"},

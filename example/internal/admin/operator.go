@@ -17,7 +17,7 @@ func setupCode(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.out, "Open this page below the address of the service within 30 minutes, and become the first admin:\n\n  dashboard/setup#code=%s\n", code)
+		_, err = fmt.Fprintf(c.out, "Open this page within 30 minutes, and become the first admin:\n\n  %s/dashboard/setup#code=%s\n", c.config.URL(), code)
 		return err
 	})
 }
@@ -89,7 +89,7 @@ func findOperator(ctx context.Context, service *operator.Service, email string) 
 
 // showCode prints where the code of an invitation is used.
 func (c *call) showCode(code string) error {
-	_, err := fmt.Fprintf(c.out, "Open this page below the address of the service within %.0f hours, and choose a password:\n\n  dashboard/join#code=%s\n",
-		operator.InvitationTTL.Hours(), code)
+	_, err := fmt.Fprintf(c.out, "Open this page within %.0f hours, and choose a password:\n\n  %s/dashboard/join#code=%s\n",
+		operator.InvitationTTL.Hours(), c.config.URL(), code)
 	return err
 }
