@@ -12,7 +12,7 @@ import (
 // about returns the settings that the dashboard shows: the values in effect, and
 // warnings about those an operator may want to change.
 func (h *Handler) about() kit.About {
-	o, rules, tokens := h.opts, h.service.Options(), inner.Of(h.auth).Options().Tokens
+	host, o, rules, tokens := kit.Host(h.opts.Dashboard), h.opts, h.service.Options(), inner.Of(h.auth).Options().Tokens
 	rate := func(n int) any {
 		switch {
 		case o.Limiter != nil:
@@ -55,14 +55,16 @@ func (h *Handler) about() kit.About {
 			{Name: "Delivery retention", Value: inner.Of(h.webhooks).Options().DeliveryRetention},
 			{Name: "Activations visible to key holders", Value: o.KeyHolderSeats},
 			{Name: "Webhooks to private addresses", Value: o.Webhooks.AllowPrivate},
-			{Name: "Sign-in by the host application", Value: o.Dashboard.Operator != nil},
 		},
 	}
+	if host.ConfigFile == "" {
+		a.Settings = append(a.Settings, kit.Setting{Name: "Sign-in by the host application", Value: o.Dashboard.Operator != nil})
+	}
 	if o.PublicURL == "" {
-		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot discover the OAuth endpoints, and example programs use the address of this page.")
+		a.Warnings = append(a.Warnings, host.Option("PublicURL")+" is not set: programs cannot discover the OAuth endpoints, and example programs use the address of this page.")
 	}
 	if o.MasterKey == nil {
-		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: webhook secrets and the keys of license files are stored in plain text.")
+		a.Warnings = append(a.Warnings, host.Option("MasterKey")+" is not set: webhook secrets and the keys of license files are stored in plain text.")
 	}
 	return a
 }

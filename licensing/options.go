@@ -246,6 +246,12 @@ type DashboardOptions struct {
 	// The navigation links to it if Operator is set. Default: no link.
 	SignOutURL string `validate:"omitempty,mount"`
 
+	// ConfigFile is the name of the configuration file in which the operators of a
+	// ready-made program set the options, such as "licensekit.json". Pages then say so
+	// where they name an option, and have no advice for Go code. Default: the pages
+	// speak of the host application.
+	ConfigFile string
+
 	// RequireSecondFactor sends operators without a second factor from every page
 	// to the one that sets it up. It is for the built-in sign-in, and so an error
 	// with Operator. Default: a second factor is the choice of each operator.

@@ -78,6 +78,9 @@ func describe(t *testing.T, b *strings.Builder, values map[string]json.RawMessag
 	comments := fieldComments(t, of)
 	for _, f := range configfile.Fields(of) {
 		at := configfile.Join(path, f.Name)
+		if settings.IsOwn(at) {
+			continue
+		}
 		if comment := comments[f.Name]; comment != "" {
 			fmt.Fprintf(b, "%s// %s\n", indent, strings.ReplaceAll(strings.ReplaceAll(comment, "\n\n", "\n"), "\n", "\n"+indent+"// "))
 		} else if f.Tag.Get("text") == "" {

@@ -36,16 +36,18 @@ func decode(t *testing.T, text string) (map[string]json.RawMessage, settings.Con
 }
 
 // another returns a value of a type that licensekit.json does not have.
-func another(of reflect.Type, secret bool) string {
+func another(path string, of reflect.Type, secret bool) string {
 	switch of = configfile.Inner(of); of.Kind() {
 	case reflect.Struct:
 		var b strings.Builder
 		for _, f := range configfile.Fields(of) {
-			fmt.Fprintf(&b, "%q: %s,\n", f.Name, another(f.Type, configfile.IsSecret(f)))
+			if at := configfile.Join(path, f.Name); !settings.IsOwn(at) {
+				fmt.Fprintf(&b, "%q: %s,\n", f.Name, another(at, f.Type, configfile.IsSecret(f)))
+			}
 		}
 		return "{" + b.String() + "}"
 	case reflect.Map:
-		return `{"z": ` + another(of.Elem(), false) + `, "a \"": ` + another(of.Elem(), false) + "}"
+		return `{"z": ` + another(path, of.Elem(), false) + `, "a \"": ` + another(path, of.Elem(), false) + "}"
 	case reflect.Bool:
 		return "true"
 	case reflect.Int, reflect.Int64:
@@ -55,7 +57,7 @@ func another(of reflect.Type, secret bool) string {
 		return "77"
 	case reflect.Slice:
 		if of != reflect.TypeFor[[]byte]() {
-			return "[" + another(of.Elem(), secret) + "]"
+			return "[" + another(path, of.Elem(), secret) + "]"
 		}
 	}
 	if secret {
@@ -68,7 +70,7 @@ func another(of reflect.Type, secret bool) string {
 // that says the same; without a file, it prints a file that says nothing.
 func TestPrintConfig(t *testing.T) {
 	is := is.New(t)
-	file := another(reflect.TypeFor[settings.Config](), false)
+	file := another("", reflect.TypeFor[settings.Config](), false)
 	given, config := decode(t, file)
 	values := allValues(t)
 	for path := range values {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -41,6 +42,10 @@ func serve(ctx context.Context, args []string) (err error) {
 
 	m := newMetrics()
 	c.Options.Observe = m.observe
+	c.Options.Dashboard.ConfigFile = "the file of " + name + " serve --config"
+	if c.file != "" {
+		c.Options.Dashboard.ConfigFile = filepath.Base(c.file)
+	}
 	var h *licensing.Handler
 	if c.Mail != nil {
 		keys := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: c.Mail.Server.Send, Shop: c.Mail.Shop, Texts: c.Mail.Texts}

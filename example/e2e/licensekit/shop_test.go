@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,7 +92,20 @@ func TestShopWithoutCode(t *testing.T) {
 	p := process.Start(t, licensekit("serve", "--config", config, "--addr", "127.0.0.1:0"), false)
 	setup, err := licensekit("setup-code", "--config", config).Output()
 	is.NoErr(err)
-	require.Contains(t, string(setup), "  https://shop.example/licensing/dashboard/setup#code=")
+	_, code, found := strings.Cut(string(setup), "  https://shop.example/licensing/dashboard/setup#code=")
+	is.True(found)
+	jar, err := cookiejar.New(nil)
+	is.NoErr(err)
+	browser := &http.Client{Jar: jar}
+	resp, err := browser.PostForm(p.URL+"/dashboard/setup", url.Values{"code": {strings.TrimSpace(code)}, "email": {"ada@shop.example"}, "password": {"the ferry leaves before breakfast"}})
+	is.NoErr(err)
+	resp.Body.Close()
+	resp, err = browser.Get(p.URL + "/dashboard/settings/about")
+	is.NoErr(err)
+	about, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	resp.Body.Close()
+	require.Contains(t, string(about), "Options in licensekit.json has these values.")
 
 	// What an operator does once in the dashboard. A new subscriber begins with the events
 	// after its first run.
@@ -124,7 +139,7 @@ func TestShopWithoutCode(t *testing.T) {
 	require.Contains(t, mail, "Your license key for Atlas", "<Grace@customer.example>", "https://shop.example/account/licenses/", "Shop Ltd")
 	key := regexp.MustCompile(`[0-9A-Z]{5}(-[0-9A-Z]{5}){4}`).FindString(mail)
 
-	resp, err := http.Get(p.URL + "/file/keys")
+	resp, err = http.Get(p.URL + "/file/keys")
 	is.NoErr(err)
 	keys, err := io.ReadAll(resp.Body)
 	is.NoErr(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 type Decoder struct {
 	Dir    string                     // the folder of the file, which paths in it are relative to
 	Needs  func(path string) bool     // whether the secret at a path is read; others are left empty
+	Own    []string                   // the paths that the program sets itself, and no file
 	Values map[string]json.RawMessage // what the file says, by path
 	Faults []Fault
 
@@ -46,7 +48,7 @@ func (d *Decoder) object(path string, value json.RawMessage, v reflect.Value) {
 		at := Join(path, m.name)
 		f, ok := v.Type().FieldByName(m.name)
 		switch {
-		case ok && f.IsExported() && isValue(f.Type):
+		case ok && f.IsExported() && isValue(f.Type) && !slices.Contains(d.Own, at):
 			d.set(at, m.value, v.FieldByIndex(f.Index), IsSecret(f))
 		case ok && f.IsExported():
 			d.Fault(at, "cannot be set in a file")

@@ -75,13 +75,13 @@ func TestConfig(t *testing.T) {
 func TestConfigFaults(t *testing.T) {
 	_, faults := read(t, `{"Store": "a=b.db", "addr": "x", "Addr": 5, "Addr": "y", "LogLevel": null, "Nothing": 1, "PublicURL": "x", "Stripe": {},
 		"Options": {"PublicUrl": "x", "PortalURL": "ftp://x", "Logger": {}, "RecheckAfter": 60, "MaxOffline": "2w", "MasterKey": "`+key+`", "PreviousMasterKeys": ["file:short.key"],
-			"Limits": {"MaxBody": 1.5}, "Tokens": [], "HoldOffline": 1, "Events": {"Retention": "1h"}, "ProductNames": {"a": "b", "a": "c"}},
+			"Limits": {"MaxBody": 1.5}, "Tokens": [], "HoldOffline": 1, "Events": {"Retention": "1h"}, "ProductNames": {"a": "b", "a": "c"}, "Dashboard": {"ConfigFile": "x"}},
 		"Payments": {"Stripe": {"Key": "rk_live_secret", "Client": {}, "States": {"new": "pause"}}, "Polar": {"Secrets": ["env:NOT_SET_HERE"]}, "LemonSqueezy": {"Secrets": ["file:empty", "file:none"]}, "Paddle": {}},
 		"Mail": {"Server": {"Addr": "smtp.example", "User": "u", "Password": ""}, "Texts": []}, "Portal": {"Buy": "shop"}}`, all)
 	for _, want := range []string{
 		"addr is not a setting; it is written Addr", "Addr must be a text in quotes", "Addr is there twice", "LogLevel is null; leave it out",
 		"Nothing is not a setting; licensekit config prints all settings", "PublicURL is not a setting; it is written Options.PublicURL", "Stripe is not a setting; it is written Payments.Stripe",
-		"Options.PublicUrl is not a setting; it is written Options.PublicURL", "Options.PortalURL must be an absolute http or https URL", "Options.Logger cannot be set in a file",
+		"Options.PublicUrl is not a setting; it is written Options.PublicURL", "Options.PortalURL must be an absolute http or https URL", "Options.Logger cannot be set in a file", "Options.Dashboard.ConfigFile cannot be set in a file",
 		`Options.RecheckAfter must be a duration such as "90s", "12h" or "30d"`, "Options.MaxOffline must be a duration", "Options.MasterKey is a secret", "Options.PreviousMasterKeys[0] must lead to a key",
 		"Options.Limits.MaxBody must be a whole number", "Options.Tokens must be an object", "Options.HoldOffline must be true or false", "Options.Events.Retention must be", "Options.ProductNames.a is there twice",
 		"Payments.Stripe.Key is a secret", "Payments.Stripe.Client cannot be set in a file", "Payments.Stripe.States", "Payments.Polar.Secrets[0] refers to the variable NOT_SET_HERE, which is not set",
@@ -144,6 +144,7 @@ func TestOptionsInFile(t *testing.T) {
 		fields := configfile.Fields(of)
 		for f := range of.Fields() {
 			switch at := configfile.Join(path, f.Name); {
+			case IsOwn("Options." + at):
 			case !slices.ContainsFunc(fields, func(g reflect.StructField) bool { return g.Name == f.Name }):
 				left = append(left, at)
 			case f.Type.Kind() == reflect.Struct:

@@ -20,6 +20,12 @@ var flagOf = map[string]string{
 	"Mail.Server.Addr": "smtp-addr", "Mail.Server.From": "smtp-from", "Mail.Server.User": "smtp-user", "Mail.Server.Password": "smtp-password-file",
 }
 
+// own are the options that the program sets itself.
+var own = []string{"Options.Dashboard.ConfigFile"}
+
+// IsOwn reports whether the program sets the option at a path itself.
+func IsOwn(path string) bool { return slices.Contains(own, path) }
+
 // File returns the path of the configuration file; empty: none.
 func (s *Set) File() string { return s.config }
 
@@ -68,7 +74,7 @@ func (s *Set) readFile(c *Config, needed func(path string) bool) []configfile.Fa
 		s.note(s.config + ": " + err.Error())
 		return nil
 	}
-	d := configfile.Decoder{Dir: filepath.Dir(s.config), Needs: needed}
+	d := configfile.Decoder{Dir: filepath.Dir(s.config), Needs: needed, Own: own}
 	d.Decode(file, c)
 	kind, _, _ := strings.Cut(c.Store, ":")
 	switch {

@@ -33,9 +33,9 @@ func attention(v *kit.Visit) (list []attentionItem, err error) {
 		return nil, err
 	}
 	list = kit.Each(settings.FailingNotices(backlog), func(text string) attentionItem { return attentionItem{Text: text, Problem: true} })
-	stalled := func(*kit.Visit) (list []attentionItem, err error) {
+	stalled := func(v *kit.Visit) (list []attentionItem, err error) {
 		hooks, err := v.Webhooks.List(v.R.Context(), api.ListWebhooksParams{Limit: 1})
-		if text := settings.StalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
+		if text := settings.StalledNotice(v, backlog); text != "" && len(hooks.Data) > 0 {
 			list = append(list, attentionItem{Text: text, Problem: true})
 		}
 		return list, err

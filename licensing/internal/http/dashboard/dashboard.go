@@ -84,7 +84,7 @@ func serve(v *kit.Visit, route *kit.Route, origin *http.CrossOriginProtection) e
 	if err := origin.Check(v.R); err != nil {
 		return web.NewProblem(http.StatusForbidden, "cross_origin",
 			"This form was sent from another site, so nothing was changed. Submit it from the dashboard. "+
-				"If you did, a proxy changes the Host header: add its origin to Options.Dashboard.Origins.").WithCause(err)
+				"If you did, a proxy changes the Host header: add its origin to "+v.Opts.Option("Dashboard.Origins")+".").WithCause(err)
 	}
 	if !input.Storable(v.R.URL.Query()) {
 		return web.NewProblem(http.StatusBadRequest, "invalid_request", "The address of this page contains invalid characters.")

@@ -188,7 +188,7 @@ func actorChoices(v *kit.Visit, f *AuditFilter) ([]forms.Choices, error) {
 	}
 	others := forms.Choices{Label: "Others", Options: []forms.Option{
 		{Value: "client:", Label: "API clients"}, {Value: "license:", Label: "License key holders"}, {Value: "customer:", Label: "Customers"},
-		{Value: "go", Label: "The host application"}, {Value: systemActors, Label: "The system"}, {Value: "anonymous", Label: "Anonymous visitors"},
+		{Value: "go", Label: v.Opts.Says("The host application", "The service")}, {Value: systemActors, Label: "The system"}, {Value: "anonymous", Label: "Anonymous visitors"},
 	}}
 	list, known := []forms.Choices{people, others}, f.Actor == ""
 	for _, c := range list {

@@ -102,7 +102,7 @@ func DescribeType(eventType string) (name, verb string) {
 
 // actorWords are the kinds of actors that have no name, in words.
 var actorWords = map[string]string{
-	"license": "the license key holder", "go": "the host application", "anonymous": "an anonymous visitor",
+	"license": "the license key holder", "anonymous": "an anonymous visitor",
 	"clock": "the system", "delivery": "the system", "setup": "the dashboard setup",
 }
 
@@ -155,6 +155,8 @@ func (n *ActorNames) Actor(actor string) (name, link string) {
 		}
 	case "customer":
 		name = strings.TrimSpace("the customer " + id)
+	case "go":
+		name = n.V.Opts.Says("the host application", "the service")
 	default:
 		name = cmp.Or(actorWords[kind], actor)
 	}

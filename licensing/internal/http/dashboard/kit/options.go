@@ -44,8 +44,26 @@ type Host struct {
 	Origins    []string
 	HomeURL    string
 	SignOutURL string
+	ConfigFile string
 
 	RequireSecondFactor bool
+}
+
+// Option names an option and the file in which it is set, if there is one.
+func (h Host) Option(name string) string {
+	if h.ConfigFile == "" {
+		return "Options." + name
+	}
+	return "Options." + name + " in " + h.ConfigFile
+}
+
+// Says returns the first text for a host application, and the second for a program whose
+// options are in a file.
+func (h Host) Says(host, program string) string {
+	if h.ConfigFile == "" {
+		return host
+	}
+	return program
 }
 
 // PageHeader has the response headers of every page.

@@ -90,6 +90,9 @@ type Page struct {
 	v *Visit
 }
 
+// Host returns what the host application chooses.
+func (p Page) Host() Host { return p.v.Opts.Host }
+
 // When formats a time, or a pointer to one, for the page; nil: there is none.
 func (p Page) When(t any) *Moment { return p.v.MomentOf(t) }
 

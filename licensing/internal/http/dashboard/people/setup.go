@@ -64,7 +64,7 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 		},
 		{
 			Done: v.Opts.Portal(), Title: "Add the customer pages",
-			Text: "Mount Handler.Portal in the host application. Customers see their licenses there, release devices and get license files.",
+			Text: v.Opts.Says("Mount Handler.Portal in the host application.", "Set Mail and "+v.Opts.Option("PublicURL")+".") + " Customers see their licenses there, release devices and get license files.",
 		},
 	}
 	if v.Opts.Operator == nil {
@@ -81,11 +81,11 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 	list = append(list,
 		Step{
 			Done: v.Opts.PublicURL != "", Title: "Set the public URL",
-			Text: "Set Options.PublicURL in the host application. Clients use it to find the OAuth endpoints, and the example programs show it.",
+			Text: "Set " + v.Opts.Option("PublicURL") + v.Opts.Says(" in the host application", "") + ". Clients use it to find the OAuth endpoints, and the example programs show it.",
 		},
 		Step{
 			Done: v.Opts.Sealed, Title: "Encrypt stored secrets",
-			Text: "Set Options.MasterKey in the host application. It encrypts the secrets of webhooks and the keys that sign license files.",
+			Text: "Set " + v.Opts.Option("MasterKey") + v.Opts.Says(" in the host application", "") + ". It encrypts the secrets of webhooks and the keys that sign license files.",
 		},
 	)
 	if !slices.ContainsFunc(list, func(s Step) bool { return !s.Done }) {

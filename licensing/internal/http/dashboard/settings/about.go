@@ -23,7 +23,7 @@ func ShowAbout(v *kit.Visit) error {
 		return err
 	}
 	body.Warnings = slices.Concat(body.Warnings, FailingNotices(backlog))
-	if text := StalledNotice(backlog); text != "" {
+	if text := StalledNotice(v, backlog); text != "" {
 		body.Warnings = append(body.Warnings, text)
 	}
 	return v.Render(http.StatusOK, "about", kit.Page{Title: "About", Section: "about", Body: body})

@@ -54,7 +54,7 @@ func RotateKeyForm(v *kit.Visit) (*forms.FormPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := forms.NewFormPage("keys", kit.Lists["keys"], "Rotate signing key", "The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys.")
+	p := forms.NewFormPage("keys", kit.Lists["keys"], "Rotate signing key", "The ring has no next key."+v.Opts.Says(" Add one in Go with Files().AddKey or Options.SigningKeys.", ""))
 	p.Action, p.Once, p.Done = "Rotate key", true, "The next key signs license files now."
 	i := slices.IndexFunc(keys, func(k files.Key) bool { return k.State == files.KeyNext })
 	if i < 0 {

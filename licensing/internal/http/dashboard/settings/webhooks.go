@@ -68,17 +68,17 @@ func ShowWebhooks(v *kit.Visit) error {
 }
 
 // StalledNotice returns a warning if background work is overdue, or "".
-func StalledNotice(b feed.Backlog) string {
+func StalledNotice(v *kit.Visit, b feed.Backlog) string {
 	if b.Running && !b.Waiting {
 		return ""
 	}
-	return "Events, deliveries or expiry notices are overdue. Check that the host application calls Handler.Run."
+	return "Events, deliveries or expiry notices are overdue. " + v.Opts.Says("Check that the host application calls Handler.Run.", "Look at the log of the service.")
 }
 
 // stalled returns a warning if background work is overdue, or "".
 func stalled(v *kit.Visit) (string, error) {
 	backlog, err := v.Opts.Backlog(v.R.Context())
-	return StalledNotice(backlog), err
+	return StalledNotice(v, backlog), err
 }
 
 // FailingNotices returns a warning for each subscriber that fails.
