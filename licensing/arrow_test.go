@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"internal/rate":                   {},
 	"internal/testing/require":        {}, // tests only
 	"internal/testing/smtpsink":       {}, // tests only
+	"internal/testing/translation":    {}, // tests only
 	"internal/rotation":               {},
 	"internal/version":                {},
 	"internal/valid":                  {}, // for the tags of parameters and options

@@ -3,7 +3,7 @@ package licensing
 import (
 	"html/template"
 	"net/http"
-	"reflect"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/portal"
@@ -56,6 +56,7 @@ type Portal struct {
 	SignOut string
 
 	// Texts replace texts of the pages, for customers who read another language.
+	// [PortalTextsFor] has them in some languages.
 	Texts PortalTexts
 }
 
@@ -63,8 +64,10 @@ type Portal struct {
 // English one in its tag. A name in braces, such as {date}, is replaced with a
 // value.
 type PortalTexts struct {
-	Lang string `text:"en"`             // of the pages, as in the lang attribute of HTML
-	Date string `text:"2 January 2006"` // layout of dates, as of package time; times are in UTC
+	Lang      string `text:"en"`             // of the pages, as in the lang attribute of HTML
+	Date      string `text:"2 January 2006"` // layout of dates, as of package time; times are in UTC
+	DateFirst string // layout of dates on the first day of a month; empty: Date
+	Months    string `text:"January February March April May June July August September October November December"` // that take the place of the English ones in dates, separated by spaces
 
 	Title    string `text:"Your licenses"`
 	None     string `text:"You have no licenses yet."`
@@ -169,17 +172,6 @@ type PortalTexts struct {
 	Failed      string `text:"Something went wrong, and nothing was changed. Try again."`
 }
 
-// withDefaults returns the texts by the names of their fields.
-func (t PortalTexts) withDefaults() map[string]string {
-	texts := map[string]string{}
-	for field, value := range reflect.ValueOf(t).Fields() {
-		if texts[field.Name] = value.String(); value.String() == "" {
-			texts[field.Name] = field.Tag.Get("text")
-		}
-	}
-	return texts
-}
-
 // Portal returns the handler of pages on which customers help themselves with
 // their own licenses: they see keys and validity, remove devices, get license
 // files, and activate programs that show a code. Mount it below the host's own login, with a trailing slash in the
@@ -191,16 +183,20 @@ func (t PortalTexts) withDefaults() map[string]string {
 // are refused. They show nothing of other customers. A host with a front end
 // of its own uses [license.Service.Customer] instead, which has the same rules.
 //
-// Portal panics unless one of p.Customer and p.Mailbox is set, or if one of p.Origins is not an
-// origin.
+// Portal panics unless one of p.Customer and p.Mailbox is set, if one of p.Origins is not an
+// origin, or if p.Texts.Months has not twelve names.
 func (h *Handler) Portal(p Portal) http.Handler {
 	if (p.Customer == nil) == (p.Mailbox == nil) {
 		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer; or Portal.Mailbox instead")
 	}
+	texts := p.Texts.withDefaults()
+	if len(strings.Fields(texts.Months)) != 12 {
+		panic("licensing: Portal.Texts.Months must have twelve names, separated by spaces")
+	}
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: p.Texts.withDefaults(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: texts.byName(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

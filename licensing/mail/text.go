@@ -29,6 +29,15 @@ type Texts struct {
 	Failed  string `text:"The service cannot answer at the moment. Try again in a minute."`
 }
 
+// TextsFor returns the texts in a language: "en", "de" or "fr", of any region, such as "de-AT".
+// In other languages, it returns the English texts and false. licensing.PortalTextsFor has
+// those of the pages after the sign-in.
+func TextsFor(lang string) (t Texts, ok bool) {
+	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
+	t, ok = map[string]Texts{"en": {}, "de": germanTexts, "fr": frenchTexts}[lang]
+	return t.withDefaults(), ok
+}
+
 // withDefaults returns the texts with the English ones in the place of empty ones.
 func (t Texts) withDefaults() Texts {
 	for field, value := range reflect.ValueOf(&t).Elem().Fields() {

@@ -88,7 +88,13 @@ func (v *visit) date(t *time.Time) string {
 	if t == nil || terms.IsLast(*t) {
 		return ""
 	}
-	return t.UTC().Format(v.h.opts.Texts["Date"])
+	texts, day := v.h.opts.Texts, t.UTC()
+	layout := texts["Date"]
+	if day.Day() == 1 {
+		layout = cmp.Or(texts["DateFirst"], layout)
+	}
+	month := strings.Fields(texts["Months"])[day.Month()-1]
+	return strings.Replace(day.Format(layout), day.Month().String(), month, 1)
 }
 
 // showLicenses shows all licenses of the customer. If there is one, and nothing else to
