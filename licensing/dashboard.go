@@ -2,7 +2,9 @@ package licensing
 
 import (
 	"net/http"
+	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -17,6 +19,6 @@ func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(kit.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Host: kit.Host(o.Dashboard),
+		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Mailed: rate.New(20, time.Minute, 20), Host: kit.Host(o.Dashboard),
 	}).Section()
 }

@@ -256,6 +256,18 @@ type DashboardOptions struct {
 	// to the one that sets it up. It is for the built-in sign-in, and so an error
 	// with Operator. Default: a second factor is the choice of each operator.
 	RequireSecondFactor bool
+
+	// Mailer mails a link to the customer pages to an address, for the action Mail a link on
+	// the pages of a license and of a customer. The SignIn of package licensing/mail is one.
+	// An operator may mail 20 links a minute. Default: the pages do not have the action.
+	Mailer interface {
+		MailLink(ctx context.Context, address string) error
+	}
+
+	// MailsKeys says that a subscriber mails keys, such as the Keys of package licensing/mail.
+	// Where an operator replaces the key of a license or transfers it, the pages then say to
+	// which address the key is mailed. Default: they do not.
+	MailsKeys bool
 }
 
 func (o Options) withDefaults() Options {

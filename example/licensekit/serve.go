@@ -52,11 +52,15 @@ func serve(ctx context.Context, args []string) (err error) {
 		if c.accountURL() != "" {
 			keys.Pages = c.accountURL() + "/licenses/"
 		}
-		c.Options.Subscribers = []licensing.Subscriber{keys.Subscriber()}
+		c.Options.Subscribers, c.Options.Dashboard.MailsKeys = []licensing.Subscriber{keys.Subscriber()}, true
+	}
+	signIn := c.signIn()
+	if signIn != nil {
+		c.Options.Dashboard.Mailer = signIn
 	}
 	h = licensing.NewHandler(db, c.Options)
 
-	servers := []serving.Server{{Handler: routes(h, c.accountPages(h), c.payments(h.Selling())), TLS: c.tls}}
+	servers := []serving.Server{{Handler: routes(h, c.accountPages(h, signIn), c.payments(h.Selling())), TLS: c.tls}}
 	if c.MetricsAddr != "" {
 		servers = append(servers, serving.Server{Handler: m.handler(h)})
 	}
@@ -97,9 +101,17 @@ func sayHowToSetUp(ctx context.Context, h *licensing.Handler, logger *slog.Logge
 	}
 }
 
-// accountPages returns the customer pages, with sign-in by mail, or nil if there are none.
-func (c config) accountPages(h *licensing.Handler) http.Handler {
+// signIn returns the sign-in by mail to the customer pages, or nil if there are none.
+func (c config) signIn() *mail.SignIn {
 	if c.accountURL() == "" {
+		return nil
+	}
+	return &mail.SignIn{URL: c.accountURL(), Send: c.Mail.Server.Send, Shop: c.Mail.Shop, Texts: c.Mail.Texts}
+}
+
+// accountPages returns the customer pages, or nil if there are none.
+func (c config) accountPages(h *licensing.Handler, signIn *mail.SignIn) http.Handler {
+	if signIn == nil {
 		return nil
 	}
 	pages := licensing.Portal{Texts: c.Portal.Texts}
@@ -109,7 +121,6 @@ func (c config) accountPages(h *licensing.Handler) http.Handler {
 	if c.Portal.Buy != "" {
 		pages.Buy = func(productID string) string { return fillURL(c.Portal.Buy, "product", productID) }
 	}
-	signIn := &mail.SignIn{URL: c.accountURL(), Send: c.Mail.Server.Send, Shop: c.Mail.Shop, Texts: c.Mail.Texts}
 	return http.StripPrefix(account, signIn.Handler(h, pages))
 }
 

@@ -32,9 +32,10 @@ const (
 	EventUsageCounted   = "usage.counted"           // What a meter has counted since the last such event; at most once an hour.
 	EventUsageThreshold = "usage.threshold_reached" // The use of a meter has reached 80 or 100 % of its limit.
 
-	EventCustomerSuspended  = "customer.suspended"  // All licenses of a customer were suspended.
-	EventCustomerReinstated = "customer.reinstated" // The suspension of a customer has ended.
-	EventCustomerErased     = "customer.erased"     // A customer was erased. A receiver that has the customer recognizes it by salt and digest, and erases its copy.
+	EventCustomerSuspended  = "customer.suspended"   // All licenses of a customer were suspended.
+	EventCustomerReinstated = "customer.reinstated"  // The suspension of a customer has ended.
+	EventCustomerLinkMailed = "customer.link_mailed" // An operator mailed a customer a link to the customer pages. The event does not have the address.
+	EventCustomerErased     = "customer.erased"      // A customer was erased. A receiver that has the customer recognizes it by salt and digest, and erases its copy.
 
 	EventLicensesExported = "license_export.created" // An operator exported licenses with their keys.
 
@@ -70,7 +71,7 @@ func EventTypes() []string {
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
-		EventUsageCounted, EventUsageThreshold, EventCustomerSuspended, EventCustomerReinstated, EventCustomerErased, EventLicensesExported,
+		EventUsageCounted, EventUsageThreshold, EventCustomerSuspended, EventCustomerReinstated, EventCustomerLinkMailed, EventCustomerErased, EventLicensesExported,
 		EventWebhookCreated, EventWebhookUpdated, EventWebhookDisabled, EventWebhookDeleted, EventWebhookTest,
 		EventSigningKeyCreated, EventSigningKeyRotated, EventSigningKeyRetired, EventSigningKeyCompromised,
 		EventClientCreated, EventClientUpdated, EventClientRotated, EventClientDisabled, EventClientDeleted,

@@ -188,3 +188,18 @@ func TestAddressCost(t *testing.T) {
 		is.True(st.n > 0 && st.n <= 10)
 	}
 }
+
+// TestLinkMailedBeforeErasure: no event names a customer who was erased while a link was
+// mailed.
+func TestLinkMailedBeforeErasure(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	s := license.New(st, license.Options{})
+	l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "cus_ada", Metadata: map[string]string{"email": "ada@customer.example"}})
+	is.NoErr(err)
+	is.NoErr(inner.Of(s).Licenses().MailLink(t.Context(), l, func(ctx context.Context, _ string) error {
+		_, err := s.EraseCustomer(ctx, "cus_ada")
+		return err
+	}))
+	is.Equal(mentions(t, st, "cus_ada"), nil)
+}

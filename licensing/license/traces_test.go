@@ -198,6 +198,8 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 		_, err = change(ctx, api.ChangeCustomerStateParams{CustomerID: "zaphod", Reason: "zaphod stole a ship"})
 		is.NoErr(err)
 	}
+	first.Metadata = map[string]string{"email": "zaphod@example.com", "mail": "zaphod@example.com"} // either EmailKey
+	is.NoErr(inner.Of(s.Service).Licenses().MailLink(ctx, first, func(context.Context, string) error { return nil }))
 	revoked := buy("shop:5", "zaphod")
 	_, err = s.Revoke(ctx, api.ChangeStateParams{ID: revoked.ID, Reason: "zaphod"})
 	is.NoErr(err)

@@ -71,6 +71,25 @@ func (s *SignIn) answer(ctx context.Context, address string) {
 	}
 }
 
+// MailLink mails a link to an address at the request of an operator, for
+// licensing.DashboardOptions.Mailer. It is not limited to one mail in five minutes. It returns
+// an error if no license has the address. It panics before Handler was called, which gives s
+// its service.
+func (s *SignIn) MailLink(ctx context.Context, address string) error {
+	if s.h == nil {
+		panic("mail: SignIn.MailLink needs the service: call SignIn.Handler before the service answers requests")
+	}
+	address = call.Address(address)
+	known, err := s.knows(ctx, address)
+	if err == nil && !known {
+		err = errors.New("mail: no license has the address")
+	}
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, address)
+}
+
 // knows reports whether a license has an address. It looks for one address at a time.
 func (s *SignIn) knows(ctx context.Context, address string) (bool, error) {
 	select {

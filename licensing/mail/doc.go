@@ -24,8 +24,8 @@
 //  7. The page that the customer came from is kept in a cookie of the browser and not in the
 //     mail, because anyone can ask for a mail to another person.
 //  8. The answer to a request for a link does not depend on the address, in text or time.
-//  9. An address gets a link at most every 5 minutes. As links live longer than that, asking
-//     for links to an address keeps no one out.
+//  9. An address gets a link at most every 5 minutes, beside those that an operator mails. As
+//     links live longer than that, asking for links to an address keeps no one out.
 //  10. A network may ask ten times a minute. There is no number for all networks together:
 //     the requests wait in a queue, and if it is full, each address gets the answer 503.
 package mail

@@ -420,6 +420,27 @@ func TestAsking(t *testing.T) {
 	b.link("late@customer.example")
 }
 
+// TestMailLink: a link that an operator mails signs in like another one. It goes only to an
+// address that a license has, and does not count as a request of the customer. Before the
+// handler is made, the call says what is missing.
+func TestMailLink(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t)
+	s.create(license.Caller{}, "License of Ada", "atlas", "ada", "ada@customer.example")
+	for range 2 {
+		is.NoErr(s.signIn.MailLink(t.Context(), "Ada <ADA@customer.example>"))
+		_, at, _ := s.browser().follow(s.token())
+		is.Equal(at, "licenses/")
+	}
+	s.browser().link("ada@customer.example")
+	for _, address := range []string{"nobody@customer.example", "", "ada@customer.example, bob@customer.example"} {
+		is.True(s.signIn.MailLink(t.Context(), address) != nil)
+	}
+	is.Equal(len(s.mails), 0)
+	defer func() { require.Contains(t, fmt.Sprint(recover()), "call SignIn.Handler before") }()
+	(&SignIn{}).MailLink(t.Context(), "ada@customer.example")
+}
+
 // TestSendPanics: a Send that panics or ends its goroutine stops neither the process nor the
 // next mail to the address.
 func TestSendPanics(t *testing.T) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,6 +40,13 @@ type host struct {
 	base  string // URL of the mount
 	log   *logBuffer
 	store store.Store
+	mails chan string // addresses to which links were mailed
+}
+
+// MailLink stands for the sign-in by mail.
+func (h *host) MailLink(_ context.Context, address string) error {
+	h.mails <- address
+	return nil
 }
 
 // logBuffer is a log that tests can read.
@@ -64,8 +72,11 @@ func newHost(t *testing.T) *host {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
 	is.New(t).NoErr(err)
 	t.Cleanup(func() { is.New(t).NoErr(st.Close()) })
-	h := &host{log: &logBuffer{}, store: st}
-	h.Handler = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.NewTextHandler(io.Writer(h.log), nil))})
+	h := &host{log: &logBuffer{}, store: st, mails: make(chan string, 99)}
+	h.Handler = licensing.NewHandler(st, licensing.Options{
+		Logger:    slog.New(slog.NewTextHandler(io.Writer(h.log), nil)),
+		Dashboard: licensing.DashboardOptions{Mailer: h, MailsKeys: true},
+	})
 	mux := http.NewServeMux()
 	mux.Handle("/tenants/{tenant}/licensing/", http.StripPrefix(prefix, h.Handler))
 	server := httptest.NewServer(mux)
@@ -127,7 +138,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	full := create(api.CreateLicenseParams{
 		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
 		Terms:    api.Terms{GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease, Entitlements: map[string]any{"export": true, "projects": 250.0, "support": "business hours"}},
-		Metadata: map[string]string{"order": "2026-00417", "sold_by": "Ines"},
+		Metadata: map[string]string{"order": "2026-00417", "sold_by": "Ines", "email": "licensing@observatory.example"},
 	})
 	client, _, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,10 +154,15 @@ func (w *world) used() {
 func (w *world) customers() {
 	ctx := w.Context()
 	w.license(`{"name":"Alan Turing","product_id":"atlas","customer_id":"cus_1044"}`)
+	path, _ := w.license(`{"name":"Ada Lovelace","product_id":"atlas","customer_id":"cus_1042","metadata":{"email":"ada@customer.example"}}`)
+	support := w.h.Service().As(license.Caller{Actor: "operator:opr_01kcz3k5b0e9vbnwqmazkbdhfx"})
+	ada, err := support.Get(ctx, strings.TrimPrefix(path, "/license/"))
+	w.must(err)
+	w.must(inner.Of(support).Licenses().MailLink(ctx, ada, func(context.Context, string) error { return nil }))
 	w.do("POST", "/customer/cus_1042/suspend", `{"reason":"invoice 1002 is overdue"}`)
 	w.do("POST", "/customer/cus_1042/reinstate", "")
-	w.must(w.h.Service().As(license.Caller{Actor: "operator:opr_01kcz3k5b0e9vbnwqmazkbdhfx"}).ExportCustomer(ctx, new(bytes.Buffer), "cus_1042"))
-	_, err := w.h.Service().EraseCustomer(ctx, "cus_1044")
+	w.must(support.ExportCustomer(ctx, new(bytes.Buffer), "cus_1042"))
+	_, err = w.h.Service().EraseCustomer(ctx, "cus_1044")
 	w.must(err)
 }
 

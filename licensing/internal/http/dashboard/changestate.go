@@ -115,8 +115,14 @@ func (m stateChange) form(v *kit.Visit, l api.License) (*forms.FormPage, error) 
 	if !m.fits(l, paused) {
 		return nil, stateForbidden(m.refused(l.Status))
 	}
-	p := licenseFormPage(l, m.heading, m.text...)
-	p.Form, p.Action, p.Danger, p.Done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done
+	text, mailed := m.text, ""
+	if m.Name == "rekey" {
+		if mailed = keyMailed(v, l.Metadata); mailed != "" {
+			text = append(slices.Clip(text), mailed[1:])
+		}
+	}
+	p := licenseFormPage(l, m.heading, text...)
+	p.Form, p.Action, p.Danger, p.Done = m.fields(), cmp.Or(m.action, m.heading), m.Danger, m.done+mailed
 	p.Do = func(tx *kit.Visit) (string, error) {
 		_, err := m.do(tx.Licenses, tx.R.Context(), api.ChangeStateParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
 		return "", err

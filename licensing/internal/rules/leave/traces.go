@@ -98,7 +98,7 @@ func listTraces() []trace {
 			},
 		},
 		// Those events are blanked with the ones about licenses.
-		{name: "events about the customer", events: []string{api.EventCustomerSuspended, api.EventCustomerReinstated}},
+		{name: "events about the customer", events: []string{api.EventCustomerSuspended, api.EventCustomerReinstated, api.EventCustomerLinkMailed}},
 		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
 	}
 }

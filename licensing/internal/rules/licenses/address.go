@@ -24,13 +24,19 @@ const addressFillKind = "address_fill"
 // AddressPrefix is what the keys of the entries of an address begin with: its digest.
 func AddressPrefix(address string) string { return call.Digest(address) + "/" }
 
+// Address returns the address in the metadata of a license, in lower case, or "" if there is
+// none or it is not valid.
+func (s Service) Address(metadata map[string]string) string {
+	return call.Address(metadata[s.Opts.EmailKey])
+}
+
 // AddressEntries returns the entry of the address of a license; nil: it has none.
 func (s Service) AddressEntries(rec record.License) ([]store.Entry, error) {
 	metadata := map[string]string{}
 	if err := call.Decode(rec.Metadata, &metadata); err != nil {
 		return nil, err
 	}
-	address := call.Address(metadata[s.Opts.EmailKey])
+	address := s.Address(metadata)
 	if address == "" {
 		return nil, nil
 	}

@@ -82,6 +82,7 @@ var eventVerbs = map[string]string{
 	api.EventTrialAllowed:         "allowed again",
 	api.EventLicenseExpiring:      "expiring soon",
 	api.EventLicenseLapsed:        "past its grace period",
+	api.EventCustomerLinkMailed:   "got a link by mail",
 	api.EventUsageThreshold:       "near the limit",
 	api.EventClientRotated:        "secret rotated",
 	api.EventOperatorSignInFailed: "failed to sign in",

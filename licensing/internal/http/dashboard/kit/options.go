@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -16,8 +17,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Office, Now
-// and Logger are required.
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Office,
+// Mailed, Now and Logger are required.
 type Options struct {
 	Licenses  *license.Service
 	Webhooks  *webhook.Service
@@ -35,6 +36,8 @@ type Options struct {
 	About     About  // the content of the About page
 	PublicURL string // the public URL of the mount; empty: unknown
 
+	Mailed *rate.Limiter // the links that each operator mails
+
 	Host
 }
 
@@ -47,6 +50,11 @@ type Host struct {
 	ConfigFile string
 
 	RequireSecondFactor bool
+
+	Mailer interface {
+		MailLink(ctx context.Context, address string) error
+	}
+	MailsKeys bool
 }
 
 // Option names an option and the file in which it is set, if there is one.

@@ -77,6 +77,7 @@ type Page struct {
 	Theme      string
 	Operator   operator.Operator
 	Admin      bool   // the operator may make all changes
+	Mails      bool   // the operator may mail links to the customer pages
 	Supports   bool   // the operator may renew, reinstate and release
 	Audits     bool   // the operator may view the API clients
 	SeesKeys   bool   // the operator may see license keys
@@ -129,6 +130,7 @@ func (v *Visit) Render(status int, name string, p Page) error {
 	_, isForm := p.Body.(interface{ IsForm() })
 	p.Place = v.IsRead() && status == http.StatusOK && !isForm
 	p.Operator, p.Admin = v.Op, v.Admin()
+	p.Mails = v.Opts.Mailer != nil && v.May(Supporters)
 	p.Supports, p.Audits, p.SeesKeys = v.May(Supporters), v.May(Auditors), v.May(KeyReaders)
 	p.Home, p.SignOut, p.SignIn = v.Opts.HomeURL, v.Opts.SignOutURL, v.Opts.Operator == nil
 	p.Office = v.Opts.Office()
