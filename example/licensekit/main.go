@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // the image has no files of time zones
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"

@@ -281,3 +281,20 @@ func TestNoMessageHasTheURL(t *testing.T) {
 		}
 	}
 }
+
+// TestBackupScriptOfPostgres: the script of example/licensekit keeps archives that it has read.
+func TestBackupScriptOfPostgres(t *testing.T) {
+	is := is.New(t)
+	store := createSchema(t, "scripted")
+	process.Start(t, command(t, store, "serve", "--addr", "127.0.0.1:0"), false)
+	folder := filepath.Join(t.TempDir(), "backups")
+	cmd := exec.CommandContext(t.Context(), "sh", "../../licensekit/licensekit-backup", folder)
+	cmd.Env = append(os.Environ(), "LICENSEKIT_STORE="+store, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	is.NoErr(err)
+	require.Contains(t, string(out), "imported", "found no damage")
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	is.NoErr(err)
+	is.Equal(len(names), 1)
+	is.True(strings.HasSuffix(names[0], ".ndjson"))
+}
