@@ -54,6 +54,7 @@ var guideCommands = map[string]string{
 	"licensekit setup-code --store office.db":                                                  "example/licensekit",
 	"licensekit office --store office.db":                                                      "example/licensekit",
 	"licensekit serve --config licensekit.json":                                                "example/e2e/licensekit",
+	"licensekit setup-code --store /var/lib/licensekit/licenses.db":                            "example/licensekit",
 	"licensekit help":                                                             "example/licensekit",
 	"go -C example/licensekit install .":                                          ".ci/run",
 	"go test -run '^$' -bench API ./example":                                      "TestBenchmarkOfTheGuide",

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,57 @@ func TestUnits(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
 	is.NoErr(err)
 	is.Equal(string(out), "")
+}
+
+// TestInstallOfTheGuide runs the commands with which deploy.md installs the program, below
+// another root.
+func TestInstallOfTheGuide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("linking the program takes a few seconds")
+	}
+	is := is.New(t)
+	text, err := os.ReadFile("../../licensing/docs/deploy.md")
+	is.NoErr(err)
+	_, block, found := strings.Cut(string(text), "\n## systemd\n")
+	is.True(found)
+	block, _, _ = strings.Cut(block, "\nSave this as ")
+	root := t.TempDir()
+	var commands []string
+	for line := range strings.Lines(block) {
+		if command, ok := strings.CutPrefix(line, "    "); ok {
+			commands = append(commands, strings.NewReplacer(" /etc/", " "+root+"/etc/", ">/etc/", ">"+root+"/etc/", " /usr/", " "+root+"/usr/").Replace(command))
+		}
+	}
+	is.Equal(len(commands), 5)
+	for _, folder := range []string{"usr/local/bin", "etc/systemd/system"} {
+		is.NoErr(os.MkdirAll(filepath.Join(root, folder), 0o755))
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-euxc", strings.Join(commands, ""))
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	is.NoErr(err)
+	require.NotContains(t, string(out), " /etc/", " /usr/")
+	for name, mode := range map[string]os.FileMode{
+		"etc/licensekit/master.key": 0o600, "usr/local/bin/licensekit-backup": 0o755, "usr/local/bin/licensekit": 0o755,
+		"etc/systemd/system/licensekit.service": 0o644, "etc/systemd/system/licensekit-backup.service": 0o644, "etc/systemd/system/licensekit-backup.timer": 0o644,
+	} {
+		info, err := os.Stat(filepath.Join(root, name))
+		is.NoErr(err)
+		is.Equal(info.Mode().Perm(), mode)
+	}
+}
+
+// TestVariables: the variables in the files to copy are those of serve.
+func TestVariables(t *testing.T) {
+	is := is.New(t)
+	help := output(t, nil, "serve", "-help")
+	for _, name := range []string{"licensekit.service", "licensekit-backup.service", "compose.yaml", "Containerfile", "../../licensing/docs/deploy.md"} {
+		text, err := os.ReadFile(name)
+		is.NoErr(err)
+		found := regexp.MustCompile(`LICENSEKIT_[A-Z_]+`).FindAllString(string(text), -1)
+		require.Greater(t, len(found), 0)
+		require.Contains(t, help, found...)
+	}
 }
 
 // TestTimeZones: the program has the zones of the world, because the image has no files.
