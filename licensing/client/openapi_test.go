@@ -369,6 +369,8 @@ var noResult = []string{
 	"RowResults",
 	// Confirmations in which everything is known.
 	"Deleted", "PlanDeleted", "WebhookDeleted",
+	// Written as it is to an io.Writer.
+	"CustomerExport",
 	// Of which client.Ready has the problems.
 	"Ready",
 	// Read by newError; and a list of values.
