@@ -29,7 +29,7 @@ type report struct {
 // tell what is wrong with a wrong secret.
 func TestClientsOfNode(t *testing.T) {
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata/oauth")
 
 	base, client, secret := serve(t)
 	env := []string{"BASE=" + base, "CLIENT_ID=" + client.ID, "CLIENT_SECRET=" + secret, "WRONG=" + strings.Repeat("x", len(secret))}
@@ -66,7 +66,7 @@ func serve(t *testing.T) (base string, client auth.Client, secret string) {
 	server.Config.Handler = mux
 	server.Start()
 	t.Cleanup(server.Close)
-	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "clients"})
+	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "clients", Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite, auth.ScopeEventRead}})
 	is.NoErr(err)
 	return base, client, secret
 }

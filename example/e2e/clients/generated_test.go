@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -14,7 +15,36 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 )
 
-const oapiCodegen = "v2.8.2"
+const (
+	oapiCodegen = "v2.8.2"
+	ogen        = "v1.25.0"
+)
+
+// A session is what a program reports that creates, lists and activates a license for
+// one device, activates it for another, changes it with a stale ETag, asks for a verdict
+// and for events, and deletes it.
+type session struct {
+	Listed            []string
+	Activated         string // the fingerprint
+	Conflict, Refused string // the codes of the problem and of its verdict
+	Stale             string
+	Verdict, Licensed string // the code, and the customer
+	Events            []string
+	Data              map[string]any // the entitlements in the first event
+	Deleted           bool
+}
+
+// checkSession checks what a program printed whose license has the name and the customer.
+func checkSession(t *testing.T, printed []byte, name string) {
+	is := is.New(t)
+	var got session
+	is.NoErr(json.Unmarshal(printed, &got))
+	is.Equal(got, session{
+		Listed: []string{name}, Activated: "host-1", Conflict: "activation_limit", Refused: "activation_limit",
+		Stale: "stale", Verdict: "not_activated", Licensed: name,
+		Events: []string{"license.created", "activation.created"}, Data: map[string]any{"export": true}, Deleted: true,
+	})
+}
 
 // description writes openapi.json, as the service at base answers it, into dir.
 func description(t *testing.T, dir, base string) {
@@ -27,12 +57,12 @@ func description(t *testing.T, dir, base string) {
 	is.NoErr(os.WriteFile(filepath.Join(dir, "openapi.json"), doc, 0o600))
 }
 
-// TestGeneratedTypeScript generates two clients and checks them under tsc --strict,
-// with a program that sets an entitlement from a boolean variable. The service
-// accepts true and refuses false.
+// TestGeneratedTypeScript generates three clients and checks them under tsc --strict,
+// with two programs: one has a session, and the other sets an entitlement from a boolean
+// variable, of which the service accepts true and refuses false.
 func TestGeneratedTypeScript(t *testing.T) {
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata/generated")
 	base, client, secret := serve(t)
 	description(t, dir, base)
 	run := func(name string, args ...string) []byte {
@@ -42,7 +72,9 @@ func TestGeneratedTypeScript(t *testing.T) {
 	bin := filepath.Join(dir, "node_modules", ".bin")
 	run(filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o", "api.ts")
 	run(filepath.Join(bin, "openapi-ts"), "-i", "openapi.json", "-o", "heyapi")
+	run(filepath.Join(bin, "orval"))
 	run(filepath.Join(bin, "tsc"), "-p", ".")
+	checkSession(t, run("node", "session.js"), "orval")
 
 	var answers []struct {
 		Status       int
@@ -71,17 +103,39 @@ func TestGeneratedGo(t *testing.T) {
 	run("vet", ".")
 }
 
-// TestGeneratorsOfTheGuide: the guide names the versions that these tests use.
+// TestOgen generates a client with ogen and the options of the guide, and has a session.
+func TestOgen(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	is.NoErr(os.CopyFS(dir, os.DirFS("testdata/generated/ogen")))
+	base, client, secret := serve(t)
+	description(t, dir, base)
+	run := func(args ...string) []byte {
+		env := []string{"GOFLAGS=-mod=mod", "BASE=" + base, "CLIENT_ID=" + client.ID, "CLIENT_SECRET=" + secret}
+		return node.Run(t, node.Command{Dir: dir, Env: env}, "go", args...)
+	}
+	run("mod", "init", "example.com/session")
+	run("get", "-tool", "github.com/ogen-go/ogen/cmd/ogen@"+ogen)
+	run("tool", "ogen", "--config", "ogen.yml", "--package", "licensekit", "--target", "licensekit", "openapi.json")
+	run("vet", "./...")
+	checkSession(t, run("run", "."), "ogen")
+}
+
+// TestGeneratorsOfTheGuide: the guide has the versions and the ogen.yml that these tests use.
 func TestGeneratorsOfTheGuide(t *testing.T) {
 	is := is.New(t)
 	guide, err := os.ReadFile("../../../licensing/docs/http.md")
 	is.NoErr(err)
-	used, err := os.ReadFile("testdata/package.json")
+	used, err := os.ReadFile("testdata/generated/package.json")
 	is.NoErr(err)
-	for _, name := range []string{"openapi-typescript", "@hey-api/openapi-ts"} {
+	for _, name := range []string{"openapi-typescript", "@hey-api/openapi-ts", "orval"} {
 		m := regexp.MustCompile(`"` + name + `": "([^"]+)"`).FindSubmatch(used)
 		is.True(m != nil)
 		require.Contains(t, string(guide), name+" "+string(m[1]))
 	}
 	require.Contains(t, string(guide), "oapi-codegen "+oapiCodegen)
+	require.Contains(t, string(guide), "ogen "+ogen)
+	options, err := os.ReadFile("testdata/generated/ogen/ogen.yml")
+	is.NoErr(err)
+	require.Contains(t, strings.ReplaceAll(string(guide), "\n  ", "\n"), string(options))
 }

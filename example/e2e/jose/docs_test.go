@@ -93,7 +93,7 @@ func checkDocs(t *testing.T, dir, name string, args ...string) {
 }
 
 func TestGuideInJavaScript(t *testing.T) {
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata")
 	is.New(t).NoErr(os.CopyFS(dir, os.DirFS(samples)))
 	checkDocs(t, dir, "node", "check.js")
 }

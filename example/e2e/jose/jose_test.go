@@ -176,7 +176,7 @@ func TestGoJose(t *testing.T) {
 
 func TestNodeJose(t *testing.T) {
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata")
 	for _, f := range fixtures(t) {
 		t.Run(f.alg, func(t *testing.T) {
 			is := is.New(t)

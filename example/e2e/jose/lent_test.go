@@ -148,7 +148,7 @@ func TestLentFiles(t *testing.T) {
 		input, err := json.Marshal(vectors)
 		is.NoErr(err)
 		var accepted []string
-		is.NoErr(json.Unmarshal(node.Run(t, node.Command{Dir: node.Install(t), Input: input}, "node", "lent.js"), &accepted))
+		is.NoErr(json.Unmarshal(node.Run(t, node.Command{Dir: node.Install(t, "testdata"), Input: input}, "node", "lent.js"), &accepted))
 		is.Equal(accepted, want)
 	})
 }

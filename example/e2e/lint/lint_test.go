@@ -22,7 +22,7 @@ import (
 // returns. Neither may report an error or a warning.
 func TestLintersFindNothing(t *testing.T) {
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata")
 	quiet := node.Command{Dir: dir, Env: []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}}
 	w := httptest.NewRecorder()
 	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))

@@ -93,7 +93,7 @@ func TestPrism(t *testing.T) {
 func startPrism(t *testing.T, service http.Handler) http.Handler {
 	t.Helper()
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata")
 	w := httptest.NewRecorder()
 	service.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
 	is.NoErr(os.WriteFile(filepath.Join(dir, "openapi.json"), w.Body.Bytes(), 0o600))

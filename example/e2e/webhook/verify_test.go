@@ -133,7 +133,7 @@ type check struct {
 // verifyWithNode has testdata/verify.cjs verify the messages.
 func verifyWithNode(t *testing.T, checks []check) {
 	is := is.New(t)
-	dir := node.Install(t)
+	dir := node.Install(t, "testdata")
 	input, err := json.Marshal(checks)
 	is.NoErr(err)
 	out := node.Run(t, node.Command{Dir: dir, Input: input}, "node", "verify.cjs")

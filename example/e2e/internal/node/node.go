@@ -15,10 +15,10 @@ import (
 // limit is the longest time that one command may take.
 const limit = 3 * time.Minute
 
-// Install copies the folder testdata of a test to a temporary folder, installs
-// what its package.json requires, and returns the folder. It skips the test if
+// Install copies a folder of testdata to a temporary folder, installs what its
+// package.json requires, and returns the temporary folder. It skips the test if
 // Node.js or npm is missing.
-func Install(t *testing.T) (dir string) {
+func Install(t *testing.T, folder string) (dir string) {
 	t.Helper()
 	for _, command := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(command); err != nil {
@@ -26,10 +26,10 @@ func Install(t *testing.T) (dir string) {
 		}
 	}
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	Run(t, Command{Dir: dir}, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	Run(t, Command{Dir: dir}, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 	return dir
 }
 

@@ -1,0 +1,6 @@
+export default {
+  licensekit: {
+    input: "openapi.json",
+    output: { target: "orval.ts", client: "fetch", baseUrl: { getBaseUrlFromSpecification: true } },
+  },
+};
