@@ -122,13 +122,77 @@ func TestEventTable(t *testing.T) {
 		members += fmt.Sprintf("| `%s` | %s | %s |\n", m.name, typeName(property), property.text("description"))
 	}
 	example := "```json\n" + string(format(eventExamples(t)["license.created"])) + "```\n"
-	docs.Compare(t, "../../../docs/eventtypes.md", *update, example, types, members)
+	docs.Compare(t, "../../../docs/eventtypes.md", *update, example, types, members, memberTypes(schemas))
+}
+
+// memberTypes returns a table of the schemas that the data of events has. It describes each
+// status, and the members of schemas that only events have.
+func memberTypes(schemas *object) string {
+	table := "| type | members |\n|---|---|\n"
+	names := []string{"EventData"}
+	for i := 0; i < len(names); i++ {
+		schema, described := schemas.object(names[i]), strings.HasPrefix(names[i], "Event") || names[i] == "UsageCount"
+		var list []string
+		for _, m := range schema.object("properties").members {
+			property := m.value.(*object)
+			if names[i] == "License" && m.name == "key" { // which no event has
+				continue
+			}
+			for _, p := range []*object{property, property.object("items"), property.object("additionalProperties")} {
+				if name := schemaName(p); name != "" && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+			text := "`" + m.name + "`"
+			if !slices.Contains(schema.texts("required"), m.name) {
+				text += "?"
+			}
+			text += " " + typeName(property)
+			if says := property.text("description"); says != "" && (described || m.name == "status") {
+				text += " (" + strings.TrimSuffix(says, ".") + ")"
+			}
+			list = append(list, strings.TrimSpace(text))
+		}
+		if i > 0 {
+			table += fmt.Sprintf("| %s | %s |\n", names[i], strings.Join(list, ", "))
+		}
+	}
+	return table
+}
+
+// schemaName returns the name of the schema that a property refers to, or "".
+func schemaName(property *object) string {
+	name, _ := strings.CutPrefix(property.text("$ref"), "#/components/schemas/")
+	return name
 }
 
 // typeName names the type of a property for people.
 func typeName(property *object) string {
-	if name, found := strings.CutPrefix(property.text("$ref"), "#/components/schemas/"); found {
+	if name := schemaName(property); name != "" {
 		return name
 	}
-	return strings.TrimSuffix(fmt.Sprint(property.get("type"), " ", property.text("format")), " ")
+	types := property.texts("type")
+	if name := property.text("type"); name != "" {
+		types = []string{name}
+	}
+	for _, list := range []string{"oneOf", "anyOf"} {
+		choices, _ := property.get(list).([]any)
+		for _, choice := range choices {
+			types = append(types, typeName(choice.(*object)))
+		}
+	}
+	for i, name := range types {
+		switch format, items, values := property.text("format"), property.object("items"), property.object("additionalProperties"); {
+		case name == "string" && format != "":
+			types[i] = format
+		case name == "array":
+			types[i] = "list of " + typeName(items)
+		case name == "object" && len(values.members) > 0:
+			types[i] = "object of " + typeName(values)
+		}
+	}
+	if len(types) == 0 {
+		return "any value"
+	}
+	return strings.Join(types, " or ")
 }
