@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"internal/bidi":                   {},
 	"internal/entries":                {"store"},
 	"internal/qr":                     {},
+	"internal/keytext":                {},
 	"internal/rate":                   {},
 	"internal/testing/require":        {}, // tests only
 	"internal/testing/smtpsink":       {}, // tests only
@@ -56,10 +57,10 @@ var arrows = map[string][]string{
 	"licensing/internal/rules/terms":  {"licensing/api"},
 
 	"licensing/internal/base/feed":               {"store", "licensing/api", "internal/entries"},
-	"licensing/internal/rules/call":              {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/input", "licensing/internal/base/record", "store", "licensing/internal/rules/terms", "licensing/licensefile"},
+	"licensing/internal/rules/call":              {"internal/entries", "internal/keytext", "internal/valid", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/input", "licensing/internal/base/record", "store", "licensing/internal/rules/terms", "licensing/licensefile"},
 	"licensing/internal/rules/plans":             {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "store", "licensing/internal/rules/terms"},
 	"licensing/internal/rules/revocations":       {"internal/entries", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/licensefile", "store"},
-	"licensing/internal/rules/licenses":          {"internal/entries", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/input", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/plans", "store", "licensing/internal/rules/terms", "licensing/internal/rules/revocations"},
+	"licensing/internal/rules/licenses":          {"internal/entries", "internal/keytext", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/input", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/plans", "store", "licensing/internal/rules/terms", "licensing/internal/rules/revocations"},
 	"licensing/internal/rules/holds":             {"licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "store"},
 	"licensing/internal/rules/meters":            {"licensing/internal/base/input", "internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/feed", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "store", "licensing/internal/rules/terms"},
 	"licensing/internal/rules/seats":             {"internal/entries", "internal/valid", "licensing/api", "licensing/internal/base/record", "licensing/internal/rules/call", "licensing/internal/rules/licenses", "licensing/internal/rules/meters", "licensing/licensefile", "store", "licensing/internal/rules/terms", "licensing/internal/rules/revocations"},
@@ -89,7 +90,7 @@ var arrows = map[string][]string{
 	"licensing/internal/servicetest":             {}, // tests only
 
 	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/dashboard/kit", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
-	"licensing/licensefile":   {},
+	"licensing/licensefile":   {"internal/keytext"},
 	"licensing/files":         {"licensing/api", "internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"internal/version", "licensing/api"},
 	"licensing/program":       {"internal/version", "licensing/api", "licensing/licensefile"},

@@ -95,9 +95,11 @@ type CreateLicenseParams struct {
 	CustomerID string `json:"customer_id" validate:"text,customer"` // must not begin with "lic_"
 
 	// Key is the license key; empty: generate one. A key from another system is
-	// 16 to 1,024 visible ASCII characters. It is returned as supplied. Keys that
-	// read as the same generated key are the same; all others are compared
-	// exactly.
+	// 16 to 1,024 visible ASCII characters, and is stored and returned as
+	// supplied, but for characters that no key has: white space, invisible
+	// characters and typographic quotes are dropped, and dashes and full-width
+	// characters become those of ASCII. Keys that read as the same generated key
+	// are the same; all others are compared exactly.
 	Key string `json:"key" validate:"omitempty,key" wire:"filled"`
 
 	// Times are truncated to milliseconds; years 1970 to 9999.

@@ -3,12 +3,15 @@ package license_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -189,6 +192,39 @@ func TestStoreCallsOfAnActivation(t *testing.T) {
 	_, err = s.Activate(t.Context(), api.ActivateKeyParams{Key: "X", Fingerprint: "a"})
 	is.True(err != nil)
 	is.Equal(*st.cost, cost{1, 0, 0, 0}) // of an unknown key
+}
+
+// TestCostOfKeys: a key that is typed as stored takes one look-up, and no allocation but the
+// canonical form of a generated one; another form of it, and a text that could be a key of
+// another system, take up to three more, on one snapshot.
+func TestCostOfKeys(t *testing.T) {
+	is := is.New(t)
+	st := newCostStore()
+	s := license.New(st, license.Options{})
+	own, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada"})
+	is.NoErr(err)
+	const key = "38b1460a-5104-4067-a91d-77b872934d51"
+	_, err = s.Create(t.Context(), api.CreateLicenseParams{Name: "Ada", ProductID: "atlas", CustomerID: "ada", Key: key})
+	is.NoErr(err)
+	for typed, reads := range map[string]int{
+		own.Key: 1, strings.ToLower(own.Key): 1, license.NewKey(): 1, "x": 1, "ünvisible-ÄSCII-only": 1,
+		key: 1, " " + key + "\n": 1, "<" + key + ">": 2, "<" + strings.ToUpper(key) + ">": 3, strings.ToUpper(key): 2,
+		"Abcdef-Ghijkl-Mnopqr": 3, "<Abcdef-Ghijkl-Mnopqr>": 4,
+	} {
+		validation := st.of(t, func() error {
+			_, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: typed})
+			return err
+		})
+		is.Equal(validation, cost{reads: reads, views: min(reads-1, 1)}) // typed
+		activation := st.of(t, func() error {
+			_, err := s.Activate(t.Context(), api.ActivateKeyParams{Key: typed, Fingerprint: "a", ProductID: "another"})
+			is.True(err != nil)
+			return nil
+		})
+		is.Equal(activation, cost{reads: reads, views: min(reads-1, 1)}) // typed
+	}
+	is.Equal(testing.AllocsPerRun(100, func() { call.CanonicalKey(own.Key) }), 1.0)
+	is.Equal(testing.AllocsPerRun(100, func() { call.CanonicalKey(key) }), 0.0)
 }
 
 // TestStoreCallsOfAPatchOfTexts: a PATCH of name and metadata reads no purchase.

@@ -35,7 +35,8 @@ a leaked key. [Service.Delete] removes the license; its events remain.
 A licensed program has only its license key. [Service.Validate] returns an
 [api.Verdict]: whether the license is valid, every reason if it is not, when the
 verdict will next change, and when to validate again. An invalid license or an
-unknown key is a verdict, not an error.
+unknown key is a verdict, not an error. A key is found in every form in which
+people and their tools pass it on.
 
 [Service.Explain] returns the verdict for any instant, for operators.
 [Service.ValidateCustomer] returns it for a customer that the application has

@@ -92,8 +92,9 @@ func (s *Service) VoidFiles(ctx context.Context, p api.ChangeStateParams) (api.L
 func NewKey() string { return call.NewKey() }
 
 // ParseKey parses a generated key as people type it: in any case, with I and
-// L for 1 and O for 0, and with any spaces, dashes, dots or underscores
-// between the characters. It returns the key in the form of [NewKey]. It
+// L for 1 and O for 0, with any spaces, dashes, dots, underscores or invisible
+// characters between the characters, which may be full-width, and with quotes,
+// brackets or punctuation around it. It returns the key in the form of [NewKey]. It
 // returns false if the check character does not match; that catches any
 // single wrong character and any two swapped characters.
 func ParseKey(s string) (key string, ok bool) { return call.ParseKey(s) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/internal/keytext"
 )
 
 // A Request asks for a license file for a program that has no network: the
@@ -106,12 +108,12 @@ func checksum(data []byte) []byte {
 
 // KeyHash returns the KeyHash of a license key in a request: the first 16 bytes
 // of SHA-256 of "licensekit-key", a zero byte and the key, in base64url. The key
-// is hashed in upper case without spaces, dashes, dots and underscores, with 1
-// for I and L and 0 for O, so it may be typed in any form that the service
-// accepts. The hash of an empty key is empty.
+// is hashed in upper case without dashes, dots, underscores, and quotation marks,
+// brackets and punctuation around it, with 1 for I and L and 0 for O, so it may
+// be typed in any form that the service accepts. The hash of an empty key is empty.
 func KeyHash(key string) string {
 	key = strings.Map(func(c rune) rune {
-		if c == '.' || c == '_' || unicode.IsSpace(c) || unicode.Is(unicode.Pd, c) {
+		if c == '.' || c == '_' || c == '-' {
 			return -1
 		}
 		switch c = unicode.ToUpper(c); c {
@@ -121,7 +123,7 @@ func KeyHash(key string) string {
 			return '0'
 		}
 		return c
-	}, key)
+	}, keytext.Bare(key))
 	if key == "" {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // ClientKey returns the key by which the requests of a client are counted.
@@ -38,16 +38,13 @@ func keyDigest(text string) string {
 	return hex.EncodeToString(digest[:16])
 }
 
-// limitKey counts one request for a license key, whether or not a license has
-// it. It is counted by a digest, never by the key.
+// limitKey counts one request for a license key, in any of its forms, whether or not a
+// license has it. It is counted by a digest, never by the key.
 func (s *Site) limitKey(r *http.Request, typed string) error {
 	if typed == "" || s.cfg.Limiter == nil {
 		return nil
 	}
-	if key, ok := license.ParseKey(typed); ok {
-		typed = key
-	}
-	return s.take(r, "key:"+keyDigest(typed))
+	return s.take(r, "key:"+licensefile.KeyHash(typed))
 }
 
 // take counts one request and returns a problem if it exceeds the limit. No request

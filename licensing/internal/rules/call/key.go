@@ -1,9 +1,13 @@
 package call
 
 import (
+	"cmp"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/seed-d8a106b4/licensekit/internal/keytext"
 )
 
 // keyAlphabet is Crockford's base32: no I, L, O or U.
@@ -15,6 +19,7 @@ const (
 
 	minKeyLength = 16 // of a key from another system
 	maxKeyLength = 1024
+	maxTyped     = 4 * maxKeyLength // bytes of a text that is read as a key
 )
 
 // NewKey returns a new license key: five groups of five Crockford base32
@@ -35,6 +40,7 @@ func ParseKey(s string) (key string, ok bool) {
 	if len(s) > maxKeyLength {
 		return "", false
 	}
+	s = keytext.Bare(s)
 	digits := make([]byte, 0, keyDigits)
 	for _, r := range s {
 		d := keyDigit(r)
@@ -52,32 +58,53 @@ func ParseKey(s string) (key string, ok bool) {
 	return formatKey(digits), true
 }
 
-// CanonicalKey returns the form in which keys are looked up and are unique:
-// generated keys in the form of NewKey, others unchanged.
+// CanonicalKey returns the form in which keys are stored and are unique: generated keys in
+// the form of NewKey, others without what no key has.
 func CanonicalKey(s string) string {
 	if key, ok := ParseKey(s); ok {
 		return key
 	}
-	return s
+	if len(s) > maxTyped {
+		return s
+	}
+	return keytext.Visible(s)
+}
+
+// OtherKeys returns the keys that a typed text can also mean if no license has its
+// CanonicalKey, in the order in which they are looked up: of another system's key, the text
+// without what surrounds it, and that in upper and in lower case.
+func OtherKeys(typed string) (keys []string) {
+	exact := CanonicalKey(typed)
+	if _, own := ParseKey(typed); own || len(typed) > maxTyped {
+		return nil
+	}
+	bare := keytext.Bare(typed)
+	for _, key := range []string{bare, strings.ToUpper(bare), strings.ToLower(bare)} {
+		if IsKey(key) && key != exact && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // KeyParts returns what a part of a key can be as people type it: a part of a
 // generated key and, if that differs, the text itself.
 func KeyParts(s string) []string {
 	part := make([]byte, 0, len(s))
+	text := cmp.Or(keytext.Visible(s), s) // never empty, which would select every key
 	for _, r := range s {
-		if d := keyDigit(r); d >= 0 {
+		if d := keyDigit(keytext.ASCII(r)); d >= 0 {
 			part = append(part, keyAlphabet[d])
 		} else if isKeySeparator(r) {
 			part = append(part, '-')
-		} else {
-			return []string{s}
+		} else if keytext.ASCII(r) >= 0 {
+			return []string{text}
 		}
 	}
 	if string(part) == s {
 		return []string{s}
 	}
-	return []string{string(part), s}
+	return []string{cmp.Or(string(part), text), text}
 }
 
 // IsKey reports whether s is a valid license key.

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -111,8 +112,8 @@ func (s Service) lookUp(ctx context.Context, search string, q store.LicenseQuery
 	if record.IsID("lic", search) {
 		rec, err = r.License(ctx, search)
 	}
-	if key := call.CanonicalKey(search); !s.keyless && errors.Is(err, store.ErrNotFound) && call.IsKey(key) {
-		rec, err = r.LicenseByKey(ctx, key)
+	if !s.keyless && errors.Is(err, store.ErrNotFound) && call.IsKey(call.CanonicalKey(search)) {
+		rec, err = licenses.Of(s.Call).RowByKey(ctx, r, search)
 	}
 	if errors.Is(err, store.ErrNotFound) && call.IsIdentifier(search) {
 		var p purchases.Purchase

@@ -43,22 +43,59 @@ func (s Service) Find(ctx context.Context, r store.Reader, id string) (record.Li
 	return record.License{}, fmt.Errorf("license %q: %w", id, api.ErrNotFound)
 }
 
-// ByKey returns the license with a typed key if it exists for the caller. A
-// malformed key is looked up like any other, so that the time the store
-// takes reveals nothing.
+// ByKey returns the license with a typed key if it exists for the caller.
 func (s Service) ByKey(ctx context.Context, r store.Reader, typed string) (rec record.License, ok bool, err error) {
-	key := call.CanonicalKey(typed)
-	if !call.IsKey(key) {
-		key = call.NewKey() // no license has it
-	}
-	row, err := r.LicenseByKey(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Sees(row.ProductID) {
+	row, err := s.RowByKey(ctx, r, typed)
+	if errors.Is(err, store.ErrNotFound) {
 		return record.License{}, false, nil
 	}
 	if err == nil {
 		rec, err = Read(row, s.Now())
 	}
 	return rec, err == nil, err
+}
+
+// RowByKey is ByKey for the stored license; the error is [store.ErrNotFound] if there is none.
+// A malformed key is looked up like any other, and a license that does not exist for the
+// caller takes as many look-ups as none, so that the time the store takes reveals nothing.
+func (s Service) RowByKey(ctx context.Context, r store.Reader, typed string) (store.License, error) {
+	key := call.CanonicalKey(typed)
+	if !call.IsKey(key) {
+		key = call.NewKey() // no license has it
+	}
+	row, err := s.withKey(ctx, r, key)
+	if errors.Is(err, store.ErrNotFound) {
+		if others := call.OtherKeys(typed); len(others) > 0 {
+			return s.withOneOf(ctx, r, others)
+		}
+	}
+	return row, err
+}
+
+// withOneOf returns the license with the first of these keys that one has, on one snapshot.
+func (s Service) withOneOf(ctx context.Context, r store.Reader, keys []string) (row store.License, err error) {
+	if st, ok := r.(store.Store); ok {
+		err = st.View(ctx, func(r store.Reader) error {
+			row, err = s.withOneOf(ctx, r, keys)
+			return err
+		})
+		return row, err
+	}
+	for _, key := range keys {
+		if row, err = s.withKey(ctx, r, key); !errors.Is(err, store.ErrNotFound) {
+			break
+		}
+	}
+	return row, err
+}
+
+// withKey returns the license with exactly this key if it exists for the caller.
+func (s Service) withKey(ctx context.Context, r store.Reader, key string) (store.License, error) {
+	row, err := r.LicenseByKey(ctx, key)
+	if err == nil && !s.Sees(row.ProductID) {
+		err = store.ErrNotFound
+	}
+	return row, err
 }
 
 // Existing returns the licenses with these IDs that exist for the caller.

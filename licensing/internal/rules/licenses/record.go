@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/keytext"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -237,10 +238,10 @@ func IdFrom(t time.Time) string { return store.NewID("lic", t)[:len("lic_")+10] 
 
 // setKey sets the key of a license to a supplied text. A key from another system
 // can look like a generated key, so the text is kept beside the canonical form,
-// unless it has spaces or other characters that no key has.
+// unless it has characters that no key has, or quotation marks or brackets around it.
 func setKey(rec *record.License, text string) {
 	rec.Key, rec.KeyText = call.CanonicalKey(text), ""
-	if text != rec.Key && call.IsKey(text) {
+	if text != rec.Key && call.IsKey(text) && keytext.Bare(text) == text {
 		rec.KeyText = text
 	}
 }
