@@ -90,6 +90,22 @@ type TransferLicenseParams struct {
 	IfMatch  []Version         `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
 }
 
+// MaxBatch is how many licenses one call of CreateBatch creates at most.
+const MaxBatch = 100
+
+// CreateBatchParams are the parameters of a batch of licenses that are alike. Key must be
+// empty: each license gets a key of its own.
+type CreateBatchParams struct {
+	Count int `json:"count" validate:"min=1,max=100" wire:"required"` // at most [MaxBatch]
+	CreateLicenseParams
+}
+
+// A Batch is the result of CreateBatch.
+type Batch struct {
+	Object string    `json:"object"` // always "license_batch"
+	Data   []License `json:"data"`   // in the order of their IDs
+}
+
 // ChangeCustomerIDParams are the parameters of a change of a customer's ID.
 type ChangeCustomerIDParams struct {
 	CustomerID string `json:"-" path:"customerID" validate:"text"` // the old ID

@@ -16,6 +16,12 @@ func (c *Client) CreateLicense(ctx context.Context, p api.CreateLicenseParams) (
 	return call[api.License](ctx, c, "POST /license", keyed, p)
 }
 
+// CreateBatch adds licenses that are alike. It fails with [api.CodeInvalidParameters], also if
+// the answer would be too long, or [api.CodeProductForbidden].
+func (c *Client) CreateBatch(ctx context.Context, p api.CreateBatchParams) (api.Batch, error) {
+	return call[api.Batch](ctx, c, "POST /license/batch", keyed, p)
+}
+
 // GetLicense returns the license with an ID. It fails with [api.CodeNotFound].
 func (c *Client) GetLicense(ctx context.Context, id string) (api.License, error) {
 	return call[api.License](ctx, c, "GET /license/{licenseID}", 0, licenseID{id})

@@ -341,7 +341,7 @@ func filled(typ reflect.Type) reflect.Value {
 
 // results are the schemas of responses, and their types.
 var results = map[string]reflect.Type{
-	"License": reflect.TypeFor[api.License](), "LicenseWithKey": reflect.TypeFor[api.License](), "Verdict": reflect.TypeFor[api.Verdict](), "Reason": reflect.TypeFor[api.Reason](),
+	"License": reflect.TypeFor[api.License](), "LicenseBatch": reflect.TypeFor[api.Batch](), "LicenseWithKey": reflect.TypeFor[api.License](), "Verdict": reflect.TypeFor[api.Verdict](), "Reason": reflect.TypeFor[api.Reason](),
 	"Activation": reflect.TypeFor[api.Activation](), "Event": reflect.TypeFor[api.Event](), "EventData": reflect.TypeFor[api.EventData](),
 	"EventList": reflect.TypeFor[api.Page[api.Event]](), "FieldChange": reflect.TypeFor[api.FieldChange](), "EventFile": reflect.TypeFor[api.EventFile](), "EventSigningKey": reflect.TypeFor[api.EventSigningKey](), "EventClient": reflect.TypeFor[api.EventClient](), "EventSecret": reflect.TypeFor[api.EventSecret](),
 	"EventOperator": reflect.TypeFor[api.EventOperator](), "EventExport": reflect.TypeFor[api.EventExport](), "ExportFilter": reflect.TypeFor[api.ExportFilter](), "LicenseFile": reflect.TypeFor[api.LicenseFile](), "Webhook": reflect.TypeFor[api.Webhook](),
@@ -362,7 +362,7 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"CreateLicenseBody", "UpdateLicenseBody", "ChangeStateBody", "ChangeCustomerStateBody", "RenewLicenseBody", "RekeyLicenseBody", "TransferLicenseBody", "ValidateKeyBody", "ActivateKeyBody", "DeactivateKeyBody", "StartLinkBody", "PollLinkBody", "ListActivationsBody", "IssueFileBody", "IssueFileByKeyBody", "VoidFilesBody",
+	"CreateLicenseBody", "CreateBatchBody", "UpdateLicenseBody", "ChangeStateBody", "ChangeCustomerStateBody", "RenewLicenseBody", "RekeyLicenseBody", "TransferLicenseBody", "ValidateKeyBody", "ActivateKeyBody", "DeactivateKeyBody", "StartLinkBody", "PollLinkBody", "ListActivationsBody", "IssueFileBody", "IssueFileByKeyBody", "VoidFilesBody",
 	"PutPlanBody", "ApplyPlanBody", "RollOutPlanBody", "RecordPurchaseBody", "StartTrialBody", "TokenRequest", "TokenBody", "CreateWebhookBody", "UpdateWebhookBody", "RotateWebhookBody", "LicenseRows",
 	"TakeUpWaitingBody", "ChangeCustomerIDBody", "ReopenPurchaseBody", "AllowTrialBody", "TrialAllowed", "CountUsageBody", "RecordUsageBody", "LicenseUsage", "UsageReport", "CorrectUsageBody",
 	// Rows, which an iterator hides.

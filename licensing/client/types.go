@@ -8,6 +8,8 @@ func isComplete(response any) bool {
 	switch r := response.(type) {
 	case api.License:
 		return r.ID != ""
+	case api.Batch:
+		return len(r.Data) > 0
 	case api.Activation:
 		return r.ID != ""
 	case api.Verdict:

@@ -19,6 +19,8 @@ func (s internals) Faults(params any) []api.FieldError {
 	switch p := params.(type) {
 	case *api.CreateLicenseParams:
 		return call.CheckGiven(p)
+	case *api.CreateBatchParams:
+		return licenses.CheckBatch(p)
 	case *api.PutPlanParams:
 		return plans.CheckPlan(p, s.c.Now())
 	case *api.RecordPurchaseParams:

@@ -101,6 +101,11 @@ func (s internals) CreateInParts(ctx context.Context, p api.CreateLicenseParams)
 	return in(s.licenses().CreateInParts(ctx, p))
 }
 
+// CreateBatchInParts returns the parts of CreateBatch for [internals.OncePrepared].
+func (s internals) CreateBatchInParts(ctx context.Context, p api.CreateBatchParams) (prepare func() error, change func(*Service) (api.Batch, error)) {
+	return in(s.licenses().CreateBatchInParts(ctx, p))
+}
+
 // TransferInParts returns the parts of Transfer for [internals.OncePrepared].
 func (s internals) TransferInParts(ctx context.Context, p api.TransferLicenseParams) (prepare func() error, change func(*Service) (api.License, error)) {
 	return in(s.leave().TransferInParts(ctx, p))

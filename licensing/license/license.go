@@ -18,6 +18,16 @@ func (s *Service) Create(ctx context.Context, p api.CreateLicenseParams) (api.Li
 	return s.licenses().Create(ctx, p)
 }
 
+// CreateBatch adds up to [api.MaxBatch] licenses that are alike but for ID and key, in one
+// Update, and appends a license.created event for each. Options.BeforeCreate runs once for
+// each license, before the Update. Give licenses that no customer has yet a customer ID of
+// their own, such as "batch:spring": they can be listed, suspended and erased together. It
+// returns an [*api.InvalidError] for "count" if the licenses would be longer than 512 KiB of
+// JSON together; other errors are those of [Service.Create].
+func (s *Service) CreateBatch(ctx context.Context, p api.CreateBatchParams) (api.Batch, error) {
+	return s.licenses().CreateBatch(ctx, p)
+}
+
 // Get returns the license with the given ID, or [api.ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (api.License, error) {
 	return s.licenses().Get(ctx, id)

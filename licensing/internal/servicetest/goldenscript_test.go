@@ -196,6 +196,11 @@ func (g *golden) licenses() string {
 	second := g.call("POST", "/license", `{"name":"Harbor","product_id":"harbor","customer_id":"cus_1"}`).json["id"].(string)
 	g.call("POST", "/license", `{"name":"Harbor again","product_id":"harbor","customer_id":"cus_1"}`)
 
+	const batch = `{"count":2,"name":"Spring bundle","product_id":"bundle","customer_id":"batch:spring"}`
+	g.call("POST", "/license/batch", batch, "Idempotency-Key", "spring")
+	g.call("POST", "/license/batch", batch, "Idempotency-Key", "spring")
+	g.call("POST", "/license/batch", `{"count":101,"name":"","key":"OWN-KEY-0002-0002"}`)
+
 	narrow, secret := g.NewClient(auth.CreateClientParams{Name: "Harbor only", Products: []string{"harbor"}})
 	token, _ := g.NewToken(narrow.ID, secret)
 	g.call("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c"}`, "Authorization", "Bearer "+token)

@@ -1,7 +1,9 @@
 package dashboard_test
 
 import (
+	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -16,8 +18,10 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // fields returns the values of the form on a page, as a browser would submit them.
@@ -481,4 +485,64 @@ func TestNewProductIsConfirmed(t *testing.T) {
 	edit := []string{"name", "First", "product_id", "atlass", "customer_id", l.CustomerID}
 	is.Equal(v.change("licenses/"+l.ID+"/edit", edit...).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.change("licenses/"+l.ID+"/edit", append(edit, "new_product", "atlass")...).StatusCode, http.StatusSeeOther)
+}
+
+// TestCreateManyLicenses: one form creates many licenses, whose keys an export has. The same
+// form creates what is missing and no more, and one that takes long says how far it came.
+func TestCreateManyLicenses(t *testing.T) {
+	is := is.New(t)
+	var s *site
+	hook := func() error { return nil }
+	s = newSiteOn(t, memory.New(), licensing.Options{BeforeCreate: func(context.Context, *api.CreateLicenseParams) error { return hook() }})
+	v := s.admin()
+	number := func() int64 {
+		counts, err := s.Service().Count(t.Context(), api.ListLicensesParams{CustomerID: "batch:spring"})
+		is.NoErr(err)
+		return counts.Total
+	}
+	form := func(count string) []string {
+		return []string{"name", "Spring bundle", "product_id", "atlas", "customer_id", "batch:spring", "count", count, "once", v.get("licenses/new").hidden("once")}
+	}
+	sent := form("230")
+	a := v.post("licenses/new", sent...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.to(), "../licenses?customer=batch%3Aspring")
+	is.Equal(number(), int64(230))
+	is.Equal(v.follow(a).notice(), "230 licenses of batch:spring exist. Export them for their keys.")
+	is.Equal(v.post("licenses/new", sent...).StatusCode, http.StatusSeeOther)
+	is.Equal(number(), int64(230))
+	sent[7] = "250" // the same form, with another number
+	is.Equal(v.post("licenses/new", sent...).StatusCode, http.StatusSeeOther)
+	is.Equal(number(), int64(250))
+	is.Equal(strings.Count(v.get("licenses.csv?customer=batch%3Aspring").body, "\n"), 251)
+
+	for _, wrong := range []string{"0", "1001", "-1", "many"} {
+		a := v.post("licenses/new", form(wrong)...)
+		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		require.Contains(t, a.body, `<a href="#f-count">`)
+	}
+	is.Equal(v.post("licenses/new", append(form("2"), "key", "0123456789abcdefg")...).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(number(), int64(250))
+
+	// A failure after the second hundred: the same form continues after it.
+	made := 0
+	hook = func() error {
+		if made++; made == 250 {
+			return errors.New("the shop does not answer")
+		}
+		return nil
+	}
+	sent = form("1000")
+	is.Equal(v.post("licenses/new", sent...).StatusCode, http.StatusInternalServerError)
+	is.Equal(number(), int64(450))
+	hook = func() error { s.advance(100 * time.Millisecond); return nil }
+	a = v.post("licenses/new", sent...)
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.Contains(t, a.body, "400 of 1,000 licenses exist.", ">Continue</button>")
+	is.Equal(number(), int64(650))
+	for a.StatusCode == http.StatusOK {
+		a = v.post("licenses/new", flat(fields(a))...)
+	}
+	is.Equal(v.follow(a).notice(), "1,000 licenses of batch:spring exist. Export them for their keys.")
+	is.Equal(number(), int64(1250))
 }

@@ -113,6 +113,9 @@ func newLicenseForm(v *kit.Visit) (*forms.FormPage, error) {
 		if err := cmp.Or(confirmProduct(v, p.Form, ""), forms.Check(v, p.Form, &params)); err != nil {
 			return "", err
 		}
+		if n, given := p.Form.Read("count").(int64); given && n != 1 {
+			return createBatch(v, p, params, n)
+		}
 		prepare, create := inner.Of(v.Licenses).CreateInParts(ctx, params)
 		ref, repeated, err := inner.Of(v.Licenses).OncePrepared(ctx, p.Form.Mark(), "", prepare, func(in *license.Service) ([]byte, error) {
 			l, err := create(in)

@@ -57,6 +57,10 @@ func createForm(l api.License) *forms.Form {
 		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",
 		Type: "text", Mono: true, MaxLength: 1024,
 	}), ""))
+	f.Add(inMore(&forms.Field{
+		Name: "count", Label: "Number of licenses", Hint: "Up to 1,000 that are alike, each with a key of its own. A customer such as batch:spring keeps them together.",
+		Type: "text", Value: "1", Half: true, Parse: forms.Parser(forms.ParseNumber),
+	}, ""))
 	expires := f.Field("expires_at")
 	expires.Label, expires.Hint, expires.When, expires.Half = "Custom date", "In UTC. Only if “Custom date” is selected.", "term="+customDate, false
 	f.Insert(3, term)

@@ -17,6 +17,10 @@ func createInParts(rules *license.Service, ctx context.Context, p api.CreateLice
 	return inner.Of(rules).CreateInParts(ctx, p)
 }
 
+func createBatchInParts(rules *license.Service, ctx context.Context, p api.CreateBatchParams) (prepare func() error, change func(*license.Service) (api.Batch, error)) {
+	return inner.Of(rules).CreateBatchInParts(ctx, p)
+}
+
 func transferInParts(rules *license.Service, ctx context.Context, p api.TransferLicenseParams) (prepare func() error, change func(*license.Service) (api.License, error)) {
 	return inner.Of(rules).TransferInParts(ctx, p)
 }

@@ -67,6 +67,8 @@ func Routes(c Config) []web.Route {
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense, checkUpdate)},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
 
+		{Method: "POST", Path: "/license/batch", Scope: write, Do: web.DoInParts((*rules).CreateBatch, createBatchInParts), Status: created},
+
 		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Do: web.Do((*rules).Suspend), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Do: web.Do((*rules).Reinstate), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Do: web.Do((*rules).Revoke), OptionalBody: true},
