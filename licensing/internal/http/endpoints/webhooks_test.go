@@ -88,6 +88,9 @@ func eventName(eventType string) (name string) {
 // eventMembers says which members the data of an event has.
 func eventMembers(always, sometimes []string) string {
 	text := "`data` has"
+	if len(always)+len(sometimes) == 0 {
+		text += " nothing"
+	}
 	if len(always) > 0 {
 		text += " `" + strings.Join(always, "`, `") + "`"
 		if len(sometimes) > 0 {
