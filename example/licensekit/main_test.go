@@ -119,8 +119,10 @@ func TestServe(t *testing.T) {
 
 	// A new subscriber begins with the events after its first run, which may be later.
 	client := process.NewClient(t, p, output(t, environment, "create-client", "shop", "license:write"))
+	sold := ""
 	for range 60 {
-		status, _, err := client.Sell(p, "ada@customer.example")
+		status, l, err := client.Sell(p, "ada@customer.example")
+		sold = l.ID
 		is.NoErr(err)
 		is.Equal(status, http.StatusCreated)
 		if inbox.Waiting() > 0 {
@@ -158,7 +160,8 @@ func TestServe(t *testing.T) {
 	require.Contains(t, string(text), `"url":"http://licenses.example/account/licenses/link?code=`)
 
 	p.Says(t, "licensekit setup-code")
-	require.Contains(t, output(t, environment, "setup-code"), "dashboard/setup#code=")
+	_, code, found := strings.Cut(output(t, environment, "setup-code"), "dashboard/setup#code=")
+	is.True(found)
 	resp, err := http.Get(p.URL + "/dashboard/")
 	is.NoErr(err)
 	resp.Body.Close()
@@ -168,11 +171,40 @@ func TestServe(t *testing.T) {
 	resp.Body.Close()
 	is.Equal(resp.StatusCode, http.StatusNotFound) // and not redirected
 
+	checkDashboardMails(t, p, strings.Fields(code)[0], sold)
+	for m, body := inbox.Next(t); m.Header.Get("To") != "<ada@customer.example>" || !strings.Contains(body, "/account/link#"); {
+		m, body = inbox.Next(t)
+	}
+
 	require.Contains(t, scrape(t, p), "licensing_ready 1", "licensing_waiting_purchases 0", `licensing_build_info{version="(devel)"} 1`,
 		`licensing_request_seconds_count{method="POST",route="/license",status="201"}`, `kind="subscriber",name="mail",outcome="succeeded"`)
 	p.Signal(syscall.SIGTERM)
 	is.Equal(heard(), "STOPPING=1")
 	p.Wait(t)
+}
+
+// checkDashboardMails becomes the first operator with a setup code, and mails a link to the
+// customer of a license. Before a key is replaced, the page says where it is mailed to.
+func checkDashboardMails(t *testing.T, p *process.Process, code, licenseID string) {
+	t.Helper()
+	is := is.New(t)
+	jar, err := cookiejar.New(nil)
+	is.NoErr(err)
+	browser := &http.Client{Jar: jar}
+	read := func(resp *http.Response, err error) string {
+		t.Helper()
+		is.NoErr(err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		is.NoErr(err)
+		is.Equal(resp.StatusCode, http.StatusOK)
+		return strings.ReplaceAll(string(text), "<wbr>", "")
+	}
+	read(browser.PostForm(p.URL+"/dashboard/setup", url.Values{"code": {code}, "email": {"sue@vendor.example"}, "password": {"the ferry leaves before breakfast"}}))
+	license := p.URL + "/dashboard/licenses/" + licenseID
+	require.Contains(t, read(browser.Get(license)), "Mail a link")
+	require.Contains(t, read(browser.Get(license+"/rekey")), "The key is mailed to ada@customer.example.")
+	require.Contains(t, read(browser.PostForm(license+"/mail-link", url.Values{"address": {"ada@customer.example"}})), "A link was mailed to ada@customer.example.")
 }
 
 // TestTLS: serve speaks HTTPS and HTTP/2, and the metrics show a problem.
