@@ -45,7 +45,7 @@ const (
 	CodeStale                Code = "stale"                  // 412: The record has changed since it was read. Read it again, and retry with its ETag.
 	CodeBodyTooLarge         Code = "body_too_large"         // 413: The body is larger than this service accepts.
 	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415: The body has another media type than the request takes; detail names those.
-	CodeInvalidParameters    Code = "invalid_parameters"     // 422: The body is invalid; errors lists each member, and how to fix it.
+	CodeInvalidParameters    Code = "invalid_parameters"     // 422: The body is invalid, or the request cannot have that header or value of a parameter; errors lists each, and how to fix it.
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422: the key was used for another request
 	CodeRateLimited          Code = "rate_limited"           // 429: Too many requests. Retry after the time in Retry-After.
 	CodeSlowDown             Code = "slow_down"              // 429: Wait for the interval of the link between two polls.

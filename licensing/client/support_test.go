@@ -62,7 +62,7 @@ func TestSupportTool(t *testing.T) {
 	is.NoErr(err)
 	is.Equal([]int64{sold.Total.New, sold.Total.Trials, sold.Active}, []int64{1, 1, 3})
 	_, err = c.GetSales(ctx, "decade")
-	require.ErrorIs(t, err, api.CodeInvalidRequest)
+	require.ErrorIs(t, err, api.CodeInvalidParameters)
 
 	var out bytes.Buffer
 	is.NoErr(c.ExportLicensesCSV(ctx, &out, api.ExportLicensesParams{CustomerID: "bob"}))

@@ -65,7 +65,7 @@ func TestCustomerOverHTTPRefuses(t *testing.T) {
 		is.Equal(limited.do(method, path, body).json["code"], "product_forbidden")
 		if method != "GET" {
 			refused := c.do(method, path, body, "Idempotency-Key", "k")
-			is.Equal(refused.Code, http.StatusBadRequest)
+			is.Equal(refused.Code, http.StatusUnprocessableEntity)
 			is.Equal(refused.json["errors"].([]any)[0].(map[string]any)["header"], "Idempotency-Key")
 		}
 	}

@@ -43,7 +43,8 @@ func TestSalesOverHTTP(t *testing.T) {
 	is.Equal(report.To.Sub(report.From), 7*24*time.Hour)
 	for _, query := range []string{"", "?period=decade"} { // names the periods
 		refused := c.do("GET", "/sales"+query, "")
-		is.Equal(refused.Code, http.StatusBadRequest)
+		is.Equal(refused.Code, http.StatusUnprocessableEntity)
+		is.Equal(refused.json["code"], "invalid_parameters")
 		require.Contains(t, refused.Body.String(), strings.Join(sales.PeriodNames, ", "))
 	}
 	is.Equal(c.limited("atlas").do("GET", "/sales?period=week", "").json["code"], "product_forbidden")

@@ -98,8 +98,9 @@ func TestSelectEventsOverHTTP(t *testing.T) {
 	is.Equal(list(c, "type=license.*&newest_first&before="+before), []string{"license.created " + first})
 	is.Equal(list(c.limited("atlas"), "customer_id=cus_2&newest_first"), nil)
 	refused := c.do("GET", "/event?before="+before, "")
-	is.Equal(refused.Code, http.StatusBadRequest)
+	is.Equal(refused.Code, http.StatusUnprocessableEntity)
 	is.Equal(refused.json["errors"].([]any)[0].(map[string]any)["parameter"], "before")
+	is.Equal(c.do("GET", "/event?limit=0&before="+before, "").Code, http.StatusBadRequest) // for its limit
 }
 
 // TestReopenAndTrialOverHTTP: a support tool takes back a refund and allows another trial. The

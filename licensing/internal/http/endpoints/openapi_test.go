@@ -319,7 +319,10 @@ func (g *generator) statuses(path string, row web.Route, others []string) []stri
 		all = append(all, "401", "403")
 	}
 	if !reads(row) {
-		all = append(all, "408", "413", "415", "422")
+		all = append(all, "408", "413", "415")
+	}
+	if !reads(row) || row.Judged != "" || row.Steps {
+		all = append(all, "422")
 	}
 	if strings.Contains(path, "{") {
 		all = append(all, "404")

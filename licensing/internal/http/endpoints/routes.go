@@ -106,7 +106,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/purchase/{reference}/reopen", Scope: write, Do: web.DoInParts(sell((*selling.Service).ReopenPurchase), reopenInParts), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/trial", Scope: write, Do: web.Do(allowTrial), OptionalBody: true},
 
-		{Method: "GET", Path: "/sales", Scope: auth.ScopeSalesRead, Do: web.Do(byPeriod)},
+		{Method: "GET", Path: "/sales", Scope: auth.ScopeSalesRead, Do: web.Do(byPeriod), Judged: "period"},
 
 		{Method: "GET", Path: "/license/{licenseID}/usage", Scope: read, Do: web.List(meter((*metering.Service).ListUsage))},
 		{Method: "PUT", Path: "/license/{licenseID}/meter/{meter}", Scope: write, Do: web.Do(meter((*metering.Service).CorrectUsage))},
@@ -130,7 +130,7 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/export/license.csv", Scope: read, Do: web.Stream(exportCSV), Bulk: true, Media: web.CSV},
 		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Slots: make(chan struct{}, 4)},
 
-		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
+		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events), Judged: "before"},
 
 		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook), faults[api.CreateWebhookParams](hooks)), Status: created, Created: newWebhook, OptionalBody: true, Secret: true},
 		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},

@@ -180,7 +180,7 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	case err != nil:
 		return invalid(api.FieldError{Code: api.FieldInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	case len(errs) > 0:
-		return invalidQuery(errs)
+		return invalid(parameters(errs)...)
 	}
 	return nil
 }
@@ -190,16 +190,19 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 // of the body. The rules name a parameter of the path as its field in Go, in lower
 // case, with or without underscores.
 func (e *Endpoint) located(err error, route *Route, members int) error {
-	invalid, ok := errors.AsType[*api.InvalidError](err)
+	refused, ok := errors.AsType[*api.InvalidError](err)
 	switch {
 	case !ok:
 		return err
-	case route.reads():
-		return invalidQuery(invalid.Fields)
+	case !route.reads():
+	case slices.ContainsFunc(refused.Fields, func(f api.FieldError) bool { return f.Field != route.Judged }):
+		return invalid(parameters(refused.Fields)...)
+	default:
+		return unprocessable(parameters(refused.Fields)...)
 	}
 	p := ProblemOf(err)
 	for i := members; i < len(p.Errors); i++ {
-		name := strings.ReplaceAll(invalid.Fields[i].Field, "_", "")
+		name := strings.ReplaceAll(refused.Fields[i].Field, "_", "")
 		for _, f := range e.form.Fields {
 			if strings.EqualFold(f.GoName, name) && strings.Contains(route.Path, "{"+f.Path+"}") {
 				p.Errors[i].Pointer, p.Errors[i].Parameter = "", f.Path
@@ -209,12 +212,13 @@ func (e *Endpoint) located(err error, route *Route, members int) error {
 	return p
 }
 
-func invalidQuery(errs []api.FieldError) error {
+// parameters returns faults whose fields are parameters of the query.
+func parameters(errs []api.FieldError) []api.FieldError {
 	all := make([]api.FieldError, len(errs))
 	for i, e := range errs {
 		all[i] = api.FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
 	}
-	return invalid(all...)
+	return all
 }
 
 // readConditions reads the preconditions of a change. Preconditions of a read

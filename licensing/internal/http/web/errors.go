@@ -142,11 +142,21 @@ func BodyError(what string, err error) error {
 
 // invalid returns the problem for invalid headers or query parameters.
 func invalid(errs ...api.FieldError) error {
+	return wrong(http.StatusBadRequest, api.CodeInvalidRequest, errs)
+}
+
+// unprocessable returns the problem for a header or a parameter that is well-formed and
+// that this request cannot have.
+func unprocessable(errs ...api.FieldError) error {
+	return wrong(http.StatusUnprocessableEntity, api.CodeInvalidParameters, errs)
+}
+
+func wrong(status int, code api.Code, errs []api.FieldError) error {
 	details := make([]string, len(errs))
 	for i, f := range errs {
 		details[i] = strings.TrimSpace(f.Header + f.Parameter + " " + f.Detail)
 	}
-	p := NewProblem(http.StatusBadRequest, api.CodeInvalidRequest, strings.Join(details, "; ")+".")
+	p := NewProblem(status, code, strings.Join(details, "; ")+".")
 	p.Errors = errs
 	return p
 }

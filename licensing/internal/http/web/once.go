@@ -62,15 +62,15 @@ func fingerprint(r *http.Request, body []byte) string {
 // the route does not use it: a PUT can be repeated without one. Responses with a secret are not stored, so their
 // requests cannot be replayed; those of changes in steps are repeated instead.
 func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
-	detail := ""
+	fault := api.FieldError{Header: "Idempotency-Key", Code: api.FieldUnknown}
 	switch {
+	case r.Header.Get("Idempotency-Key") == "":
 	case route.Secret:
-		detail = "the response contains a secret and is not stored"
+		fault.Detail = "not supported: the response contains a secret and is not stored; omit the header"
+		return "", invalid(fault)
 	case route.Steps:
-		detail = "the change is made in steps; repeat a request that was interrupted"
-	}
-	if detail != "" && r.Header.Get("Idempotency-Key") != "" {
-		return "", invalid(api.FieldError{Header: "Idempotency-Key", Code: api.FieldUnknown, Detail: "not supported: " + detail + "; omit the header"})
+		fault.Detail = "not supported: the change is made in steps; repeat a request that was interrupted; omit the header"
+		return "", unprocessable(fault)
 	}
 	if route.reads() || route.Steps || route.Method == http.MethodPut || route.Scope == "" || route.Rows > 0 {
 		return "", nil

@@ -48,6 +48,9 @@ type Route struct {
 	// Steps marks a change in several Updates, which a repeated request continues. It
 	// refuses an Idempotency-Key, whose reply would need one Update.
 	Steps bool
+	// Judged is a parameter of a read whose meaning the rules judge: what they refuse of it
+	// is 422, as in a body, and of other parameters 400.
+	Judged string
 	// Slots has an element for each request that is being served. If it is full, the
 	// status is 429. Nil: any number may be.
 	Slots chan struct{}
