@@ -125,6 +125,18 @@ func subscriber(handle func(context.Context, api.Event) error) licensing.Subscri
 	return licensing.Subscriber{Name: "crm", Types: []string{"license.*"}, MaxAttempts: 10, Handle: handle}
 }
 
+// upsell offers more seats to the customer of a license that has no free one.
+func upsell(offer func(ctx context.Context, l api.License) error) licensing.Subscriber {
+	handle := func(ctx context.Context, e api.Event) error {
+		data, err := e.Decode()
+		if err != nil || data.License == nil { // the customer was erased
+			return err
+		}
+		return offer(ctx, *data.License) // metadata, max_activations
+	}
+	return licensing.Subscriber{Name: "upsell", Types: []string{api.EventActivationLimit}, MaxAttempts: 10, Handle: handle}
+}
+
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
 	_, err := h.Operators().Create(ctx, operator.CreateParams{Email: email, Password: password, Role: operator.RoleAdmin})
 	return err
@@ -226,7 +238,12 @@ func TestGuideFunctions(t *testing.T) {
 	is.Equal(lic.CustomerID, "cus_1")
 	is.NoErr(createAdmin(t.Context(), h, "ada@example.com", "the ferry leaves before breakfast"))
 	crm := subscriber(func(context.Context, api.Event) error { return nil })
-	is.NoErr(licensing.Options{Subscribers: []licensing.Subscriber{crm}}.Validate())
+	var offered api.License
+	offers := upsell(func(_ context.Context, l api.License) error { offered = l; return nil })
+	is.NoErr(licensing.Options{Subscribers: []licensing.Subscriber{crm, offers}}.Validate())
+	is.NoErr(offers.Handle(t.Context(), api.Event{Data: []byte(`{"license":{"id":"lic_1"}}`)}))
+	is.Equal(offered.ID, "lic_1")
+	is.NoErr(offers.Handle(t.Context(), api.Event{Data: []byte(`{}`)}))
 
 	r := httptest.NewRequest("GET", "/oauth/token", nil)
 	r.SetBasicAuth(id, secret)

@@ -20,6 +20,8 @@ const (
 	EventActivationReleased = "activation.released" // A seat was released by its program, its customer or an operator.
 	EventActivationEvicted  = "activation.evicted"  // Another device took over the seat.
 
+	EventActivationLimit = "activation.limit_reached" // An activation was refused because no seat is free; at most once in 24 hours for a license.
+
 	EventFileIssued  = "license_file.issued" // An activation got its first license file, or one with other terms than the last.
 	EventFilesVoided = "license_file.voided" // The license files of a license were declared void.
 
@@ -68,7 +70,7 @@ func EventTypes() []string {
 	return []string{
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
 		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired, EventLicenseLapsed,
-		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
+		EventActivationCreated, EventActivationReleased, EventActivationEvicted, EventActivationLimit,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
 		EventUsageCounted, EventUsageThreshold, EventCustomerSuspended, EventCustomerReinstated, EventCustomerLinkMailed, EventCustomerErased, EventLicensesExported,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -136,6 +137,9 @@ func (w *world) sold() {
 	_, key = w.license(`{"name":"Ada Lovelace","product_id":"atlas","customer_id":"cus_1042","max_activations":1,"expires_at":"2026-01-07T00:00:00Z","grace_seconds":86400}`)
 	w.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"3f1c"}`)
 	w.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"77aa","take_over":"oldest"}`)
+	if _, err := w.h.Service().Activate(ctx, api.ActivateKeyParams{Key: key, Fingerprint: "b2c4"}); !errors.Is(err, api.ErrDenied) {
+		w.Fatal(err)
+	}
 
 	trial := w.do("POST", "/license/trial", `{"plan_id":"trial","customer_id":"cus_1043","subjects":["device:3f1c"]}`)["license"].(map[string]any)["id"].(string)
 	w.must(w.h.Selling().AllowTrial(ctx, api.AllowTrialParams{LicenseID: trial, Reason: "asked for more time"}))

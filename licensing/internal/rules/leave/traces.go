@@ -93,7 +93,7 @@ func listTraces() []trace {
 			events: []string{
 				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
 				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed,
-				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
+				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventActivationLimit, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
 				api.EventUsageCounted, api.EventUsageThreshold, api.EventLicensesExported,
 			},
 		},

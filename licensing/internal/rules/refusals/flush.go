@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -23,6 +25,8 @@ const (
 	flushBatch = 50
 	// flushTimeout limits a flush by a request.
 	flushTimeout = time.Second
+	// limitEvery is how far apart two events of a license without a free seat are at least.
+	limitEvery = 24 * time.Hour
 )
 
 // flushIfDue unlocks s.pending after a refusal. While Run runs in this process,
@@ -131,9 +135,11 @@ func (s Service) flushBatch(ctx context.Context) (n int, err error) {
 	return len(b.licenses), left
 }
 
+// store stores a batch as the clock: the caller whose request runs it may see less.
 func (s Service) store(ctx context.Context, b usageBatch) error {
+	as := s.As(call.Caller{Actor: call.ClockActor})
 	return feed.Contain(ctx, s.Opts.Logger, "usage", func() error {
-		return s.Store.Update(ctx, func(tx store.Tx) error { return b.put(ctx, tx, s.Clock()) })
+		return as.Begin(ctx, func(tx *call.Tx) error { return b.put(ctx, tx, &as) })
 	})
 }
 
@@ -149,40 +155,61 @@ func (b usageBatch) parts() map[string]usageBatch {
 	return parts
 }
 
-// put adds the batch to the stored entries.
-func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
-	refusals, err := b.refusalEntries(ctx, tx, now)
+// put adds the batch to the stored entries, and appends the events of licenses that had no
+// free seat.
+func (b usageBatch) put(ctx context.Context, tx *call.Tx, s *call.Call) error {
+	refusals, full, err := b.refusalEntries(ctx, tx, tx.Now)
 	if err != nil {
 		return err
 	}
-	usage, err := b.usageEntries(ctx, tx, now)
+	usage, err := b.usageEntries(ctx, tx, tx.Now)
 	if err != nil {
 		return err
 	}
-	return tx.PutEntries(ctx, append(refusals, usage...)...)
+	if err := tx.PutEntries(ctx, append(refusals, usage...)...); err != nil || len(full) == 0 {
+		return err
+	}
+	rows, err := tx.Licenses(ctx, store.LicenseQuery{IDs: full})
+	if err != nil {
+		return err
+	}
+	events := make([]store.Event, len(rows))
+	for i, row := range rows {
+		l, err := licenses.FromRow(row, tx.Now)
+		if err != nil {
+			return err
+		}
+		events[i] = s.Event(tx.Now, api.EventActivationLimit, l, api.EventData{})
+	}
+	return tx.AppendEvents(ctx, events...)
 }
 
 // refusalEntries returns the entries of the licenses in the batch, except for licenses that
-// have been deleted and refusals of former customers.
-func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time.Time) (put []store.Entry, err error) {
+// have been deleted and refusals of former customers. full are the licenses that had no free
+// seat, and no event about that in the last 24 hours.
+func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time.Time) (put []store.Entry, full []string, err error) {
 	present, err := presentRefusals(ctx, r, b.licenses)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ids := slices.Sorted(maps.Keys(present))
 	records, err := entries.Of(ctx, r, RefusalKind, ids, call.ReadJSON[refusalRecord])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, id := range ids {
 		rec := records[id]
 		rec.merge(present[id])
+		if rec.full && now.Sub(rec.LimitAt).Abs() >= limitEvery {
+			rec.LimitAt = now
+			full = append(full, id)
+		}
 		if rec.trim(now); len(rec.Codes) == 0 {
 			continue
 		}
 		put = append(put, store.Entry{Kind: RefusalKind, Key: id, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
 	}
-	return put, nil
+	return put, full, nil
 }
 
 // usageEntries returns the entries of the days in the batch.

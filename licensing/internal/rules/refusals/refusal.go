@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -31,6 +32,9 @@ const RefusalKind = "refusal"
 type refusalRecord struct {
 	Codes  map[api.VerdictCode]*codeRecord `json:"codes"`
 	Recent []refusedCall                   `json:"recent"` // oldest first
+
+	full    bool      // pending: an activation was refused because no seat was free
+	LimitAt time.Time `json:"limit_at,omitzero"` // stored: when the last event said so
 }
 
 type codeRecord struct {
@@ -66,6 +70,7 @@ func (r *refusalRecord) add(c refusedCall) {
 	}
 	count.Last = c.At
 	count.Days[dayOf(c.At)]++
+	r.full = r.full || c.Code == api.VerdictActivationLimit && c.Action == seats.ActionActivate
 	r.Recent = slices.Delete(append(r.Recent, c), 0, max(0, len(r.Recent)+1-recentRefusals))
 }
 
@@ -87,6 +92,7 @@ func (r *refusalRecord) merge(other refusalRecord) {
 			to.Days[day] += n
 		}
 	}
+	r.full = r.full || other.full
 	r.Recent = append(r.Recent, other.Recent...)
 	slices.SortStableFunc(r.Recent, func(a, b refusedCall) int { return a.At.Compare(b.At) })
 	r.Recent = slices.Delete(r.Recent, 0, max(0, len(r.Recent)-recentRefusals))

@@ -57,7 +57,7 @@ func (s Service) ActivateFor(ctx context.Context, licenseID string, p api.Activa
 func (s Service) activateFound(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p api.ActivateKeyParams, ask *fileAsk, o Occasion) (v VerdictWithFile, err error) {
 	defer func() {
 		if denied, ok := errors.AsType[*api.DeniedError](err); ok {
-			call := api.RefusedCall{Action: actionActivate, Fingerprint: p.Fingerprint}
+			call := api.RefusedCall{Action: ActionActivate, Fingerprint: p.Fingerprint}
 			if denied.Verdict.Code == api.VerdictUsageLimit {
 				call.Asked = api.MeterActivations
 			}

@@ -51,7 +51,7 @@ func (s Service) Validate(ctx context.Context, p api.ValidateKeyParams) (Verdict
 // The actions of a RefusedCall.
 const (
 	ActionValidate = "validate"
-	actionActivate = "activate"
+	ActionActivate = "activate"
 )
 
 // asked returns what a refused call asked for and the license is not for, unless that

@@ -79,6 +79,7 @@ var EventFamilies = []struct{ Family, Name, Label string }{
 var eventVerbs = map[string]string{
 	api.EventLicenseRekeyed:       "key replaced",
 	api.EventLicenseTransferred:   "given to another customer",
+	api.EventActivationLimit:      "refused: no seat is free",
 	api.EventTrialAllowed:         "allowed again",
 	api.EventLicenseExpiring:      "expiring soon",
 	api.EventLicenseLapsed:        "past its grace period",
