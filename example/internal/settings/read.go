@@ -21,7 +21,7 @@ var flagOf = map[string]string{
 }
 
 // own are the options that the program sets itself.
-var own = []string{"Options.Dashboard.ConfigFile"}
+var own = []string{"Options.Dashboard.ConfigFile", "Options.Dashboard.MailsKeys"}
 
 // IsOwn reports whether the program sets the option at a path itself.
 func IsOwn(path string) bool { return slices.Contains(own, path) }
