@@ -27,12 +27,8 @@ func readConfig(args []string) (c config, err error) {
 	set.AddConfig()
 	set.AddStore()
 	addFlags(set)
-	rest, err := set.Parse(args)
-	if err != nil {
+	if err := set.ParseFlags(args); err != nil {
 		return config{}, err
-	}
-	if len(rest) > 0 {
-		return config{}, &settings.Error{Text: "serve has flags only; see " + name + " serve -help"}
 	}
 
 	c = config{Config: set.Config("Store", "TLSCert", "TLSKey", "Options", "Payments", "Mail"), file: set.File()}
@@ -54,6 +50,9 @@ func readConfig(args []string) (c config, err error) {
 	}
 	if root, ok := strings.CutSuffix(strings.TrimSuffix(c.Options.PublicURL, "/"), mount); ok && c.Mail != nil {
 		c.Options.PortalURL = cmp.Or(c.Options.PortalURL, root+account+"/licenses")
+	}
+	if c.Mail == nil && c.Portal != (settings.Portal{}) {
+		set.Reject("Portal", "needs Mail, by which customers sign in to the pages")
 	}
 	if c.Mail != nil && c.accountURL() == "" {
 		if c.Options.PortalURL != "" {

@@ -18,12 +18,8 @@ func askHealth(ctx context.Context, args []string) error {
 	set.AddConfig()
 	set.String("addr", "", "the host:port that the service listens on; default: 127.0.0.1:8181")
 	set.String("tls-cert", "", "the file with the certificate of the service, if it speaks HTTPS")
-	rest, err := set.Parse(args)
-	if err != nil {
+	if err := set.ParseFlags(args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return &settings.Error{Text: "health has flags only; see " + name + " health -help"}
 	}
 	c := set.Config()
 	rejectAddr(set, "Addr", c.Addr)

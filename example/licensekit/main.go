@@ -17,11 +17,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	_ "time/tzdata" // the image has no files of time zones
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
 	"github.com/seed-d8a106b4/licensekit/example/internal/settings"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 const name = "licensekit"
@@ -55,7 +57,8 @@ func run(ctx context.Context, args []string) error {
 	case "health":
 		return askHealth(ctx, args[1:])
 	case "version", "-version", "--version":
-		return printVersion(os.Stdout)
+		fmt.Println(name, api.ModuleVersion(), runtime.Version())
+		return nil
 	case "help", "-h", "-help", "--help":
 		fmt.Printf("Usage: %s COMMAND FLAGS ARGUMENTS\n\n  %-31s %s\n", name, "serve", "run the service")
 		fmt.Printf("  %-31s %s\n", "office", "lend the seats of a license on a network without internet")

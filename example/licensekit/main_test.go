@@ -232,6 +232,7 @@ func TestTLS(t *testing.T) {
 	resp.Body.Close()
 	is.Equal(resp.StatusCode, http.StatusOK)
 	is.Equal(resp.ProtoMajor, 2)
+	output(t, environment, "health", "--addr", strings.TrimSuffix(strings.TrimPrefix(p.URL, "https://"), mount)) // whatever name the certificate has
 	require.Contains(t, scrape(t, p), `licensing_problem{code="secrets_unencrypted"`)
 }
 
@@ -321,11 +322,15 @@ func TestCommandsBesideServe(t *testing.T) {
 	is.Equal(output(t, nil, "health", "--addr", ":"+u.Port()), "")
 	p.Says(t, `"level":"DEBUG","msg":"licensing: request","method":"GET","route":"/ready"`)
 	p.Kill()
-	out, err := program(t, []string{"LICENSEKIT_ADDR=" + u.Host}, "health").CombinedOutput()
-	var exit *exec.ExitError
-	is.True(errors.As(err, &exit))
-	is.Equal(exit.ExitCode(), 1)
-	require.Contains(t, string(out), "connection refused")
+	damaged := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	defer damaged.Close()
+	for addr, want := range map[string]string{u.Host: "connection refused", strings.TrimPrefix(damaged.URL, "http://"): "not ready: 503"} {
+		out, err := program(t, []string{"LICENSEKIT_ADDR=" + addr}, "health").CombinedOutput()
+		var exit *exec.ExitError
+		is.True(errors.As(err, &exit))
+		is.Equal(exit.ExitCode(), 1)
+		require.Contains(t, string(out), want)
+	}
 	require.Contains(t, output(t, nil, "version"), "licensekit ", runtime.Version())
 }
 

@@ -33,12 +33,8 @@ func office(ctx context.Context, args []string, out io.Writer) (err error) {
 	licenseFile := set.String("license-key-file", "license.key", "a file with the license key, which the setup page writes")
 	answerFile := set.String("answer-file", "office.license", "the file that the vendor returned for the request, which the setup page writes; the office reads it again when it changes")
 	seats := set.String("seats", "", "print the request for this number of seats, to take to the vendor, and exit; once there is an answer, it reports usage and needs --store")
-	rest, err := set.Parse(args)
-	if err != nil {
+	if err := set.ParseFlags(args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return &settings.Error{Text: "office has flags only; see " + name + " office -help"}
 	}
 	keys := set.Config("Options").Options
 	o := &officeService{

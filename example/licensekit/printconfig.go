@@ -27,17 +27,13 @@ var settingLine = regexp.MustCompile(`^( *)(//)?(?:"(\w+)": (\{$)?.*|\},?)$`)
 func printConfig(args []string, out io.Writer) error {
 	set := settings.New(name+" config FLAGS", os.Stdout)
 	set.AddConfig()
-	rest, err := set.Parse(args)
-	if err != nil {
+	if err := set.ParseFlags(args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return &settings.Error{Text: "config has flags only; see " + name + " config -help"}
 	}
 	if set.Config(); set.Err() != nil {
 		return set.Err()
 	}
-	_, err = io.WriteString(out, withValues(allSettings, set.Values()))
+	_, err := io.WriteString(out, withValues(allSettings, set.Values()))
 	return err
 }
 
@@ -45,7 +41,7 @@ func printConfig(args []string, out io.Writer) error {
 // of comments.
 func withValues(file string, values map[string]json.RawMessage) string {
 	var b strings.Builder
-	var groups []string // the paths of those that have begun
+	var groups []string // the names of the groups that the line is in
 	for line := range strings.Lines(file) {
 		m := settingLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		path := ""

@@ -124,10 +124,11 @@ func (c config) accountPages(h *licensing.Handler, signIn *mail.SignIn) http.Han
 	return http.StripPrefix(account, signIn.Handler(h, pages))
 }
 
-// fillURL replaces names in braces in a URL: pairs of a name and a value.
+// fillURL replaces names in braces in the path and the query of a URL: pairs of a name and a
+// value.
 func fillURL(to string, values ...string) string {
 	for i := 0; i < len(values); i += 2 {
-		to = strings.ReplaceAll(to, "{"+values[i]+"}", url.QueryEscape(values[i+1]))
+		to = strings.ReplaceAll(to, "{"+values[i]+"}", strings.ReplaceAll(url.QueryEscape(values[i+1]), "+", "%20"))
 	}
 	return to
 }

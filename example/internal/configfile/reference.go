@@ -1,8 +1,6 @@
 package configfile
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,10 +29,7 @@ func (d *Decoder) Secret(path, text string) (secret string, ok bool) {
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
-		if wrong, ok := errors.AsType[*fs.PathError](err); ok {
-			err = wrong.Err
-		}
-		d.Fault(path, "refers to the file %s, which cannot be read: %v", name, err)
+		d.Fault(path, "refers to a file that cannot be read: %v", err)
 		return "", false
 	}
 	if secret = strings.TrimSpace(string(content)); secret == "" {

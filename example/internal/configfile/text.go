@@ -49,8 +49,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of an object in their order, each name once; false: the value is
-// no object.
+// members returns the members of an object in their order; false: the value is no object.
 func (d *Decoder) members(path string, value json.RawMessage) (all []member, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -62,7 +61,6 @@ func (d *Decoder) members(path string, value json.RawMessage) (all []member, ok 
 		_ = dec.Decode(&m.value)
 		if slices.ContainsFunc(all, func(other member) bool { return other.name == m.name }) {
 			d.Fault(Join(path, m.name), "is there twice")
-			continue
 		}
 		all = append(all, m)
 	}

@@ -40,7 +40,7 @@ type Config struct {
 	// LogLevel is debug, info, warn or error. Default: info.
 	LogLevel string
 
-	// Options are those of the service. Those that are functions can be set in Go only.
+	// Options are the options of the service. Its functions can be set in Go only.
 	Options licensing.Options
 
 	// Payments are the accounts at payment providers. The webhook of one is at /payments/ and

@@ -50,12 +50,14 @@ func TestConfig(t *testing.T) {
 	is := is.New(t)
 	t.Setenv("STRIPE_SECRET", "whsec_1")
 	t.Setenv("STATE_DIRECTORY", "/var/lib/licensekit")
+	t.Setenv("CREDENTIALS_DIRECTORY", t.TempDir())
+	is.NoErr(os.WriteFile(filepath.Join(os.Getenv("CREDENTIALS_DIRECTORY"), "polar"), []byte("polar_1"), 0o600))
 	c, faults := read(t, "\ufeff"+`{ // "Addr": "a comment",
 		"Store": "$STATE_DIRECTORY/licenses.db", "Addr": "127.0.0.1:1", // and "more", here
 		"TrustedProxies": ["10.0.0.0/8",],
-		"Options": {"PublicURL": "https://a.example//licensing", "MasterKey": "file:master.key", "ProductNames": {"atlas": "Atlas, \"great\", // really ,}"},
+		"Options": {"PublicURL": "https://a.example//licensing", "MasterKey": "file:master.key", "ProductNames": {"atlas": "Atlas 5\", // really ,}"},
 			"Events": {"Retention": "30d", "ExpiryNotices": ["90m", "1d"]}, "Tokens": {"DisableGET": true, "Max": 7}},
-		"Payments": {"Stripe": {"Key": "file:stripe.key", "Secrets": ["env:STRIPE_SECRET"], "States": {"frozen": "paused"}}},
+		"Payments": {"Stripe": {"Key": "file:stripe.key", "Secrets": ["env:STRIPE_SECRET"], "States": {"frozen": "paused"}}, "Polar": {"Secrets": ["file:$CREDENTIALS_DIRECTORY/polar"]}},
 		"Mail": {"Server": {"Addr": "smtp.example:587", "From": "A <a@example.com>"}, "Texts": {"Lang": "de"}}, "Portal": {"Texts": {"Key": "Ihr Schlüssel"},
 	 },
 	}`, all)
@@ -63,8 +65,8 @@ func TestConfig(t *testing.T) {
 	is.Equal([]any{c.Store, c.Addr, c.TrustedProxies, c.Options.PublicURL, string(c.Options.MasterKey)},
 		[]any{"/var/lib/licensekit/licenses.db", "127.0.0.1:1", []string{"10.0.0.0/8"}, "https://a.example//licensing", "0123456789abcdef0123456789abcdef"})
 	is.Equal([]any{c.Options.Events.Retention, c.Options.Events.ExpiryNotices[1], c.Options.Tokens.DisableGET, c.Options.Tokens.Max}, []any{30 * 24 * time.Hour, 24 * time.Hour, true, 7})
-	is.Equal([]any{c.Payments.Stripe.Key, c.Payments.Stripe.Secrets[0], string(c.Payments.Stripe.States["frozen"]), c.Payments.Paddle == nil}, []any{"rk_1", "whsec_1", "paused", true})
-	is.Equal([]any{c.Options.ProductNames["atlas"], c.Mail.Texts.Lang, c.Portal.Texts.Key}, []any{`Atlas, "great", // really ,}`, "de", "Ihr Schlüssel"})
+	is.Equal([]any{c.Payments.Stripe.Key, c.Payments.Stripe.Secrets[0], string(c.Payments.Stripe.States["frozen"]), c.Payments.Paddle == nil, c.Payments.Polar.Secrets[0]}, []any{"rk_1", "whsec_1", "paused", true, "polar_1"})
+	is.Equal([]any{c.Options.ProductNames["atlas"], c.Mail.Texts.Lang, c.Portal.Texts.Key}, []any{`Atlas 5", // really ,}`, "de", "Ihr Schlüssel"})
 
 	c, faults = read(t, `{"Store": "licenses.db"}`, all)
 	is.Equal([]any{faults, filepath.Base(c.Store), filepath.IsAbs(c.Store), c.Addr}, []any{"", "licenses.db", true, "127.0.0.1:8181"})
@@ -74,18 +76,18 @@ func TestConfig(t *testing.T) {
 // value is repeated.
 func TestConfigFaults(t *testing.T) {
 	_, faults := read(t, `{"Store": "a=b.db", "addr": "x", "Addr": 5, "Addr": "y", "LogLevel": null, "Nothing": 1, "PublicURL": "x", "Stripe": {},
-		"Options": {"PublicUrl": "x", "PortalURL": "ftp://x", "Logger": {}, "RecheckAfter": 60, "MaxOffline": "2w", "MasterKey": "`+key+`", "PreviousMasterKeys": ["file:short.key"],
+		"Options": {"PublicUrl": "x", "TLSkey": "x", "PortalURL": "ftp://x", "Logger": {}, "RecheckAfter": 60, "MaxOffline": "2w", "MasterKey": "`+key+`", "PreviousMasterKeys": ["file:short.key"],
 			"Limits": {"MaxBody": 1.5}, "Tokens": [], "HoldOffline": 1, "Events": {"Retention": "1h"}, "ProductNames": {"a": "b", "a": "c"}, "Dashboard": {"ConfigFile": "x"}},
 		"Payments": {"Stripe": {"Key": "rk_live_secret", "Client": {}, "States": {"new": "pause"}}, "Polar": {"Secrets": ["env:NOT_SET_HERE"]}, "LemonSqueezy": {"Secrets": ["file:empty", "file:none"]}, "Paddle": {}},
 		"Mail": {"Server": {"Addr": "smtp.example", "User": "u", "Password": ""}, "Texts": []}, "Portal": {"Buy": "shop"}}`, all)
 	for _, want := range []string{
 		"addr is not a setting; it is written Addr", "Addr must be a text in quotes", "Addr is there twice", "LogLevel is null; leave it out",
 		"Nothing is not a setting; licensekit config prints all settings", "PublicURL is not a setting; it is written Options.PublicURL", "Stripe is not a setting; it is written Payments.Stripe",
-		"Options.PublicUrl is not a setting; it is written Options.PublicURL", "Options.PortalURL must be an absolute http or https URL", "Options.Logger cannot be set in a file", "Options.Dashboard.ConfigFile cannot be set in a file",
+		"Options.PublicUrl is not a setting; it is written Options.PublicURL", "Options.PortalURL must be an absolute http or https URL", "Options.TLSkey is not a setting; it is written TLSKey", "Options.Logger cannot be set in a file", "Options.Dashboard.ConfigFile cannot be set in a file",
 		`Options.RecheckAfter must be a duration such as "90s", "12h" or "30d"`, "Options.MaxOffline must be a duration", "Options.MasterKey is a secret", "Options.PreviousMasterKeys[0] must lead to a key",
 		"Options.Limits.MaxBody must be a whole number", "Options.Tokens must be an object", "Options.HoldOffline must be true or false", "Options.Events.Retention must be", "Options.ProductNames.a is there twice",
 		"Payments.Stripe.Key is a secret", "Payments.Stripe.Client cannot be set in a file", "Payments.Stripe.States", "Payments.Polar.Secrets[0] refers to the variable NOT_SET_HERE, which is not set",
-		"Payments.LemonSqueezy.Secrets[0] refers to the file", "which is empty", "Payments.LemonSqueezy.Secrets[1] refers to the file", "no such file", "Payments.Paddle.Key must be",
+		"Payments.LemonSqueezy.Secrets[0] refers to the file", "which is empty", "Payments.LemonSqueezy.Secrets[1] refers to a file that cannot be read", "no such file", "Payments.Paddle.Key must be",
 		"Mail.Server.Addr must be host:port", "Mail.Server.From must be", "Mail.Server.User needs Password", "Mail.Server.Password is a secret", "Mail.Texts must be an object", "Portal.Buy must be a URL",
 		"Store must be the path of a SQLite file",
 	} {

@@ -87,6 +87,15 @@ func (s *Set) Parse(args []string) ([]string, error) {
 	return s.flags.Args(), nil
 }
 
+// ParseFlags is Parse for a command that has no other arguments.
+func (s *Set) ParseFlags(args []string) error {
+	rest, err := s.Parse(args)
+	if err == nil && len(rest) > 0 {
+		err = &Error{"this command has flags only; see -help"}
+	}
+	return err
+}
+
 // value returns the value of a flag or of its variable, also if the command lacks the flag.
 func (s *Set) value(name string) (value string, given bool) {
 	if f := s.flags.Lookup(name); f != nil {

@@ -47,6 +47,6 @@ func TestConfigFile(t *testing.T) {
 			}
 		}
 		is.New(t).True(len(named) >= 3)         // the public URL, the master key and the origins
-		is.New(t).Equal(hosts == 0, file != "") // so the pages are those that would say it
+		is.New(t).Equal(hosts == 0, file != "") // without a file, these pages have them
 	}
 }
