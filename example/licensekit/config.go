@@ -61,6 +61,7 @@ func readConfig(args []string) (c config, err error) {
 			set.Reject("Options.PublicURL", "must be set and end in "+mount+": mails have links to the customer pages, at "+account+" on the same host")
 		}
 	}
+	c.Translate()
 	return c, set.Err()
 }
 

@@ -3,11 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	kitmail "github.com/seed-d8a106b4/licensekit/licensing/mail"
 )
 
 // TestConfigOfServe: the customer pages are where mails and programs send people, forms from
@@ -32,11 +35,18 @@ func TestConfigOfServe(t *testing.T) {
 	c, faults = read(`{"Store": "a.db", "Options": {"PublicURL": "https://a.example/licensing"}}`)
 	is.Equal([]any{faults, c.Options.PortalURL, c.accountURL()}, []any{"", "", ""}) // no mails, so no pages
 
+	c, faults = read(`{"Language": "de", ` + strings.Replace(mail, "}}", `}, "Texts": {"LinkSubject": "Licenses"}}`, 1) + `, "Portal": {"Texts": {"Title": "My licenses"}}, "Options": {"PublicURL": "https://a.example/licensing"}}`)
+	german, _ := licensing.PortalTextsFor("de")
+	is.Equal([]any{faults, c.Portal.Texts.Title, c.Portal.Texts.None}, []any{"", "My licenses", german.None})
+	mails, _ := kitmail.TextsFor("de")
+	is.Equal([]any{c.Mail.Texts.LinkSubject, c.Mail.Texts.KeySubject}, []any{"Licenses", mails.KeySubject})
+
 	for text, want := range map[string]string{
 		`{` + mail + `}`: "Options.PublicURL must be set and end in /licensing",
 		`{` + mail + `, "Options": {"PublicURL": "https://a.example/licenses"}}`: "Options.PublicURL must be set and end in /licensing",
 		`{` + mail + `, "Options": {"PortalURL": "https://a.example/account"}}`:  "Options.PortalURL must end in /account/licenses",
 		`{"Store": "a.db", "Portal": {"Renew": "https://a.example/renew"}}`:      "Portal needs Mail",
+		`{"Store": "a.db", "Language": "tlh"}`:                                   "Language must be en, de or fr",
 		`{"Store": "a.db", "LogLevel": "loud"}`:                                  "LogLevel must be debug, info, warn or error",
 		`{"Store": "a.db", "TrustedProxies": ["proxy"]}`:                         "TrustedProxies must be addresses",
 		`{"Store": "a.db", "Addr": "here", "MetricsAddr": "there"}`:              "MetricsAddr must be host:port",

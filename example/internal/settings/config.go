@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -39,6 +40,10 @@ type Config struct {
 
 	// LogLevel is debug, info, warn or error. Default: info.
 	LogLevel string
+
+	// Language is that of mails and customer pages: en, de or fr. Single Texts below win.
+	// Default: en.
+	Language string
 
 	// Options are the options of the service. Its functions can be set in Go only.
 	Options licensing.Options
@@ -138,6 +143,9 @@ func (c Config) check(needed func(group string) bool) (lines []string) {
 	if needed("Mail") && c.Mail != nil {
 		all = append(all, c.Mail.Server.Validate())
 	}
+	if _, ok := mail.TextsFor(cmp.Or(c.Language, "en")); !ok {
+		lines = append(lines, "Language must be en, de or fr")
+	}
 	if err := errors.Join(all...); err != nil {
 		lines = append(lines, strings.Split(groups.Replace(err.Error()), "\n")...)
 	}
@@ -151,3 +159,23 @@ func (c Config) check(needed func(group string) bool) (lines []string) {
 
 // groups replaces the names of packages in errors with those of groups in the file.
 var groups = strings.NewReplacer("payment: ", "Payments.", "mail: ", "Mail.")
+
+// Translate puts texts of the language in the place of those that the file does not have.
+func (c *Config) Translate() {
+	pages, _ := licensing.PortalTextsFor(c.Language)
+	fillEmpty(&c.Portal.Texts, pages)
+	if c.Mail != nil {
+		mails, _ := mail.TextsFor(c.Language)
+		fillEmpty(&c.Mail.Texts, mails)
+	}
+}
+
+// fillEmpty puts the fields of a struct into those that are empty.
+func fillEmpty[T any](into *T, from T) {
+	v, defaults := reflect.ValueOf(into).Elem(), reflect.ValueOf(from)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			v.Field(i).Set(defaults.Field(i))
+		}
+	}
+}

@@ -156,6 +156,6 @@ func TestOptionsInFile(t *testing.T) {
 	}
 	walk("", reflect.TypeOf(Config{}.Options))
 	is.New(t).Equal(left, []string{
-		"Now", "Logger", "RequestLog", "SigningKeys", "ClientIP", "Observe", "BeforeCreate", "Limiter", "Subscribers", "Webhooks.Transport", "Dashboard.Operator",
+		"Now", "Logger", "RequestLog", "SigningKeys", "ClientIP", "Observe", "BeforeCreate", "Limiter", "Subscribers", "Webhooks.Transport", "Dashboard.Operator", "Dashboard.Mailer",
 	})
 }
