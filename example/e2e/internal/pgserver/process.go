@@ -30,6 +30,14 @@ func (s *Server) Run(name string, args ...string) (*Process, error) {
 	return start(cmd, filepath.Join(s.Dir, filepath.Base(name)+".log"))
 }
 
+// Start runs a command, such as another server, as the user of this process. Its output
+// goes to a file.
+func Start(cmd *exec.Cmd, output string) (*Process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr, syscall.SIGKILL)
+	return start(cmd, output)
+}
+
 // start runs a command from a thread that exists as long as the process, because
 // endWithParent depends on the thread that started it.
 func start(cmd *exec.Cmd, output string) (*Process, error) {
