@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -309,4 +310,17 @@ func TestTheDescriptionIsPacked(t *testing.T) {
 		a := c.do("GET", path, "", "Accept-Encoding", "gzip")
 		is.Equal(a.Header().Get("Content-Encoding")+a.Header().Get("Vary"), "")
 	}
+}
+
+// TestTheDescriptionIsPackedOnce, for the first who asks, which takes a megabyte.
+func TestTheDescriptionIsPackedOnce(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	tag := c.do("HEAD", "/openapi.json", "", "Accept-Encoding", "gzip").Header().Get("ETag")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 20 {
+		is.New(t).Equal(c.do("GET", "/openapi.json", "", "Accept-Encoding", "gzip", "If-None-Match", tag).Code, http.StatusNotModified)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 }
