@@ -15,13 +15,17 @@ type MeterPeriod string
 
 // The values of MeterPeriod. The months and years of a license begin at its StartsAt or,
 // without that, at its CreatedAt. Each is computed from the first: a license of the 31st
-// of a month starts again on the 31st or, in a shorter month, on the last day.
+// of a month starts again on the 31st or, in a shorter month, on the last day. Billing
+// months are counted from the ExpiresAt of the license, back and on, or, without that, from
+// its UpdatesUntil, so that one ends when what was paid for does; the first one begins with
+// the license. A license without an end has the months of the license.
 const (
 	PerDay          MeterPeriod = "day"
 	PerMonth        MeterPeriod = "month" // a calendar month
 	PerYear         MeterPeriod = "year"  // a calendar year
 	PerLicenseMonth MeterPeriod = "license_month"
 	PerLicenseYear  MeterPeriod = "license_year"
+	PerBillingMonth MeterPeriod = "billing_month"
 )
 
 // The reserved meters. The service counts them, so usage of them cannot be reported.

@@ -15,13 +15,13 @@ import (
 // metersField returns the field for the meters of a license or a plan.
 func metersField(m map[string]api.Meter) *forms.Field {
 	return forms.PairsField("meters", "Meters", "Meter", "What is counted, such as exports. The value is a limit such as “1000 per month”, “50 per day, soft” or “500”. "+
-		"A period is a day, month, year, license month or license year. Use above a soft limit is not refused. Leave the value blank to only count.", m, kit.FormatMeter, func(s string) (any, error) {
+		"A period is a day, month, year, license month, license year or billing month. Use above a soft limit is not refused. Leave the value blank to only count.", m, kit.FormatMeter, func(s string) (any, error) {
 		m, err := parseMeter(s)
 		return api.MeterChange{Limit: changeTo(m.Limit), Soft: &m.Soft, Per: api.To(m.Per)}, err
 	})
 }
 
-var meterPattern = regexp.MustCompile(`^(\d*) ?(?:per (day|month|year|license month|license year))? ?(soft)?$`)
+var meterPattern = regexp.MustCompile(`^(\d*) ?(?:per (day|month|year|license month|license year|billing month))? ?(soft)?$`)
 
 // parseMeter parses a limit, a period and the word soft, each of which may be left out.
 func parseMeter(s string) (m api.Meter, err error) {

@@ -21,6 +21,7 @@ func TestMeterText(t *testing.T) {
 		"1000 per month":               {Limit: limit(1000), Per: api.PerMonth},
 		"50 per license month, soft":   {Limit: limit(50), Per: api.PerLicenseMonth, Soft: true},
 		"50  PER  License Year soft":   {Limit: limit(50), Per: api.PerLicenseYear, Soft: true},
+		"10 per billing month":         {Limit: limit(10), Per: api.PerBillingMonth},
 		"9223372036854775807 per year": {Limit: limit(9223372036854775807), Per: api.PerYear},
 	} {
 		is := is.New(t)

@@ -16,7 +16,7 @@ const (
 	MaxUnits = terms.MaxUnits
 )
 
-var meterPeriods = []api.MeterPeriod{"", api.PerDay, api.PerMonth, api.PerYear, api.PerLicenseMonth, api.PerLicenseYear}
+var meterPeriods = []api.MeterPeriod{"", api.PerDay, api.PerMonth, api.PerYear, api.PerLicenseMonth, api.PerLicenseYear, api.PerBillingMonth}
 
 // CheckMeters returns a copy of the meters that shares no memory with them; nil: there
 // are none.
@@ -40,7 +40,7 @@ func CheckMeters(in map[string]api.Meter) (out map[string]api.Meter, broken []ap
 			}
 		}
 		if !slices.Contains(meterPeriods, m.Per) {
-			broken = append(broken, api.FieldError{Field: field + "/per", Code: api.FieldUnknown, Detail: "must be day, month, year, license_month or license_year; omit it to never start again"})
+			broken = append(broken, api.FieldError{Field: field + "/per", Code: api.FieldUnknown, Detail: "must be day, month, year, license_month, license_year or billing_month; omit it to never start again"})
 		}
 		out[name] = m
 	}

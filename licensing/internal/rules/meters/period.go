@@ -28,6 +28,8 @@ func spanOf(per api.MeterPeriod, l record.License, at time.Time) span {
 		return spanFrom(firstOf(l), 1, at)
 	case api.PerLicenseYear:
 		return spanFrom(firstOf(l), 12, at)
+	case api.PerBillingMonth:
+		return billingMonth(l, at)
 	}
 	return span{}
 }
@@ -49,6 +51,32 @@ func spanFrom(first time.Time, months int, at time.Time) span {
 		n--
 	}
 	return span{nth(n), nth(n + 1)}
+}
+
+// billingMonth returns the month that an instant is in if one ends with the license. Each is
+// computed from that end, so that the 31st stays the 31st. The first one begins with the
+// license: when its end moves, as that of a trial does, it does not begin again.
+func billingMonth(l record.License, at time.Time) (in span) {
+	first, end := firstOf(l), l.ExpiresAt
+	if end.IsZero() {
+		end = l.UpdatesUntil
+	}
+	if end.IsZero() || terms.IsLast(end) {
+		return spanFrom(first, 1, at)
+	}
+	end, at = end.UTC(), at.UTC()
+	if at.Before(first) {
+		at = first
+	}
+	nth := func(n int) time.Time { return terms.Capped(api.Duration{Months: n}.AddTo(end)) }
+	n := (at.Year()-end.Year())*12 + int(at.Month()) - int(end.Month())
+	if nth(n).After(at) {
+		n--
+	}
+	if in = (span{nth(n), nth(n + 1)}); in.from.Before(first) {
+		in.from = first
+	}
+	return in
 }
 
 // threshold returns the highest threshold of a limit that has been reached, in percent; 0:
