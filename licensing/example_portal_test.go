@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -45,4 +47,31 @@ func ExampleHandler_Portal() {
 	// 200 true
 	// 200 false
 	// 303 false
+}
+
+// newClaimable returns a handler whose batches customers can claim, and the pages on which
+// they do. email returns the address of the signed-in customer.
+func newClaimable(st store.Store, signedIn func(http.ResponseWriter, *http.Request) (string, bool), email func(*http.Request) string) (h *licensing.Handler, pages http.Handler) {
+	h = licensing.NewHandler(st, licensing.Options{ClaimFrom: []string{"batch:"}})
+	return h, h.Portal(licensing.Portal{Customer: signedIn, Email: email})
+}
+
+func ExamplePortal_claim() {
+	signedIn := func(http.ResponseWriter, *http.Request) (string, bool) { return "ada", true }
+	h, pages := newClaimable(memory.New(), signedIn, func(*http.Request) string { return "ada@example.com" })
+	batch, err := h.Service().CreateBatch(context.Background(), api.CreateBatchParams{Count: 100, CreateLicenseParams: api.CreateLicenseParams{
+		Name: "Spring bundle", ProductID: "atlas", CustomerID: "batch:spring",
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	form := url.Values{"key": {batch.Data[0].Key}}.Encode()
+	r := httptest.NewRequest("POST", "/claim", strings.NewReader(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, r)
+	l, err := h.Service().Get(context.Background(), batch.Data[0].ID)
+	fmt.Println(w.Code, l.CustomerID, l.Metadata["email"], err)
+	// Output: 303 ada ada@example.com <nil>
 }

@@ -15,6 +15,8 @@ import (
 var optionChecker = valid.New(map[string]valid.Rule{
 	"mount": valid.Text(isMount, "",
 		`must be an absolute http or https URL without user info, query or fragment, such as "https://example.com/licensing"`),
+	"claim": valid.Text(func(s string) bool { return len(s) > 1 && strings.HasSuffix(s, ":") }, "",
+		`must be beginnings of customer IDs that end with a colon, such as "batch:"`),
 	"origin": valid.Text(isOrigin, "",
 		`must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`),
 })

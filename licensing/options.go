@@ -133,6 +133,13 @@ type Options struct {
 	// "email".
 	EmailKey string
 
+	// ClaimFrom are beginnings of customer IDs, such as "batch:", whose licenses no customer
+	// has yet: who has the key of one can claim it, on the pages of [Handler.Portal], with
+	// [license.Service.Claim] or POST /license/claim. Each ends with a colon. Do not name the
+	// IDs of customers who are to keep their licenses when another person learns the key.
+	// Default: none; no license can be claimed.
+	ClaimFrom []string `validate:"dive,claim"`
+
 	// ProductNames are the names of products for people, by product ID. Mails,
 	// customer pages, the page that activates a program and the dashboard show them.
 	// Default: the ID.

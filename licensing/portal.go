@@ -27,6 +27,13 @@ type Portal struct {
 	// [license.Service.Mailbox].
 	Mailbox func(http.ResponseWriter, *http.Request) (address string, ok bool)
 
+	// Name and Email return the name and the email address of the customer who makes the
+	// request, for a license that the customer claims with its key; empty: none, and then the
+	// license keeps its name and has no address. Take them from a verified session. With
+	// Mailbox, its address takes the place of Email. Default: none.
+	Name  func(*http.Request) string
+	Email func(*http.Request) string
+
 	// Origins are the origins, such as "https://shop.example", at which browsers reach the
 	// pages if a proxy rewrites the Host header. Forms sent from other origins are refused.
 	// Default: none.
@@ -164,6 +171,15 @@ type PortalTexts struct {
 	Approve      string `text:"Activate"`
 	Decline      string `text:"Decline"`
 
+	ClaimTitle   string `text:"Add a license"`
+	ClaimHelp    string `text:"Type or paste the license key that you have."`
+	Claim        string `text:"Add"`
+	Claimed      string `text:"The license was added."`
+	ClaimedOther string `text:"The license was added. It is for another product than this program."`
+	ClaimNone    string `text:"No license has this key. Check it for typos."`
+	ClaimTaken   string `text:"The license with this key is in another account. Contact us if it should be in yours."`
+	ClaimOver    string `text:"The license with this key is not valid, so it cannot be added. Contact us if you think that this is a mistake."`
+
 	SignOut string `text:"Sign out"`
 
 	NotFound    string `text:"There is no such page, or it is not yours."`
@@ -174,7 +190,8 @@ type PortalTexts struct {
 
 // Portal returns the handler of pages on which customers help themselves with
 // their own licenses: they see keys and validity, remove devices, get license
-// files, and activate programs that show a code. Mount it below the host's own login, with a trailing slash in the
+// files, activate programs that show a code and, with Options.ClaimFrom, add licenses by
+// their keys. Mount it below the host's own login, with a trailing slash in the
 // pattern:
 //
 //	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: currentUser})))
@@ -196,7 +213,7 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Mailbox: p.Mailbox, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: texts.byName(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Name: p.Name, Email: p.Email, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: texts.byName(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -39,6 +39,7 @@ const (
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Problem.OfflineUntil
 	CodeReferenceTaken       Code = "reference_taken"        // 409: the purchase is one of another customer or license
 	CodeTrialTaken           Code = "trial_taken"            // 409: the trial has been used
+	CodeLicenseClaimed       Code = "license_claimed"        // 409: the license is another customer's
 	CodeListTooLarge         Code = "list_too_large"         // 409: ask for the revocation list of one license
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeLinkGone             Code = "link_gone"              // 410: the customer has declined, or the time is over

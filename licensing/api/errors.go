@@ -75,6 +75,9 @@ var (
 	// subjects, or the license of the customer's trial is revoked or deleted.
 	ErrTrialTaken = errors.New("the trial has been used")
 
+	// ErrClaimed: the customer of the license is none from whom it can be claimed.
+	ErrClaimed = errors.New("the license is another customer's")
+
 	// ErrForbidden: the operation is not allowed with a license key.
 	ErrForbidden = errors.New("license keys cannot perform this operation; see Options.KeyHolderSeats")
 )
@@ -133,9 +136,9 @@ func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
 // A StateError is returned if a license's state does not allow a change.
 type StateError struct {
-	Change string        // "suspend", "reinstate", "revoke", "renew" or "rekey"
+	Change string        // "suspend", "reinstate", "revoke", "renew", "rekey", "transfer" or "claim"
 	From   LicenseStatus // the current state
-	To     LicenseStatus // the state after the change; equal to From for renew and rekey
+	To     LicenseStatus // the state after the change; equal to From if that stays
 
 	// Customer reports that the customer is suspended, so that no license of the
 	// customer can be reinstated.

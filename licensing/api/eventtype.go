@@ -11,6 +11,7 @@ const (
 	EventLicenseRenewed     = "license.renewed"     // The end of a license was moved to a later time.
 	EventLicenseRekeyed     = "license.rekeyed"     // A license got a new key; the old key is refused.
 	EventLicenseTransferred = "license.transferred" // A license was given to another customer.
+	EventLicenseClaimed     = "license.claimed"     // A customer claimed a license with its key.
 	EventLicenseDeleted     = "license.deleted"     // A license was deleted.
 	EventLicenseExpiring    = "license.expiring"    // A license, or purchases of it, will end soon; Options.Events.ExpiryNotices says how soon.
 	EventLicenseExpired     = "license.expired"     // A license has reached its end; a grace period may have begun.
@@ -69,7 +70,7 @@ const (
 func EventTypes() []string {
 	return []string{
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
-		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired, EventLicenseLapsed,
+		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseTransferred, EventLicenseClaimed, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired, EventLicenseLapsed,
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted, EventActivationLimit,
 		EventFileIssued, EventFilesVoided,
 		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,

@@ -90,6 +90,15 @@ type TransferLicenseParams struct {
 	IfMatch  []Version         `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
 }
 
+// ClaimLicenseParams are the parameters of a claim.
+type ClaimLicenseParams struct {
+	Key        string `json:"key" validate:"required" wire:"credential"`    // as the customer typed it
+	CustomerID string `json:"customer_id" validate:"text,customer"`         // of the customer who claims the license
+	Name       string `json:"name" validate:"omitempty,text" wire:"filled"` // of the license; empty: it stays
+	// Email is the address of the customer; empty: the license has none afterwards.
+	Email string `json:"email" validate:"omitempty,address" wire:"filled"`
+}
+
 // MaxBatch is how many licenses one call of CreateBatch creates at most.
 const MaxBatch = 100
 

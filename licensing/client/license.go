@@ -22,6 +22,13 @@ func (c *Client) CreateBatch(ctx context.Context, p api.CreateBatchParams) (api.
 	return call[api.Batch](ctx, c, "POST /license/batch", keyed, p)
 }
 
+// ClaimLicense gives a license to a customer who has its key. It fails with
+// [api.CodeNotFound], [api.CodeLicenseClaimed], [api.CodeStateForbidden] or
+// [api.CodeInvalidParameters].
+func (c *Client) ClaimLicense(ctx context.Context, p api.ClaimLicenseParams) (api.License, error) {
+	return call[api.License](ctx, c, "POST /license/claim", keyed, p)
+}
+
 // GetLicense returns the license with an ID. It fails with [api.CodeNotFound].
 func (c *Client) GetLicense(ctx context.Context, id string) (api.License, error) {
 	return call[api.License](ctx, c, "GET /license/{licenseID}", 0, licenseID{id})

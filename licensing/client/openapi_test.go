@@ -362,7 +362,7 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"CreateLicenseBody", "CreateBatchBody", "UpdateLicenseBody", "ChangeStateBody", "ChangeCustomerStateBody", "RenewLicenseBody", "RekeyLicenseBody", "TransferLicenseBody", "ValidateKeyBody", "ActivateKeyBody", "DeactivateKeyBody", "StartLinkBody", "PollLinkBody", "ListActivationsBody", "IssueFileBody", "IssueFileByKeyBody", "VoidFilesBody",
+	"CreateLicenseBody", "CreateBatchBody", "ClaimLicenseBody", "UpdateLicenseBody", "ChangeStateBody", "ChangeCustomerStateBody", "RenewLicenseBody", "RekeyLicenseBody", "TransferLicenseBody", "ValidateKeyBody", "ActivateKeyBody", "DeactivateKeyBody", "StartLinkBody", "PollLinkBody", "ListActivationsBody", "IssueFileBody", "IssueFileByKeyBody", "VoidFilesBody",
 	"PutPlanBody", "ApplyPlanBody", "RollOutPlanBody", "RecordPurchaseBody", "StartTrialBody", "TokenRequest", "TokenBody", "CreateWebhookBody", "UpdateWebhookBody", "RotateWebhookBody", "LicenseRows",
 	"TakeUpWaitingBody", "ChangeCustomerIDBody", "ReopenPurchaseBody", "AllowTrialBody", "TrialAllowed", "CountUsageBody", "RecordUsageBody", "LicenseUsage", "UsageReport", "CorrectUsageBody",
 	// Rows, which an iterator hides.

@@ -79,6 +79,22 @@ func (s *Service) Transfer(ctx context.Context, p api.TransferLicenseParams) (ap
 	return s.leave().Transfer(ctx, p)
 }
 
+// Claim gives a license that no customer has yet to one who has its key: its customer ID
+// begins with a text of Options.ClaimFrom. The key, activations, license files, usage and
+// metadata stay, because who has the key has used the license, and its purchases get the ID
+// of the customer; later events about them may name either ID. Only the address in the
+// metadata is replaced by p.Email, or removed, since an address opens the license. If the
+// customer is suspended, so is the license.
+//
+// It appends a license.claimed event with both IDs. A customer who has the license gets it
+// unchanged. It returns [api.ErrNotFound] if no license has the key, [api.ErrClaimed] if its
+// customer ID does not begin so, a [*api.StateError] if it is suspended or revoked, or an
+// [*api.InvalidError]. An expired license can be claimed. Limit how often a customer can try
+// keys.
+func (s *Service) Claim(ctx context.Context, p api.ClaimLicenseParams) (api.License, error) {
+	return s.leave().Claim(ctx, p)
+}
+
 // SuspendCustomer suspends a customer: all licenses of the customer that are not revoked,
 // and all that the customer gets until [Service.ReinstateCustomer], whether they are
 // created, bought, imported, transferred or corrected. None of them can be reinstated by

@@ -129,6 +129,14 @@ func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string)
 	return c.issue(ctx, api.IssueFileParams{LicenseID: licenseID, Request: request})
 }
 
+// Claim gives the customer the license with a key, as [Service.Claim] does, without an
+// address. With an address in the place of a customer, the license gets that, and the
+// customer of the other licenses that have it or, if they have none or several, the ID "mail:"
+// and the address. Limit how often a customer can try keys.
+func (c *Customer) Claim(ctx context.Context, key string) (api.License, error) {
+	return customerInternals{c}.Claim(ctx, api.ClaimLicenseParams{Key: key})
+}
+
 // Link returns the installation of a program that asks with a code to be activated:
 // show its name and its product to the customer, and a warning that only a customer who
 // has started the program should approve. It returns [api.ErrLinkGone] if no installation

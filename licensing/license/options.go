@@ -22,6 +22,7 @@ type Options struct {
 	RecheckAfter       time.Duration
 	MaxOffline         time.Duration
 	HoldOffline        bool
+	ClaimFrom          []string
 	FileIssuer         string
 	MasterKey          []byte
 	PreviousMasterKeys [][]byte
@@ -55,6 +56,6 @@ func (o Options) rules() call.Options {
 	return call.Options{
 		Now: o.Now, Logger: o.Logger, BeforeCreate: o.BeforeCreate, EmailKey: o.EmailKey, ProductNames: o.ProductNames, IdempotencyTTL: o.IdempotencyTTL,
 		KeyHolderSeats: o.KeyHolderSeats, RecheckAfter: o.RecheckAfter, MaxOffline: o.MaxOffline,
-		HoldOffline: o.HoldOffline, FileIssuer: o.FileIssuer, ExpiryNotices: o.Events.ExpiryNotices,
+		HoldOffline: o.HoldOffline, ClaimFrom: o.ClaimFrom, FileIssuer: o.FileIssuer, ExpiryNotices: o.Events.ExpiryNotices,
 	}
 }

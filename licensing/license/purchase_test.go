@@ -38,7 +38,7 @@ type seller struct {
 func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *seller {
 	t.Helper()
 	s := &seller{store: st, now: onDay(40)}
-	o := license.Options{Now: func() time.Time { return s.now }}
+	o := license.Options{Now: func() time.Time { return s.now }, ClaimFrom: []string{"mail:", "batch:"}}
 	for _, opt := range opts {
 		opt(&o)
 	}

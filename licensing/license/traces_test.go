@@ -200,6 +200,10 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	}
 	first.Metadata = map[string]string{"email": "zaphod@example.com", "mail": "zaphod@example.com"} // either EmailKey
 	is.NoErr(inner.Of(s.Service).Licenses().MailLink(ctx, first, func(context.Context, string) error { return nil }))
+	guest := buy("shop:8", "mail:zaphod@example.com")
+	use(guest, "zaphod")
+	_, err = s.Customer("zaphod").Claim(ctx, s.mustGet(t, guest.ID).Key)
+	is.NoErr(err)
 	revoked := buy("shop:5", "zaphod")
 	_, err = s.Revoke(ctx, api.ChangeStateParams{ID: revoked.ID, Reason: "zaphod"})
 	is.NoErr(err)

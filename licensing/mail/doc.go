@@ -6,7 +6,8 @@
 //	subscriber := mail.Keys{Licenses: func() *license.Service { return h.Service() }, Send: server.Send}.Subscriber()
 //
 // The address of a customer is that in the metadata of a license, under Options.EmailKey.
-// These rules say what it proves:
+// A visitor who claims a license with its key (Options.ClaimFrom) has its address in it
+// afterwards. These rules say what an address proves:
 //
 //  1. An identity is an address, and the proof of it is a link that was mailed there.
 //  2. An address opens the licenses whose own metadata has it, at the time of each request,

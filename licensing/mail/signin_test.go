@@ -43,7 +43,7 @@ type shop struct {
 	now  time.Time
 }
 
-func newShop(t *testing.T) *shop {
+func newShop(t *testing.T, claimFrom ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, store: memory.New(), mails: make(chan Message, 99), from: "192.0.2.1", now: time.Now()}
 	mux := http.NewServeMux()
@@ -51,7 +51,7 @@ func newShop(t *testing.T) *shop {
 	t.Cleanup(server.Close)
 	s.root, s.url = server.URL, server.URL+"/account/"
 	s.h = licensing.NewHandler(s.store, licensing.Options{
-		PortalURL: s.url + "licenses",
+		PortalURL: s.url + "licenses", ClaimFrom: claimFrom,
 		ClientIP: func(*http.Request) netip.Addr {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -439,6 +439,33 @@ func TestMailLink(t *testing.T) {
 	is.Equal(len(s.mails), 0)
 	defer func() { require.Contains(t, fmt.Sprint(recover()), "call SignIn.Handler before") }()
 	(&SignIn{}).MailLink(t.Context(), "ada@customer.example")
+}
+
+// TestClaim: where licenses can be claimed, a customer without one gets a link, too, and has
+// the license in the session in which it was claimed. A second address cannot take it.
+func TestClaim(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, "batch:")
+	l := s.create(license.Caller{}, "Spring bundle", "atlas", "batch:spring", "reseller@shop.example")
+	b := s.browser()
+	_, _, text := b.follow(b.link("Ada@customer.example"))
+	require.Contains(t, text, "You have no licenses yet", "Add a license")
+	require.NotContains(t, text, l.Key)
+	status, at, text := b.post("licenses/claim", url.Values{"key": {l.Key}})
+	is.Equal(status, http.StatusOK)
+	is.Equal(at, "licenses/"+l.ID+"?claimed")
+	require.Contains(t, text, l.Key)
+	_, _, text = b.get("licenses/")
+	require.Contains(t, text, l.Key)
+	b = s.browser()
+	b.follow(b.link("eve@customer.example"))
+	status, _, text = b.post("licenses/claim", url.Values{"key": {l.Key}})
+	is.Equal(status, http.StatusConflict)
+	require.Contains(t, text, "in another account")
+	b = s.browser()
+	b.follow(b.link("reseller@shop.example"))
+	_, _, text = b.get("licenses/")
+	require.Contains(t, text, "You have no licenses yet")
 }
 
 // TestSendPanics: a Send that panics or ends its goroutine stops neither the process nor the

@@ -134,6 +134,10 @@ func (w *world) sold() {
 	w.do("POST", path+"/revoke", `{"reason":"chargeback"}`)
 	w.do("DELETE", path, "")
 
+	_, key = w.license(`{"name":"Spring bundle","product_id":"atlas","customer_id":"batch:spring"}`)
+	_, err := w.h.Service().Customer("cus_1042").Claim(ctx, key)
+	w.must(err)
+
 	_, key = w.license(`{"name":"Ada Lovelace","product_id":"atlas","customer_id":"cus_1042","max_activations":1,"expires_at":"2026-01-07T00:00:00Z","grace_seconds":86400}`)
 	w.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"3f1c"}`)
 	w.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"77aa","take_over":"oldest"}`)

@@ -35,7 +35,7 @@ func TestEveryEventType(t *testing.T) {
 		is := is.New(t)
 		time.Sleep(time.Until(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)))
 		w := &world{T: t, h: licensing.NewHandler(memory.New(), licensing.Options{
-			Logger: discard, MasterKey: make([]byte, 32), Limits: licensing.LimitOptions{ClientRate: -1}, PollInterval: time.Minute,
+			Logger: discard, ClaimFrom: []string{"batch:"}, MasterKey: make([]byte, 32), Limits: licensing.LimitOptions{ClientRate: -1}, PollInterval: time.Minute,
 			Webhooks: webhook.Options{Transport: gone{}},
 		})}
 		w.history()

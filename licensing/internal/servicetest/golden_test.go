@@ -33,6 +33,7 @@ func TestGolden(t *testing.T) {
 	operations, _ := description(t)
 	g := &golden{operations: operations, files: map[string]*goldenFile{}, succeeded: map[string]bool{}}
 	g.caller = newCaller(t, licensing.Options{
+		ClaimFrom: []string{"batch:"},
 		PublicURL: "https://example.com/licensing", PortalURL: "https://example.com/account/licenses", MasterKey: []byte("a master key for tests, 32 bytes"),
 		KeyHolderSeats: true, Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1}, Tokens: auth.TokenOptions{MaxFailures: 1000},
 		SigningKeys: []files.SigningKey{{Signer: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}}, // the same in each run

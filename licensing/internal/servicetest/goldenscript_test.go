@@ -200,6 +200,13 @@ func (g *golden) licenses() string {
 	g.call("POST", "/license/batch", batch, "Idempotency-Key", "spring")
 	g.call("POST", "/license/batch", batch, "Idempotency-Key", "spring")
 	g.call("POST", "/license/batch", `{"count":101,"name":"","key":"OWN-KEY-0002-0002"}`)
+	g.call("POST", "/license", `{"name":"Spring bundle","product_id":"bundle","customer_id":"batch:spring","key":"OWN-KEY-0003-0003","metadata":{"email":"shop@example.com"}}`)
+	const claim = `{"key":"OWN-KEY-0003-0003","customer_id":"cus_15","email":"ada@example.com"}`
+	g.call("POST", "/license/claim", claim, "Idempotency-Key", "claim")
+	g.call("POST", "/license/claim", claim)
+	g.call("POST", "/license/claim", `{"key":"OWN-KEY-0003-0003","customer_id":"cus_16"}`)
+	g.call("POST", "/license/claim", `{"key":"AAAAA-AAAAA-AAAAA-AAAAA-AAAAA","customer_id":"cus_15"}`)
+	g.call("POST", "/license/claim", `{"key":"","customer_id":"lic_1","name":"\u0000","email":"nobody"}`)
 
 	narrow, secret := g.NewClient(auth.CreateClientParams{Name: "Harbor only", Products: []string{"harbor"}})
 	token, _ := g.NewToken(narrow.ID, secret)

@@ -49,6 +49,10 @@ func TestErrorsNameWhatIsNotFound(t *testing.T) {
 			_, err := h.Service().Activate(ctx, api.ActivateKeyParams{Key: "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA", Fingerprint: "pc-1"})
 			return err
 		},
+		`claim license: license key: not found`: func() error {
+			_, err := h.Service().Claim(ctx, api.ClaimLicenseParams{Key: "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA", CustomerID: "ada"})
+			return err
+		},
 	} {
 		err := call()
 		require.ErrorIs(t, err, api.ErrNotFound)

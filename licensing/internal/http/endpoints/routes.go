@@ -68,6 +68,7 @@ func Routes(c Config) []web.Route {
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
 
 		{Method: "POST", Path: "/license/batch", Scope: write, Do: web.DoInParts((*rules).CreateBatch, createBatchInParts), Status: created},
+		{Method: "POST", Path: "/license/claim", Scope: write, Do: web.Do((*rules).Claim)},
 
 		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Do: web.Do((*rules).Suspend), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Do: web.Do((*rules).Reinstate), OptionalBody: true},

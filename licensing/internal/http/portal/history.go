@@ -15,7 +15,7 @@ const (
 
 // eventTexts are the names of the texts for events that customers see.
 var eventTexts = map[string]string{
-	api.EventLicenseCreated: "Created", api.EventLicenseRenewed: "Renewed", api.EventLicenseRekeyed: "Rekeyed", api.EventLicenseTransferred: "Transferred",
+	api.EventLicenseCreated: "Created", api.EventLicenseRenewed: "Renewed", api.EventLicenseRekeyed: "Rekeyed", api.EventLicenseTransferred: "Transferred", api.EventLicenseClaimed: "Transferred",
 	api.EventLicenseSuspended: "PausedThen", api.EventLicenseReinstated: "Reinstated", api.EventLicenseRevoked: "RevokedThen", api.EventLicenseExpired: "ExpiredThen",
 	api.EventActivationCreated: "DeviceAdded", api.EventActivationReleased: "DeviceRemoved", api.EventActivationEvicted: "DeviceRemoved",
 	api.EventFileIssued: "FileIssued",

@@ -14,7 +14,9 @@ import (
 // full.
 type linkView struct {
 	Problem  string
+	Done     string // what the customer has just done, in words; empty: nothing
 	Declined bool
+	claimed  string // the product of the license that was just claimed; empty: none was
 
 	Code, Product, Device string
 	Licenses              []licenseView
@@ -36,7 +38,7 @@ func showLink(v *visit) error {
 	if err := web.LimitAddress(v.r); err != nil {
 		return err
 	}
-	return v.showLink(http.StatusOK, code, linkView{})
+	return v.showLink(http.StatusOK, code, linkView{claimed: query.Get("claimed")})
 }
 
 // showLink completes a view with the program that asks with a code, and shows it.
@@ -49,6 +51,13 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 		return err
 	}
 	body.Code, body.Product, body.Device = request.Code, v.product(request.ProductID), cmp.Or(request.Name, request.Fingerprint)
+	switch body.claimed {
+	case "":
+	case request.ProductID:
+		body.Done = v.text("Claimed")
+	default:
+		body.Done = v.text("ClaimedOther")
+	}
 	if body.License == "" {
 		if body.Licenses, err = v.validLicenses(request.ProductID); err != nil {
 			return err

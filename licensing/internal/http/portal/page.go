@@ -278,6 +278,8 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		body.Done = v.text("Released")
 	case query.Has("linked"):
 		body.Done = v.text("Linked")
+	case query.Has("claimed"):
+		body.Done = v.text("Claimed")
 	}
 	for _, a := range list.Data {
 		body.Devices = append(body.Devices, v.device(a))

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// Options configure a Handler. One of Customer and Mailbox is required, and all others but Origins,
-// Page, Buy, Renew and SignOut; see licensing.Portal.
+// Options configure a Handler. One of Customer and Mailbox is required, and all others but Name,
+// Email, Origins, Page, Buy, Renew and SignOut; see licensing.Portal.
 type Options struct {
 	Licenses *license.Service
 	Sign     func(context.Context, licensefile.Claims) (string, error)
@@ -24,6 +24,8 @@ type Options struct {
 
 	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
 	Mailbox  func(http.ResponseWriter, *http.Request) (address string, ok bool)
+	Name     func(*http.Request) string // of the customer; nil: unknown
+	Email    func(*http.Request) string // of the customer; nil: unknown
 	Origins  []string
 	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
 	Buy      func(productID string) (url string) // nil: nothing can be bought
@@ -57,6 +59,8 @@ func (h *Handler) Section() *web.Section {
 		{Method: http.MethodGet, Path: "/static/{name}", Handle: assets.Serve},
 		{Method: http.MethodGet, Path: "/link", Handle: h.visit(showLink)},
 		{Method: http.MethodPost, Path: "/link", Handle: h.visit(decideLink)},
+		{Method: http.MethodGet, Path: "/claim", Handle: h.visit(showClaim)},
+		{Method: http.MethodPost, Path: "/claim", Handle: h.visit(claimLicense)},
 		{Method: http.MethodGet, Path: "/{license}", Handle: h.visit(showLicense)},
 		{Method: http.MethodPost, Path: "/{license}/release", Handle: h.visit(release)},
 		{Method: http.MethodPost, Path: "/{license}/file", Handle: h.visit(downloadFile)},
@@ -111,9 +115,10 @@ func (h *Handler) visit(serve func(*visit) error) web.Handler {
 		v.licenses = inner.Of(v.customer).Service()
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		err = serve(v)
-		var invalid *api.InvalidError
-		if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Fields, func(f api.FieldError) bool { return f.Field == "customer_id" || f.Field == "email" }) {
-			err = h.refuse(r, err)
+		if invalid, ok := errors.AsType[*api.InvalidError](err); ok {
+			if i := slices.IndexFunc(invalid.Fields, func(f api.FieldError) bool { return h.refusals()[f.Field] != "" }); i >= 0 {
+				err = h.refuse(r, invalid.Fields[i].Field, err)
+			}
 		}
 		return err
 	}
@@ -128,19 +133,28 @@ func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (who string, 
 	}
 	who, ok, err = web.AskHost(w, r, pageHeader, option, ask)
 	if ok && who == "" {
-		err = h.refuse(r, errors.New(field+" is empty"))
+		err = h.refuse(r, field, errors.New(field+" is empty"))
 	}
 	return who, ok, err
 }
 
-// refuse tells the host application that no customer can have the ID or the address that it
-// returned.
-func (h *Handler) refuse(r *http.Request, reason error) error {
-	text := "licensing: Portal.Customer returned true with an ID that no customer can have"
-	if h.opts.Mailbox != nil {
-		text = "licensing: Portal.Mailbox returned true with what is not an email address"
+// refusals are what the host application returned that no customer can have, by the field that
+// the rules refuse.
+func (h *Handler) refusals() map[string]string {
+	texts := map[string]string{
+		"customer_id": "licensing: Portal.Customer returned true with an ID that no customer can have",
+		"email":       "licensing: Portal.Email returned what is not an email address",
+		"name":        "licensing: Portal.Name returned a name that no license can have",
 	}
-	h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, text,
+	if h.opts.Mailbox != nil {
+		texts["email"] = "licensing: Portal.Mailbox returned true with what is not an email address"
+	}
+	return texts
+}
+
+// refuse tells the host application that no customer can have what it returned.
+func (h *Handler) refuse(r *http.Request, field string, reason error) error {
+	h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, h.refusals()[field],
 		slog.String("reason", reason.Error()), slog.String("request_id", web.RequestID(r.Context())))
 	return web.NewProblem(http.StatusForbidden, "customer_refused", "")
 }

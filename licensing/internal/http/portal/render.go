@@ -42,6 +42,7 @@ type view struct {
 	Title      string
 	Root       string // the relative reference to the list
 	CSS, JS    string // the names of the assets
+	Claims     bool   // a license can be claimed with its key
 	Body       any    // of the page itself
 	Standalone template.HTML
 	SignOut    string // URL; empty: none
@@ -53,7 +54,7 @@ func (v *visit) render(status int, name, title string, body any) error {
 }
 
 func (h *Handler) render(w http.ResponseWriter, r *http.Request, status int, name, title string, body any) error {
-	data := view{Text: h.opts.Texts, Title: title, Root: rootOf(r), CSS: assets.Names["portal.css"], JS: assets.Names["portal.js"], Body: body}
+	data := view{Text: h.opts.Texts, Title: title, Root: rootOf(r), CSS: assets.Names["portal.css"], JS: assets.Names["portal.js"], Claims: h.claims(), Body: body}
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return err

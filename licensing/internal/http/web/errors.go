@@ -46,6 +46,7 @@ var answers = []answer{
 	{api.ErrLinkGone, 410, api.CodeLinkGone, "The customer has declined, or the time to approve is over. Start another link."},
 	{api.ErrReferenceTaken, 409, api.CodeReferenceTaken, "The reference is that of another purchase, one of another customer or license, or license_id is the license of another customer. Use a reference of its own for each purchase."},
 	{api.ErrTrialTaken, 409, api.CodeTrialTaken, "This trial has been used. An operator can allow another one."},
+	{api.ErrClaimed, 409, api.CodeLicenseClaimed, "The license with this key is another customer's, and cannot be claimed. An operator can transfer it."},
 	{licensefile.ErrTooLarge, 409, api.CodeListTooLarge, "The revocation list of the product would be too large. Send license_id too, to get the list of one license."},
 	{api.ErrForbidden, 403, api.CodeForbidden, "License keys cannot perform this operation. Contact the license issuer."},
 

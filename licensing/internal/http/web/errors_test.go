@@ -49,6 +49,7 @@ var sentinels = map[string]struct {
 	"api.ErrNoFile":            {&api.NoFileError{Reason: api.Reason{Code: api.VerdictFileTooLarge, Detail: "No files."}}, 409},
 	"api.ErrReferenceTaken":    {api.ErrReferenceTaken, 409},
 	"api.ErrLinkGone":          {api.ErrLinkGone, 410},
+	"api.ErrClaimed":           {api.ErrClaimed, 409},
 	"api.ErrTrialTaken":        {api.ErrTrialTaken, 409},
 	"api.ErrForbidden":         {api.ErrForbidden, 403},
 	"licensefile.ErrTooLarge":  {licensefile.ErrTooLarge, 409},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -26,6 +27,7 @@ type Options struct {
 	RecheckAfter   time.Duration
 	MaxOffline     time.Duration
 	HoldOffline    bool
+	ClaimFrom      []string // beginnings of customer IDs
 	FileIssuer     string
 	ExpiryNotices  []time.Duration
 	Office         *Office // nil: the service is not an office
@@ -33,6 +35,11 @@ type Options struct {
 
 // ProductName returns the name of a product for people.
 func (o Options) ProductName(id string) string { return cmp.Or(o.ProductNames[id], id) }
+
+// Claimable reports whether the licenses of a customer ID can be claimed.
+func (o Options) Claimable(customerID string) bool {
+	return slices.ContainsFunc(o.ClaimFrom, func(from string) bool { return strings.HasPrefix(customerID, from) })
+}
 
 // An Office is what the file of an office says of a service that is one.
 type Office struct {

@@ -15,6 +15,7 @@ import (
 var CheckTags = input.Checker(map[string]valid.Rule{
 	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
 		api.FieldInvalidFormat, `must not begin with "lic_", which marks a license`),
+	"address": valid.Text(func(s string) bool { return Address(s) != "" }, api.FieldInvalidFormat, "must be one email address"),
 	"machine": valid.Text(func(s string) bool { return !IsOfficeSeat(s) },
 		api.FieldInvalidFormat, `must not begin with "office:", which marks a seat of an office`),
 	"nonce": valid.Text(func(s string) bool {
@@ -115,5 +116,5 @@ func InBounds(d api.Duration) bool {
 var rules = []error{
 	api.ErrNotFound, api.ErrInvalid, api.ErrStale, api.ErrAmbiguous, api.ErrProductForbidden,
 	api.ErrKeyTaken, api.ErrOnceMismatch, api.ErrStateForbids, api.ErrDenied, api.ErrCursorGone, api.ErrForbidden, api.ErrSeatHeld,
-	api.ErrReferenceTaken, api.ErrTrialTaken, api.ErrLinkGone,
+	api.ErrReferenceTaken, api.ErrTrialTaken, api.ErrLinkGone, api.ErrClaimed,
 }

@@ -167,7 +167,8 @@ func (d *disclosure) putActivations(ctx context.Context) error {
 }
 
 // putEvents writes the events about the customer. If one of them is the correction of the
-// ID, the events of that license under the ID before follow, as they do in an erasure.
+// ID, the events of that license under the ID before follow, as they do in an erasure. Those
+// before a claim can be about another person.
 func (d *disclosure) putEvents(ctx context.Context) error {
 	todo := []store.EventQuery{{CustomerID: d.customerID}}
 	seen := map[store.EventQuery]bool{}

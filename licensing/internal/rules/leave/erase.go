@@ -179,7 +179,7 @@ func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event
 	for _, e := range events {
 		from := movedFrom(e)
 		q := beforeQuery(e, from)
-		if e.Type != api.EventLicenseUpdated || from == "" || from == e.CustomerID || seen[q] {
+		if e.Type == api.EventLicenseTransferred || from == "" || from == e.CustomerID || seen[q] {
 			continue
 		}
 		seen[q] = true
@@ -198,7 +198,7 @@ func beforeCorrections(ctx context.Context, r store.Reader, events []store.Event
 // empty: it says nothing about that.
 func movedFrom(e store.Event) string {
 	var data api.EventData
-	if e.Type != api.EventLicenseUpdated && e.Type != api.EventLicenseTransferred || call.Decode(e.Data, &data) != nil {
+	if e.Type != api.EventLicenseUpdated && e.Type != api.EventLicenseTransferred && e.Type != api.EventLicenseClaimed || call.Decode(e.Data, &data) != nil {
 		return ""
 	}
 	from, _ := data.Changes["customer_id"].From.(string)
@@ -226,7 +226,7 @@ func (e *erasure) blankMoves(ctx context.Context, tx *call.Tx) (err error) {
 	return nil
 }
 
-// formerCustomer returns the updates and transfers in a batch of the feed after a Seq
+// formerCustomer returns the updates, transfers and claims in a batch of the feed after a Seq
 // that moved a license from a customer to another, and the last Seq read, or the given
 // Seq at the end of the feed. Those events belong to the new customer, and retention may
 // have removed all events of the former one, so only reading the whole feed finds

@@ -92,14 +92,14 @@ func listTraces() []trace {
 			name: "events", erased: (*erasure).blankEvents, disclosed: (*disclosure).putEvents,
 			events: []string{
 				api.EventLicenseCreated, api.EventLicenseUpdated, api.EventLicenseSuspended, api.EventLicenseReinstated, api.EventLicenseRevoked,
-				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed,
+				api.EventLicenseRenewed, api.EventLicenseRekeyed, api.EventLicenseTransferred, api.EventLicenseClaimed, api.EventLicenseDeleted, api.EventLicenseExpiring, api.EventLicenseExpired, api.EventLicenseLapsed,
 				api.EventActivationCreated, api.EventActivationReleased, api.EventActivationEvicted, api.EventActivationLimit, api.EventFileIssued, api.EventFilesVoided, api.EventTrialAllowed,
 				api.EventUsageCounted, api.EventUsageThreshold, api.EventLicensesExported,
 			},
 		},
 		// Those events are blanked with the ones about licenses.
 		{name: "events about the customer", events: []string{api.EventCustomerSuspended, api.EventCustomerReinstated, api.EventCustomerLinkMailed}},
-		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred}},
+		{name: "events that name the customer before", erased: (*erasure).blankMoves, events: []string{api.EventLicenseUpdated, api.EventLicenseTransferred, api.EventLicenseClaimed}},
 	}
 }
 

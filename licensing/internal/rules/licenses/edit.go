@@ -23,6 +23,8 @@ type Edit struct {
 	Reason  string // recorded in the event
 	Find    func(store.Reader) (record.License, error)
 	IfMatch []api.Version
+	// Changes are what the event says of the changes, which Apply fills in; nil: all of them.
+	Changes map[string]api.FieldChange
 	// Apply puts the change of l into next, which is l's record, or says
 	// which rule forbids it.
 	Apply func(l api.License, next *record.License, now time.Time) error
@@ -67,7 +69,7 @@ func (s Service) EditIn(ctx context.Context, tx *call.Tx, e Edit) (api.License, 
 		return api.License{}, err
 	}
 	event := cmp.Or(e.Event, StateEvent(rec, next), api.EventLicenseUpdated)
-	edited, _, err := s.Replace(ctx, tx, rec, before, next, event, api.EventData{Reason: e.Reason})
+	edited, _, err := s.Replace(ctx, tx, rec, before, next, event, api.EventData{Reason: e.Reason, Changes: e.Changes})
 	return edited, err
 }
 

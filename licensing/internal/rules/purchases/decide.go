@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func (s Service) decide(ctx context.Context, r store.Reader, p api.RecordPurchas
 	if err != nil {
 		return decision{}, err
 	}
-	hidden := meant.hear(&p)
+	hidden := meant.hear(&p, s.Opts.EmailKey)
 	if ok && limited && !s.Sees(before.ProductID()) || differ(before.CustomerID, p.CustomerID) || before.Granted && differ(before.LicenseID, p.LicenseID) {
 		return decision{}, api.ErrReferenceTaken
 	}
@@ -145,12 +146,16 @@ func (s Service) meant(ctx context.Context, r store.Reader, p Purchase, event *a
 // has changed. An event that names an earlier customer is one of the purchase. If that
 // is another customer, or if after a transfer the event names no customer, hidden is true:
 // what the event says about a person is dropped, since it is not about the customer.
-func (p Purchase) hear(event *api.RecordPurchaseParams) (hidden bool) {
+func (p Purchase) hear(event *api.RecordPurchaseParams, emailKey string) (hidden bool) {
 	if event.LicenseID == p.NotFor {
 		event.LicenseID = ""
 	}
 	if event.CustomerID == p.CustomerID {
 		return false
+	}
+	if p.Claimed {
+		event.Metadata = maps.Clone(event.Metadata)
+		delete(event.Metadata, emailKey)
 	}
 	same, former := p.Former[call.Digest(event.CustomerID)]
 	if former {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,9 @@ type Purchase struct {
 	// name: with true, the ID was corrected; with false, it is that of another customer, who
 	// had the license before a transfer.
 	Former map[string]bool `json:"former,omitempty"`
+	// Claimed reports that the customer has claimed the license: the address in an event that
+	// does not name the customer is another person's.
+	Claimed bool `json:"claimed,omitempty"`
 
 	Plan     Said[string]             `json:"plan,omitzero"`
 	Name     Said[string]             `json:"name,omitzero"`
@@ -96,6 +100,14 @@ func (p Purchase) transferred() bool {
 		}
 	}
 	return false
+}
+
+// WithoutAddress returns a purchase of a license that was claimed: without the address of the
+// former customer, which the metadata has under a key.
+func (p Purchase) WithoutAddress(emailKey string) Purchase {
+	p.Claimed, p.Metadata = true, maps.Clone(p.Metadata)
+	delete(p.Metadata, emailKey)
+	return p
 }
 
 // units returns the quantity.

@@ -80,6 +80,7 @@ var eventVerbs = map[string]string{
 	api.EventLicenseRekeyed:       "key replaced",
 	api.EventLicenseTransferred:   "given to another customer",
 	api.EventActivationLimit:      "refused: no seat is free",
+	api.EventLicenseClaimed:       "claimed with its key",
 	api.EventTrialAllowed:         "allowed again",
 	api.EventLicenseExpiring:      "expiring soon",
 	api.EventLicenseLapsed:        "past its grace period",
