@@ -272,6 +272,10 @@ func TestClaimReplacesTheAddress(t *testing.T) {
 	is.Equal(host.mustGet(l.ID).Metadata["email"], "ada@example.com") // which gets the key
 	f = tell(api.RecordPurchaseParams{CustomerID: "cus_ada", At: now.Add(9 * time.Hour), Metadata: guest("ada.new@example.com")})
 	is.Equal(f.License.Metadata["email"], "ada.new@example.com")
+	_, err = s.Customer("cus_ada").Claim(ctx, host.mustGet(l.ID).Key) // again
+	is.NoErr(err)
+	f = tell(api.RecordPurchaseParams{CustomerID: "mail:guest@example.com", At: now.Add(10 * time.Hour), Quantity: new(int64(2))})
+	is.Equal(f.License.Metadata["email"], "ada.new@example.com")
 
 	// The export of the customer who claimed it has the address of the guest only in the ID.
 	var export strings.Builder
