@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -82,4 +83,23 @@ func TestRecordKeys(t *testing.T) {
 	at = start.Add(time.Minute)
 	is.Equal(fulfill(2, api.PurchaseActive), map[api.LicenseStatus]int{api.LicenseActive: 2, api.LicenseSuspended: 3})
 	is.Equal(fulfill(2, api.PurchaseRefunded), map[api.LicenseStatus]int{api.LicenseExpired: 5})
+}
+
+// TestRecordKeysOfABatch: licenses that customers claim come without a purchase, which would
+// say something of the reseller.
+func TestRecordKeysOfABatch(t *testing.T) {
+	is := is.New(t)
+	rules := license.New(memory.New(), license.Options{ClaimFrom: []string{"batch:"}})
+	sales := selling.New(rules)
+	_, err := sales.PutPlan(t.Context(), api.PutPlanParams{ID: "pro", ProductID: "atlas"})
+	is.NoErr(err)
+	p := api.RecordPurchaseParams{Reference: "stripe:si_1", At: time.Now().Add(-time.Hour), CustomerID: "batch:spring", Name: "Reseller", PlanID: "pro", Quantity: new(int64(3)), State: api.PurchaseActive}
+	invalid, ok := errors.AsType[*api.InvalidError](RecordKeys(t.Context(), sales, p))
+	is.True(ok)
+	is.Equal(invalid.Fields[0].Field, "customer_id")
+	page, err := rules.List(t.Context(), api.ListLicensesParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0)
+	p.CustomerID = "batch"
+	is.NoErr(RecordKeys(t.Context(), sales, p))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 )
@@ -41,8 +42,13 @@ func RecordItems(ctx context.Context, sales *selling.Service, items ...api.Recor
 }
 
 // RecordKeys gives each unit of a purchase a license of its own. The licenses of units
-// that are not bought any more are suspended until they are bought again.
+// that are not bought any more are suspended until they are bought again. A customer ID of
+// Options.ClaimFrom is an [*api.InvalidError]: the purchases would say of the buyer what the
+// customers who claim the licenses may read. Create those with CreateBatch of package license.
 func RecordKeys(ctx context.Context, sales *selling.Service, p api.RecordPurchaseParams) error {
+	if inner.Of(sales).Claimable(p.CustomerID) {
+		return api.Invalid("customer_id", api.FieldInvalidFormat, "is one of Options.ClaimFrom; create the licenses with CreateBatch, without a purchase")
+	}
 	reference, quantity := p.Reference, *p.Quantity
 	p.Quantity = nil
 	for n := int64(1); ; n++ {

@@ -22,3 +22,6 @@ func (internals) Of(s *Service) internals { return internals{s} }
 func (s internals) Now() time.Time            { return inner.Of(s.rules).Call().Now() }
 func (s internals) Logger() *slog.Logger      { return inner.Of(s.rules).Call().Opts.Logger }
 func (s internals) Payments() *failing.Events { return inner.Of(s.rules).Payments() }
+func (s internals) Claimable(customerID string) bool {
+	return inner.Of(s.rules).Call().Opts.Claimable(customerID)
+}
