@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -70,6 +71,13 @@ func (a *site) quietly() *site {
 	b := *a
 	b.log = nil
 	return &b
+}
+
+// Events returns every event that requests have appended so far. Which of them brings the
+// refusals of the last minute to the store is not theirs to decide.
+func (a *site) Events() []store.Event {
+	a.t.Helper()
+	return slices.DeleteFunc(a.Kit.Events(), func(e store.Event) bool { return e.Type == api.EventActivationLimit })
 }
 
 // headers are sent with a request. "Authorization" replaces the token; if it is
