@@ -71,7 +71,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate, EmailKey: opts.EmailKey, ProductNames: opts.ProductNames, ClaimFrom: opts.ClaimFrom,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
-		RecheckAfter: opts.RecheckAfter, MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
+		RecheckAfter: opts.RecheckAfter, MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer, TimeZone: opts.TimeZone,
 	})
 	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
 	h.files = new(files.Service)

@@ -87,6 +87,11 @@ type Options struct {
 	// those seats may run beside those of the others.
 	HoldOffline bool
 
+	// TimeZone is where the days begin of dates that people write and read: in CSV
+	// files and on the customer pages. A date is the last day of what ends. The API
+	// has instants only. Default: UTC.
+	TimeZone *time.Location
+
 	// FileIssuer is the iss of license files. Default: none.
 	FileIssuer string `validate:"omitempty,text"`
 

@@ -152,7 +152,7 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is.NoErr(err)
 	l := list.Data[0]
 	is.Equal(l.Name, "Zoë")
-	is.Equal(*l.ExpiresAt, time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))
+	is.Equal(*l.ExpiresAt, time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)) // the end of the day
 	is.Equal(*l.MaxActivations, int64(3))
 	is.True(l.Key != "")
 	is.Equal(l.Status, api.LicenseSuspended)

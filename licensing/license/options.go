@@ -1,6 +1,7 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -24,6 +25,7 @@ type Options struct {
 	HoldOffline        bool
 	ClaimFrom          []string
 	FileIssuer         string
+	TimeZone           *time.Location
 	MasterKey          []byte
 	PreviousMasterKeys [][]byte
 	Events             EventOptions
@@ -56,6 +58,6 @@ func (o Options) rules() call.Options {
 	return call.Options{
 		Now: o.Now, Logger: o.Logger, BeforeCreate: o.BeforeCreate, EmailKey: o.EmailKey, ProductNames: o.ProductNames, IdempotencyTTL: o.IdempotencyTTL,
 		KeyHolderSeats: o.KeyHolderSeats, RecheckAfter: o.RecheckAfter, MaxOffline: o.MaxOffline,
-		HoldOffline: o.HoldOffline, ClaimFrom: o.ClaimFrom, FileIssuer: o.FileIssuer, ExpiryNotices: o.Events.ExpiryNotices,
+		HoldOffline: o.HoldOffline, ClaimFrom: o.ClaimFrom, FileIssuer: o.FileIssuer, TimeZone: cmp.Or(o.TimeZone, time.UTC), ExpiryNotices: o.Events.ExpiryNotices,
 	}
 }

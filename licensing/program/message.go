@@ -3,13 +3,14 @@ package program
 import (
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// Message returns the status as one sentence for the user, with the date that
-// matters and the reason that the operator gave.
+// Message returns the status as one sentence for the user, with the last day
+// that matters, in local time, and the reason that the operator gave.
 func (s Status) Message() string {
-	date := func(t time.Time) string { return t.Local().Format("2 January 2006") }
+	date := func(end time.Time) string { return dates.Last(end, time.Local).Format("2 January 2006") }
 	because := func(sentence string) string {
 		if s.Reason == "" {
 			return sentence + "."
@@ -26,7 +27,7 @@ func (s Status) Message() string {
 		}
 		return "The license is valid."
 	case api.VerdictInGrace:
-		return "The license expired on " + date(s.ExpiresAt) + " and stops working on " + date(s.ValidUntil) + "; renew it."
+		return "The license expired on " + date(s.ExpiresAt) + " and works until " + date(s.ValidUntil) + "; renew it."
 	case api.VerdictExpired:
 		if !s.ExpiresAt.IsZero() {
 			return "The license expired on " + date(s.ExpiresAt) + "; renew it."

@@ -159,7 +159,7 @@ func TestMoveInFromCSV(t *testing.T) {
 	is.NoErr(err)
 	is.True(v.Valid)
 	is.Equal(*v.License.MaxActivations, int64(2))
-	is.Equal(v.License.UpdatesUntil.Format(time.DateOnly), "2030-06-30")
+	is.Equal(v.License.UpdatesUntil.Format(time.DateOnly), "2030-07-01")
 	is.Equal(v.License.Metadata, map[string]string{"order no": "A17"})
 
 	write("key;name\nx;y\n")

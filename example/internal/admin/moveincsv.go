@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -63,10 +64,15 @@ func (m *move) readCSV(path string) error {
 // setCell sets the field of a column.
 func setCell(row *api.LicenseRow, column, cell string) (err error) {
 	instant := func() (*time.Time, error) {
-		for _, layout := range []string{time.DateOnly, time.RFC3339} {
-			if t, err := time.Parse(layout, cell); err == nil {
-				return &t, nil
-			}
+		day := dates.End // a date is the last day
+		if column == "created_at" {
+			day = dates.Start
+		}
+		if t, ok := day(cell, time.UTC); ok {
+			return &t, nil
+		}
+		if t, err := time.Parse(time.RFC3339, cell); err == nil {
+			return &t, nil
 		}
 		return nil, errors.New("must be a time such as 2027-01-31 or 2027-01-31T12:00:00Z")
 	}

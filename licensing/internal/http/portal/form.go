@@ -16,7 +16,7 @@ import (
 func release(v *visit) error {
 	_, err := v.customer.Release(v.r.Context(), v.id, v.r.PostFormValue("device"))
 	if held, ok := errors.AsType[*api.SeatHeldError](err); ok {
-		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.date(&held.OfflineUntil)), "")
+		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.lastDay(&held.OfflineUntil)), "")
 	}
 	if err != nil {
 		return err

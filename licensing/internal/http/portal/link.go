@@ -114,7 +114,7 @@ func decideLink(v *visit) error {
 	case errors.Is(err, api.ErrActivationLimit):
 		body.License, body.Problem = p.LicenseID, v.text("LinkFull")
 	case isHeld:
-		body.License, body.Problem = p.LicenseID, v.text("SeatHeld", "date", v.date(&held.OfflineUntil))
+		body.License, body.Problem = p.LicenseID, v.text("SeatHeld", "date", v.lastDay(&held.OfflineUntil))
 	case errors.Is(err, api.ErrUsageLimit):
 		body.Problem = v.text("LinkUsed")
 	case errors.Is(err, api.ErrDenied), invalid: // no license was chosen

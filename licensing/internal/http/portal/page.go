@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -34,7 +35,7 @@ type licenseView struct {
 
 // view returns a license with its verdict in words.
 func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
-	out := licenseView{License: l, Named: v.product(l.ProductID), Good: verdict.Valid, Until: v.date(l.ExpiresAt), Built: v.date(l.UpdatesUntil)}
+	out := licenseView{License: l, Named: v.product(l.ProductID), Good: verdict.Valid, Until: v.lastDay(l.ExpiresAt), Built: v.lastDay(l.UpdatesUntil)}
 	var err error
 	if out.Plan, err = v.plan(l.PlanID); err != nil {
 		return out, err
@@ -59,7 +60,11 @@ func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
 		help = "Trial"
 	}
 	out.Help = v.h.opts.Texts[help+"Help"]
-	out.State = v.text(name, "date", v.date(at))
+	date := v.lastDay(at)
+	if verdict.Code == api.VerdictScheduled {
+		date = v.date(at)
+	}
+	out.State = v.text(name, "date", date)
 	return out, nil
 }
 
@@ -88,7 +93,20 @@ func (v *visit) date(t *time.Time) string {
 	if t == nil || terms.IsLast(*t) {
 		return ""
 	}
-	texts, day := v.h.opts.Texts, t.UTC()
+	return v.day(t.In(v.zone()))
+}
+
+// lastDay returns the last day before an end; nil, and the last instant, which is never: "".
+func (v *visit) lastDay(end *time.Time) string {
+	if end == nil || terms.IsLast(*end) {
+		return ""
+	}
+	return v.day(dates.Last(*end, v.zone()))
+}
+
+// day writes a day in the language of the pages.
+func (v *visit) day(day time.Time) string {
+	texts := v.h.opts.Texts
 	layout := texts["Date"]
 	if day.Day() == 1 {
 		layout = cmp.Or(texts["DateFirst"], layout)
@@ -96,6 +114,9 @@ func (v *visit) date(t *time.Time) string {
 	month := strings.Fields(texts["Months"])[day.Month()-1]
 	return strings.Replace(day.Format(layout), day.Month().String(), month, 1)
 }
+
+// zone is where the days of the pages begin.
+func (v *visit) zone() *time.Location { return inner.Of(v.h.opts.Licenses).Call().Opts.TimeZone }
 
 // showLicenses shows all licenses of the customer. If there is one, and nothing else to
 // show, it shows that one.
@@ -172,8 +193,8 @@ func (v *visit) device(a api.Activation) device {
 		ReleaseLabel: v.text("ReleaseLabel", "name", label), Remove: v.about("ReleaseLabel", label),
 	}
 	if a.HeldUntil != nil && a.HeldUntil.After(inner.Of(v.h.opts.Licenses).Call().Now()) {
-		d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
-		d.Asks = v.text("ReleaseHeld", "date", v.date(a.HeldUntil))
+		d.Held = v.text("HeldUntil", "date", v.lastDay(a.HeldUntil))
+		d.Asks = v.text("ReleaseHeld", "date", v.lastDay(a.HeldUntil))
 	}
 	return d
 }
@@ -289,7 +310,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 	}
 	if i := slices.IndexFunc(l.Upcoming, func(c api.UpcomingChange) bool { return c.MaxActivations.Set }); i >= 0 && l.MaxActivations != nil {
 		if c := l.Upcoming[i]; !c.MaxActivations.Null && c.MaxActivations.Value < *l.MaxActivations {
-			body.More = v.text("MoreDevices", "number", strconv.FormatInt(*l.MaxActivations-c.MaxActivations.Value, 10), "date", v.date(&c.At))
+			body.More = v.text("MoreDevices", "number", strconv.FormatInt(*l.MaxActivations-c.MaxActivations.Value, 10), "date", v.lastDay(&c.At))
 		}
 	}
 	if body.History, err = v.history(l); err != nil {

@@ -29,6 +29,7 @@ type Options struct {
 	HoldOffline    bool
 	ClaimFrom      []string // beginnings of customer IDs
 	FileIssuer     string
+	TimeZone       *time.Location // of dates that people write and read
 	ExpiryNotices  []time.Duration
 	Office         *Office // nil: the service is not an office
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
@@ -62,7 +63,7 @@ func (s Service) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error
 			if !slices.ContainsFunc(record.cells, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 				continue
 			}
-			line := rowOfCells(columns, record.cells, now)
+			line := rowOfCells(columns, record.cells, now, s.Opts.TimeZone)
 			row, result, err := s.previewRow(ctx, r, line, record.number, first)
 			if err != nil {
 				return err
@@ -209,15 +210,17 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 }
 
 // csvTimes are the layouts of times in UTC, which spreadsheets write, beside
-// those of the API. csvTimeColumns are the columns that have them.
+// those of the API. csvTimeColumns are the columns that have them, or dates, which in
+// csvEndColumns are the last day.
 var (
-	csvTimes       = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
+	csvTimes       = []string{time.DateTime, "2006-01-02 15:04"}
+	csvEndColumns  = []string{"expires_at", "updates_until"}
 	csvTimeColumns = []string{"starts_at", "expires_at", "updates_until", "created_at"}
 )
 
 // rowOfCells returns the cells of a row as a line of an import. Cells of the wrong form
 // become values of the wrong type, which the checks of the import report.
-func rowOfCells(columns, cells []string, now time.Time) []byte {
+func rowOfCells(columns, cells []string, now time.Time, zone *time.Location) []byte {
 	row := map[string]any{}
 	for i, name := range columns {
 		if i >= len(cells) {
@@ -232,6 +235,13 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 				if at, err := time.Parse(layout, cell); err == nil {
 					cell = at.Format(time.RFC3339)
 				}
+			}
+			day := dates.Start
+			if slices.Contains(csvEndColumns, name) {
+				day = dates.End
+			}
+			if at, ok := day(cell, zone); ok {
+				cell = at.Format(time.RFC3339Nano)
 			}
 		}
 		switch name {
