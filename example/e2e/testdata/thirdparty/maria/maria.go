@@ -6,6 +6,7 @@
 package maria
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -58,8 +59,8 @@ func (e *engine) View(ctx context.Context, fn func(kv.Reader) error) error {
 	return e.run(ctx, func(t *tx) error { return fn(t) }, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 }
 
-// Update implements kv.Engine. It waits for the Updates of this process before it waits for
-// the lock of the database, where a context cannot end the wait.
+// Update implements kv.Engine. It waits for the Updates of this process before it takes a
+// connection and waits for those of others.
 func (e *engine) Update(ctx context.Context, fn func(kv.Tx) error) error {
 	select {
 	case e.turn <- struct{}{}:
@@ -70,14 +71,15 @@ func (e *engine) Update(ctx context.Context, fn func(kv.Tx) error) error {
 	return e.run(ctx, func(t *tx) error { return fn(t) }, "START TRANSACTION", "SELECT v FROM "+e.table+" WHERE k = '' FOR UPDATE")
 }
 
-// run calls fn in a transaction that begins with some statements. No context ends it.
+// run calls fn in a transaction that begins with some statements. A context ends the wait for
+// its beginning, and nothing later.
 func (e *engine) run(ctx context.Context, fn func(*tx) error, begin ...string) error {
 	if e.closed.Load() {
 		return fmt.Errorf("maria: closed: %w", store.ErrUnavailable)
 	}
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
-		return errors.Join(ctx.Err(), temporary(err))
+		return cmp.Or(ctx.Err(), temporary(err))
 	}
 	defer conn.Close()
 	always := context.WithoutCancel(ctx)
@@ -91,15 +93,16 @@ func (e *engine) run(ctx context.Context, fn func(*tx) error, begin ...string) e
 		}
 	}()
 	for _, statement := range begin {
-		if _, err := conn.ExecContext(always, statement); err != nil {
+		_, err := conn.ExecContext(ctx, statement) // ends the connection if ctx ends, and with it the wait
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			return fmt.Errorf("maria: begin: %w", temporary(err))
 		}
 	}
 	if e.closed.Load() {
 		return fmt.Errorf("maria: closed: %w", store.ErrUnavailable)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
 	}
 	t := &tx{conn: conn, table: e.table}
 	if err := fn(t); err != nil || !t.wrote {

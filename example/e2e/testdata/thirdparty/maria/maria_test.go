@@ -47,17 +47,14 @@ func in(t *testing.T, db *sql.DB, table string) *kv.Store {
 
 var stores atomic.Int64
 
-// open returns a function that makes stores in tables of their own.
+// open returns a function that makes stores in tables of their own, each with two handles, as
+// in two processes.
 func open(t *testing.T) func(*testing.T) store.Store {
 	db := database(t)
 	return func(t *testing.T) store.Store {
 		table := fmt.Sprintf("licenses_%d_%d", os.Getpid(), stores.Add(1))
-		st := in(t, db, table)
-		t.Cleanup(func() {
-			st.Close()
-			db.Exec("DROP TABLE " + table)
-		})
-		return st
+		t.Cleanup(func() { db.Exec("DROP TABLE " + table) })
+		return storetest.Handles(in(t, db, table), in(t, db, table))
 	}
 }
 
