@@ -270,6 +270,15 @@ func TestExportCustomer(t *testing.T) {
 		}
 	}
 
+	// Those before a claim are erased too, and not shown: they can be about another person.
+	guests, err := st.Events(ctx, store.EventQuery{CustomerID: "mail:zaphod@example.com"})
+	is.NoErr(err)
+	is.True(len(guests) > 0)
+	for _, e := range guests {
+		is.True(!has[e.ID])
+		has[e.ID] = true
+	}
+
 	before := stored()
 	_, err = s.EraseCustomer(ctx, "zaphod")
 	is.NoErr(err)
