@@ -88,8 +88,9 @@ type Options struct {
 	HoldOffline bool
 
 	// TimeZone is where the days begin of dates that people write and read: in CSV
-	// files and on the customer pages. A date is the last day of what ends. The API
-	// has instants only. Default: UTC.
+	// files, in the ends of licenses on the dashboard, and on the customer pages. A
+	// date is the last day of what ends. Times with hours on the dashboard are in UTC,
+	// but for those of ends in forms; the API has instants only. Default: UTC.
 	TimeZone *time.Location
 
 	// FileIssuer is the iss of license files. Default: none.

@@ -22,7 +22,11 @@ func End(text string, zone *time.Location) (time.Time, bool) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone).UTC(), err == nil
 }
 
-// Last returns the last instant before an end, whose day in the zone is the last one.
+// Last returns the last instant before an end, whose day in the zone is the last one. Of the
+// last instant, it is that instant in UTC, because no zone may see the year 10000.
 func Last(end time.Time, zone *time.Location) time.Time {
+	if !end.Before(lastInstant) {
+		return lastInstant
+	}
 	return end.Add(-time.Millisecond).In(zone)
 }

@@ -92,10 +92,10 @@ const typedAbove = 50
 
 // bulkFields is the form for n licenses. For a change that is final and for many
 // licenses, the operator types their number.
-func (m stateChange) bulkFields(n int) *forms.Form {
+func (m stateChange) bulkFields(n int, zone *time.Location) *forms.Form {
 	f := m.fields()
 	if m.isRenewal() {
-		f = renewFields(oneYear, api.RenewFromLater)
+		f = renewFields(oneYear, api.RenewFromLater, zone)
 	}
 	if m.Danger || n > typedAbove {
 		f.Add(forms.TypedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
@@ -177,13 +177,13 @@ func (m stateChange) bulkForm(v *kit.Visit) (p *forms.FormPage, err error) {
 	n := len(body.Rows)
 	p = &forms.FormPage{
 		Title: m.Label + ": " + kit.Count(len(ids), "license"), Section: "licenses", Heading: m.Label + " licenses", Danger: m.Danger, Template: "selected",
-		Text: bulkText(v, m, body), Form: m.bulkFields(n), Extra: body,
+		Text: bulkText(v, m, body), Form: m.bulkFields(n, v.Zone()), Extra: body,
 	}
 	if n > 0 {
 		p.Action = m.Label + " " + kit.Count(n, "license")
 	}
 	if !v.IsRead() {
-		p.Form = m.bulkFields(len(sent))
+		p.Form = m.bulkFields(len(sent), v.Zone())
 	}
 	p.Do = func(v *kit.Visit) (string, error) { return "", changeSelected(v, m, sent, p) }
 	return p, nil

@@ -101,7 +101,7 @@ func newLicenseForm(v *kit.Visit) (*forms.FormPage, error) {
 	ctx, q := v.R.Context(), v.R.URL.Query()
 	l := api.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
 	p := forms.NewFormPage("licenses", kit.Lists["licenses"], "New license")
-	p.Form, p.Action, p.Done = createForm(l), "Create license", "The license has been created."
+	p.Form, p.Action, p.Done = createForm(l, v.Zone()), "Create license", "The license has been created."
 	if err := addPlans(v, p.Form); err != nil {
 		return nil, err
 	}
@@ -134,10 +134,10 @@ func newLicenseForm(v *kit.Visit) (*forms.FormPage, error) {
 
 func editLicenseForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	p := licenseFormPage(l, "Edit license")
-	p.Form, p.Action, p.Done = licenseForm(l), kit.SaveChanges, kit.NoticeSaved
+	p.Form, p.Action, p.Done = licenseForm(l, v.Zone()), kit.SaveChanges, kit.NoticeSaved
 	p.Version = l.Version().String()
 	p.Do = func(tx *kit.Visit) (string, error) {
-		params := updateParams(p.Form, l)
+		params := updateParams(p.Form, l, v.Zone())
 		if err := cmp.Or(confirmProduct(tx, p.Form, l.ProductID), forms.Check(v, p.Form, &params)); err != nil {
 			return "", err
 		}

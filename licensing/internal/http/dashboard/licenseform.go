@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -11,14 +12,14 @@ import (
 )
 
 // licenseForm returns the form for a license, with the values of l.
-func licenseForm(l api.License) *forms.Form {
+func licenseForm(l api.License, zone *time.Location) *forms.Form {
 	seats := &forms.Field{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Half: true, Parse: forms.Parser(forms.ParseNumber)}
 	if l.MaxActivations != nil {
 		seats.Value = strconv.FormatInt(*l.MaxActivations, 10)
 	}
-	expires := forms.TimeField("expires_at", "Expires", "In UTC. Leave blank for no expiry.", l.ExpiresAt)
+	expires := forms.EndField("expires_at", "Expires", "Leave blank for no expiry.", l.ExpiresAt, zone)
 	starts := inMore(forms.TimeField("starts_at", "Starts", "In UTC. Leave blank to start now.", l.StartsAt), "Validity")
-	updates := inMore(forms.TimeField("updates_until", "Updates until", "In UTC. Later builds of the program are refused; older ones keep running. Leave blank for no end.", l.UpdatesUntil), "")
+	updates := inMore(forms.EndField("updates_until", "Updates until", "Later builds of the program are refused; older ones keep running. Leave blank for no end.", l.UpdatesUntil, zone), "")
 	expires.Half, starts.Half, updates.Half = true, true, true
 	return forms.NewForm(
 		&forms.Field{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
@@ -48,8 +49,8 @@ const (
 
 // createForm returns the form for a new license. It offers shortcuts for the
 // expiry.
-func createForm(l api.License) *forms.Form {
-	f := licenseForm(l)
+func createForm(l api.License, zone *time.Location) *forms.Form {
+	f := licenseForm(l, zone)
 	term := forms.Radios("term", "Valid for", termNever, append(append([]forms.Option{{Value: termNever, Label: "No expiry"}},
 		termOptions(api.Duration{Days: 30}, oneYear)...), forms.Option{Value: customDate, Label: "Custom date"})...)
 	term.Hint = "From the start."
@@ -62,7 +63,8 @@ func createForm(l api.License) *forms.Form {
 		Type: "text", Value: "1", Half: true, Parse: forms.Parser(forms.ParseNumber),
 	}, ""))
 	expires := f.Field("expires_at")
-	expires.Label, expires.Hint, expires.When, expires.Half = "Custom date", "In UTC. Only if “Custom date” is selected.", "term="+customDate, false
+	expires.Label, expires.When, expires.Half = "Custom date", "term="+customDate, false
+	expires.Hint = strings.ReplaceAll(expires.Hint, "Leave blank for no expiry.", "Only if “Custom date” is selected.")
 	f.Insert(3, term)
 	return f
 }
@@ -86,8 +88,8 @@ func createParams(f *forms.Form, now time.Time) (p api.CreateLicenseParams) {
 
 // updateParams returns the edited fields of l. A time with milliseconds is kept
 // unless it is edited, although the form shows seconds.
-func updateParams(f *forms.Form, l api.License) api.UpdateLicenseParams {
-	changes := f.Changes(licenseForm(l))
+func updateParams(f *forms.Form, l api.License, zone *time.Location) api.UpdateLicenseParams {
+	changes := f.Changes(licenseForm(l, zone))
 	if grace, edited := changes["grace_seconds"]; edited && grace == nil {
 		changes["grace_seconds"] = 0
 	}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -30,14 +31,14 @@ func termOptions(durations ...api.Duration) []forms.Option {
 
 // renewFields returns the form of a renewal for a duration, which is offered if it is none
 // of the terms.
-func renewFields(chosen api.Duration, from api.RenewFrom) *forms.Form {
+func renewFields(chosen api.Duration, from api.RenewFrom, zone *time.Location) *forms.Form {
 	offered := terms
 	if !slices.Contains(terms, chosen) {
 		offered = append([]api.Duration{chosen}, terms...)
 	}
 	length := forms.TermField("duration", "Length", "For a custom length.", api.Duration{})
 	length.When = "term=" + customLength
-	end := forms.TimeField("expires_at", "New end", "For a custom date, in UTC.", nil)
+	end := forms.EndField("expires_at", "New end", "For a custom date.", nil, zone)
 	end.When = "term=" + customDate
 	return forms.NewForm(
 		forms.Radios("term", "Renew for", chosen.String(),
@@ -69,10 +70,10 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 		return nil, stateForbidden("A revoked license cannot be renewed.")
 	}
 	p := licenseFormPage(l, "Renew")
-	if end := v.MomentOf(l.ExpiresAt); end != nil {
+	if end := v.EndOf(l.ExpiresAt); end != nil {
 		p.Text = append(p.Text, "Currently expires "+end.Full+", "+end.Relative+".")
 	}
-	if end := v.MomentOf(l.UpdatesUntil); end != nil {
+	if end := v.EndOf(l.UpdatesUntil); end != nil {
 		p.Text = append(p.Text, "Currently includes updates until "+end.Full+", "+end.Relative+".")
 	}
 	length, text, err := renewalOf(v, l)
@@ -80,7 +81,7 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 		return nil, err
 	}
 	p.Text = append(p.Text, text...)
-	p.Form, p.Action, p.Done = renewFields(length, api.RenewFromLater), "Renew license", "The license has been renewed."
+	p.Form, p.Action, p.Done = renewFields(length, api.RenewFromLater, v.Zone()), "Renew license", "The license has been renewed."
 	if l.ExpiresAt != nil && l.UpdatesUntil != nil {
 		p.Form.Insert(0, forms.Radios("extend", "Renew", api.RenewExtendLicense,
 			forms.Option{Value: string(api.RenewExtendLicense), Label: "The license"}, forms.Option{Value: string(api.RenewExtendUpdates), Label: "Its updates"}))
@@ -104,7 +105,7 @@ func renewForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 		params := read()
 		p.Live = "The new end is not known yet."
 		if _, end, err := inner.Of(v.Licenses).Licenses().PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
-			then, what := v.Moment(end), "New expiry: "
+			then, what := v.EndOf(&end), "New expiry: "
 			if params.UpdatesUntil != nil || params.Extend == api.RenewExtendUpdates {
 				what = "New end of updates: "
 			}

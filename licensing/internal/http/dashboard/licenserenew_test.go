@@ -58,7 +58,7 @@ func TestRenew(t *testing.T) {
 			if tt.want != "" {
 				want, err := time.Parse(time.RFC3339, tt.want)
 				is.NoErr(err)
-				require.Contains(t, preview, "New expiry: "+want.Format("2 Jan 2006, 15:04"))
+				require.Contains(t, preview, "New expiry: "+want.Add(-time.Millisecond).Format("2 Jan 2006")+",")
 			} else if query.Has("term") {
 				require.Contains(t, preview, "The new end is not known yet.")
 			}
@@ -138,7 +138,7 @@ func TestRenewalByPlan(t *testing.T) {
 	is.NoErr(err)
 	l := *bought.License
 	ask := v.get("licenses/" + l.ID + "/renew")
-	require.Contains(t, ask.body, "Its plan, Sprint, lasts 14 days.", "The purchase sub_1 governs it", `value="P14D" checked`, "New expiry: 29 Mar 2026, 12:00")
+	require.Contains(t, ask.body, "Its plan, Sprint, lasts 14 days.", "The purchase sub_1 governs it", `value="P14D" checked`, "New expiry: 29 Mar 2026, in")
 	require.Contains(t, v.get("licenses/"+l.ID).body, "<dt>Paid until</dt>")
 	is.Equal(v.change("licenses/"+l.ID+"/renew", "term", "P14D", "from", "later").StatusCode, http.StatusSeeOther)
 	after, err := s.Service().Get(t.Context(), l.ID)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -14,7 +15,7 @@ import (
 // planFields returns the form for a plan, which has fields of the form for a
 // license.
 func planFields(t api.Plan) *forms.Form {
-	terms := licenseForm(api.License{Name: t.Name, ProductID: t.ProductID, Terms: t.Terms})
+	terms := licenseForm(api.License{Name: t.Name, ProductID: t.ProductID, Terms: t.Terms}, time.UTC)
 	name, product, seats := terms.Field("name"), terms.Field("product_id"), terms.Field("max_activations")
 	name.Hint, name.Required = "The name that you use. Leave blank for the plan ID.", false
 	seats.Hint = "For each unit of a purchase. Leave blank for unlimited."

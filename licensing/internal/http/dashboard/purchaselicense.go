@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
@@ -101,7 +102,7 @@ func offerLicenses(v *kit.Visit, x *forms.Field, list []api.License) error {
 			text = append(text, plan)
 		}
 		if l.ExpiresAt != nil {
-			text = append(text, "until "+l.ExpiresAt.Format("2 January 2006"))
+			text = append(text, "until "+dates.Last(*l.ExpiresAt, v.Zone()).Format("2 January 2006"))
 		}
 		x.Select = append(x.Select, forms.Option{Value: l.ID, Label: strings.Join(text, ", ")})
 	}

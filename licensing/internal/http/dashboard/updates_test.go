@@ -22,7 +22,7 @@ func TestRenewUpdates(t *testing.T) {
 	renew := "licenses/" + l.ID + "/renew"
 	require.Contains(t, v.get("licenses/"+l.ID).body, "/renew")
 	form := v.get(renew).body
-	require.Contains(t, form, "Currently includes updates until 11 Mar 2026", "New end of updates: 11 Mar 2027")
+	require.Contains(t, form, "Currently includes updates until 10 Mar 2026", "New end of updates: 10 Mar 2027")
 	require.NotContains(t, form, `name="extend"`)
 	is.Equal(v.change(renew, "term", "P1Y", "from", "later").StatusCode, http.StatusSeeOther)
 	l, err := s.Service().Get(t.Context(), l.ID)
@@ -38,8 +38,8 @@ func TestRenewUpdates(t *testing.T) {
 
 	l = s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &until, UpdatesUntil: &until})
 	renew = "licenses/" + l.ID + "/renew"
-	require.Contains(t, v.get(renew).body, "New expiry: 11 Mar 2027", `name="extend"`)
-	require.Contains(t, v.get(renew+"?extend=updates&term=P1M&from=later").body, "New end of updates: 11 Apr 2026")
+	require.Contains(t, v.get(renew).body, "New expiry: 10 Mar 2027", `name="extend"`)
+	require.Contains(t, v.get(renew+"?extend=updates&term=P1M&from=later").body, "New end of updates: 10 Apr 2026")
 	is.Equal(v.change(renew, "extend", "updates", "term", "P1M", "from", "later").StatusCode, http.StatusSeeOther)
 	is.Equal(v.change(renew, "extend", "license", "term", "P3M", "from", "later").StatusCode, http.StatusSeeOther)
 	l, err = s.Service().Get(t.Context(), l.ID)
@@ -60,5 +60,5 @@ func TestRenewUpdates(t *testing.T) {
 	is.Equal(v.change(renew, "extend", "updates", "term", "date", "expires_at", "2026-05-01").StatusCode, http.StatusSeeOther)
 	l, err = s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
-	is.Equal([]time.Time{*l.ExpiresAt, *l.UpdatesUntil}, []time.Time{until.AddDate(0, 3, 0), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)})
+	is.Equal([]time.Time{*l.ExpiresAt, *l.UpdatesUntil}, []time.Time{until.AddDate(0, 3, 0), time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC)})
 }

@@ -21,7 +21,7 @@ import (
 type Field struct {
 	Name, Label, Hint, Value, Error string
 
-	Type         string // the type of an input, or "textarea", "checks", "checkbox", "radios" or "pairs"
+	Type         string // the type of an input, or "textarea", "checks", "checkbox", "radios", "end" or "pairs"
 	Autocomplete string
 	Required     bool
 	Mono         bool
@@ -129,6 +129,9 @@ func (f *Form) FillFrom(sent url.Values) {
 		}
 		if x.Options == nil && x.Choices == nil && x.Type != "password" {
 			x.Value = strings.ReplaceAll(sent.Get(x.Name), "\r\n", "\n")
+			if hour := sent.Get(x.Name + "_time"); x.Type == "end" && hour != "" {
+				x.Value += "T" + hour
+			}
 		}
 		chosen := sent[x.Name]
 		for _, c := range x.Choices {

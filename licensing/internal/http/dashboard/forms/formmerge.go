@@ -37,7 +37,7 @@ func digestOf(s string) string {
 func (x *Field) entered() string {
 	var list []string
 	if value := strings.TrimSpace(x.Value); value != "" {
-		if x.Type == "datetime-local" && len(value) == len("2006-01-02T15:04:05") {
+		if (x.Type == "datetime-local" || x.Type == "end") && len(value) == len("2006-01-02T15:04:05") {
 			value = strings.TrimSuffix(value, ":00") // browsers omit seconds of zero
 		}
 		list = append(list, strings.Join(append([]string{value}, chosenLabels(x.Units)...), " "))

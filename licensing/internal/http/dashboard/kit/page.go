@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/bidi"
@@ -96,6 +97,9 @@ func (p Page) Host() Host { return p.v.Opts.Host }
 
 // When formats a time, or a pointer to one, for the page; nil: there is none.
 func (p Page) When(t any) *Moment { return p.v.MomentOf(t) }
+
+// Ends formats the end of a license, or of its updates, for a page; nil: there is none.
+func (p Page) Ends(end *time.Time) *Moment { return p.v.EndOf(end) }
 
 // PurchaseName returns what names a purchase on a page: its reference, unless that is one that
 // the service gave to a trial.

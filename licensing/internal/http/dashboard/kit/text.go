@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 )
 
 // A Moment is a time formatted for a page: in UTC, as the footer says, and relative to now.
@@ -43,6 +46,19 @@ func (v *Visit) MomentOf(t any) *Moment {
 	}
 	at, _ := t.(time.Time)
 	return v.Moment(at)
+}
+
+// Zone is where the days of ends begin.
+func (v *Visit) Zone() *time.Location { return inner.Of(v.Licenses).Call().Opts.TimeZone }
+
+// EndOf is MomentOf for an end, which is shown by its last day.
+func (v *Visit) EndOf(end *time.Time) *Moment {
+	m := v.MomentOf(end)
+	if m != nil {
+		m.Date = dates.Last(*end, v.Zone()).Format("2 Jan 2006")
+		m.Full, m.Brief = m.Date, m.Date
+	}
+	return m
 }
 
 // Relative formats a duration from now in one unit, such as "in 2 days".
