@@ -8,6 +8,11 @@ type StartLinkParams struct {
 	ProductID   string `json:"product_id" validate:"text"`
 	Fingerprint string `json:"fingerprint" validate:"text,machine"`
 	Name        string `json:"name" validate:"omitempty,text"` // describes the activation to the customer and to operators
+	// AlsoProductID is the product of a bundle of which the program accepts a license too, if
+	// that has an entitlement that is named as ProductID. AlsoFingerprint is the fingerprint
+	// of the installation in such a license. Default: Fingerprint.
+	AlsoProductID   string `json:"also_product_id,omitempty" validate:"omitempty,text" wire:"filled"`
+	AlsoFingerprint string `json:"also_fingerprint,omitempty" validate:"omitempty,text,machine" wire:"filled"`
 }
 
 // A Link is the request of an installation to be activated by a customer. It ends after
@@ -55,7 +60,9 @@ type LinkRequest struct {
 	ProductID   string
 	Fingerprint string
 	Name        string // empty: none
-	ExpiresAt   time.Time
+	// AlsoProductID is as in [StartLinkParams]; empty: none.
+	AlsoProductID string
+	ExpiresAt     time.Time
 }
 
 // ApproveLinkParams activate the installation that asks with a code.

@@ -55,15 +55,15 @@ func (l *License) begin(ctx context.Context) (_ context.Context, done func(), er
 // A result is what the service answered about a key.
 type result struct {
 	answer
+	as    string            // the product that was asked for
 	file  *licensefile.File // verified, with the nonce of the request; nil: none was asked for, or the license allows none
 	text  string            // of the file
 	nonce string
 	took  time.Duration // from the request to the answer
 }
 
-// query asks the service about a key, and takes a seat if one is missing and
-// within reach.
-func (l *License) query(ctx context.Context, key string, how reach) (result, error) {
+// queryAs is query with one product.
+func (l *License) queryAs(ctx context.Context, key string, how reach, product string) (result, error) {
 	l.mu.Lock()
 	file := l.file
 	if key != l.key {
@@ -72,27 +72,34 @@ func (l *License) query(ctx context.Context, key string, how reach) (result, err
 	fresh := l.fresh
 	wants := file != nil && l.wantsFile()
 	l.mu.Unlock()
+	seat := l.seatOf(product)
 	send := func(path string, p params) (result, error) {
-		p.Key, p.Fingerprint, p.ProductID, p.BuiltAt = key, l.fingerprint, l.opts.ProductID, l.opts.BuiltAt
+		p.Key, p.ProductID, p.BuiltAt = key, product, l.opts.BuiltAt
 		if p.File != "" {
 			p.Nonce = rand.Text()
 		}
 		sent := time.Now()
 		a, err := l.ask(ctx, path, p)
-		return result{answer: a, nonce: p.Nonce, took: time.Since(sent)}, err
+		return result{answer: a, as: product, nonce: p.Nonce, took: time.Since(sent)}, err
 	}
 	activate := func() (result, error) {
-		p := params{Name: l.opts.Name, File: longestFile, PerProcess: l.opts.PerProcess}
+		p := params{Fingerprint: seat, Name: l.opts.Name, File: longestFile, PerProcess: l.opts.PerProcess}
 		if how == takeOver {
 			p.TakeOver = api.TakeOverOldest
+		}
+		if grants := l.grants(product); grants != nil { // an activation does not ask for them
+			if r, err := send("/license/validate", params{Entitlements: grants}); err != nil || !r.Valid {
+				return r, err
+			}
 		}
 		return send("/license/activate", p)
 	}
 	validate := func(withFile bool) (result, error) {
+		p := params{Fingerprint: seat, Entitlements: l.grants(product)}
 		if withFile {
-			return send("/license/validate", params{File: longestFile})
+			p.File = longestFile
 		}
-		return send("/license/validate", params{})
+		return send("/license/validate", p)
 	}
 	var r result
 	var err error
@@ -185,7 +192,7 @@ func (l *License) verify(r *result) error {
 		now = certain // the clock of the office is behind: a file that has ended replaces none
 	}
 	if err == nil {
-		err = f.Check(licensefile.Expect{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Nonce: r.nonce, Now: now})
+		err = l.check(f, licensefile.Expect{Nonce: r.nonce, Now: now})
 	}
 	if err == nil && l.condemned(f) {
 		err = licensefile.ErrCondemnedKey
@@ -226,6 +233,9 @@ func (l *License) accept(r result) {
 	case v.Valid:
 		l.fresh = false
 	case !l.unknown:
+		if l.file == nil {
+			l.setProduct(r.as)
+		}
 		l.deny(l.denialOf(v))
 	}
 	l.schedule(max(l.recheck(v), r.retryAfter))

@@ -89,6 +89,13 @@ license has seats; of the directory, they share the key, the clock and what Coun
 counted. A seat that someone else takes over or releases, or a machine that sleeps, lets a
 process run beside the limit until its next check.
 
+# Bundles
+
+With [Options.AlsoProductID], a license of a bundle counts too if it has an entitlement that
+is named as the program. The program asks with its own product first, and takes no seat of
+a license that is for neither. Without a network, each program of a bundle has a seat of its
+own.
+
 # Without a network
 
 Without [Options.URL], the program makes no requests. [License.Request] returns a text

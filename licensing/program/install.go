@@ -23,7 +23,7 @@ func (l *License) Request() (text string, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := licensefile.NewRequest(l.key, l.fingerprint)
+	r := licensefile.NewRequest(l.key, l.seatOf(l.product))
 	if nonce := l.pending(); nonce != "" {
 		r.Nonce = nonce
 	}

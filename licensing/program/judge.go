@@ -126,7 +126,7 @@ func (l *License) warnings() (all []Warning) {
 		warn(CodeListRefused, "The revocation list does not count: "+l.listError.Error())
 	}
 	if l.revoked != nil && !l.lent() {
-		if err := l.revoked.Check(l.opts.ProductID, l.clock.now()); errors.Is(err, licensefile.ErrStaleList) {
+		if err := l.revoked.Check(l.product, l.clock.now()); errors.Is(err, licensefile.ErrStaleList) {
 			warn(CodeListStale, err.Error())
 		}
 	}

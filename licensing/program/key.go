@@ -131,6 +131,7 @@ func (l *License) take(ctx context.Context, key string, how reach) error {
 	l.locked(func() {
 		l.key, l.file, l.denial, l.deniedAt, l.fresh, l.released = key, nil, nil, time.Time{}, true, false
 		l.unsaved[licenseName], l.unsaved[denialName] = "", ""
+		l.setProduct(l.opts.ProductID)
 		if how == again {
 			l.unsaved[keyName] = key
 		}
@@ -180,10 +181,10 @@ func (l *License) Release(ctx context.Context) error {
 	}
 	defer done()
 	l.mu.Lock()
-	key := l.key
+	key, seat := l.key, l.seatOf(l.product)
 	l.mu.Unlock()
 	if key != "" && l.fingerprint != "" {
-		if err := l.freeSeat(inner, key); err != nil {
+		if err := l.freeSeat(inner, key, seat); err != nil {
 			return l.explain(ctx, err)
 		}
 	}
@@ -198,8 +199,8 @@ func (l *License) Release(ctx context.Context) error {
 
 // freeSeat frees the seat of this installation at the service. It is no error if there is
 // none.
-func (l *License) freeSeat(ctx context.Context, key string) error {
-	resp, body, err := l.post(ctx, "/license/deactivate", params{Key: key, Fingerprint: l.fingerprint})
+func (l *License) freeSeat(ctx context.Context, key, seat string) error {
+	resp, body, err := l.post(ctx, "/license/deactivate", params{Key: key, Fingerprint: seat})
 	if err != nil || resp.StatusCode == http.StatusOK {
 		return err
 	}

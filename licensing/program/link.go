@@ -48,7 +48,11 @@ func (l *License) Link(ctx context.Context) (Link, error) {
 		return Link{}, Status{Code: CodeFingerprintRequired}.Err()
 	}
 	started := time.Now()
-	resp, body, err := l.post(ctx, "/license/link", api.StartLinkParams{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Name: l.opts.Name})
+	p := api.StartLinkParams{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Name: l.opts.Name}
+	if also := l.opts.AlsoProductID; also != "" {
+		p.AlsoProductID, p.AlsoFingerprint = also, l.seatOf(also)
+	}
+	resp, body, err := l.post(ctx, "/license/link", p)
 	var k api.Link
 	switch {
 	case err != nil:

@@ -16,6 +16,9 @@ type officeStage struct {
 	lender *licensefile.Lender
 	ahead  time.Duration // of the clock of the office
 	list   string
+
+	product string                      // of the license; empty: atlas
+	listOf  func(product string) string // returns a list of the vendor
 }
 
 // onOfficeStage runs a test with the office of a vendor, which has a file for 12 days.
@@ -25,13 +28,18 @@ func onOfficeStage(t *testing.T, test func(o *officeStage, renew func(users floa
 		_, office := newKey(s.T)
 		s.keys = vendorKeys
 		s.offline(day)
-		o := &officeStage{stage: s}
+		o := &officeStage{stage: s, listOf: func(product string) string {
+			return list(s.T, vendor, time.Now(), func(r *licensefile.Revocations) { r.ProductID = product })
+		}}
 		renew := func(users float64, list string) {
 			text := signed(s.T, vendor, "office:x:1", func(c *licensefile.Claims) {
 				c.ID, c.LicenseID, c.ActivationID, c.Name = "office", s.license.ID, "act_1", "Acme Network"
 				c.ExpiresAt = c.IssuedAt.Add(12 * day)
 				c.FingerprintHash = licensefile.FingerprintHash(c.LicenseID, "office:x:1")
 				c.Entitlements = map[string]any{"users": users}
+				if o.product != "" {
+					c.ProductID, c.Entitlements = o.product, map[string]any{"atlas": true, "beacon": true}
+				}
 				c.Office = &licensefile.Office{Key: office.Public(), Seats: 2}
 			})
 			lender, err := licensefile.NewLender(text, office)

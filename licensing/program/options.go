@@ -26,6 +26,13 @@ type Options struct {
 	// ProductID is the product that the license must be for.
 	ProductID string
 
+	// AlsoProductID is the product of a bundle, such as "suite", that this program is a part
+	// of: a license of it counts too if it has an entitlement that is named as ProductID. The
+	// default Fingerprint is that of the bundle then, so that its programs take one seat of a
+	// machine. A program that gets AlsoProductID in an update keeps its license and its seat.
+	// Empty: none.
+	AlsoProductID string
+
 	// Key is the license key. Empty: the one that [License.SetKey] stored.
 	Key string
 
@@ -37,7 +44,7 @@ type Options struct {
 
 	// Fingerprint identifies this installation: a machine, a container or a user,
 	// as the program chooses. A seat of the license is taken for it. Empty: a hash
-	// of ProductID and the ID of the machine or, without one, a random ID that is
+	// of the product of the license and the ID of the machine or, without one, a random ID that is
 	// kept in Dir. With PerProcess, a random part is added for each process.
 	Fingerprint string
 
@@ -71,6 +78,9 @@ type Options struct {
 // maxText is the maximum length of names and IDs, in characters.
 const maxText = 255
 
+// maxEntitlement is the maximum length of the name of an entitlement, in characters.
+const maxEntitlement = 64
+
 // complete fills in the defaults, and returns an error that names an invalid
 // option.
 func (o *Options) complete() error {
@@ -80,10 +90,16 @@ func (o *Options) complete() error {
 	if o.ProductID == "" {
 		return errors.New("program: Options.ProductID must be set")
 	}
-	for _, f := range []struct{ name, value string }{{"ProductID", o.ProductID}, {"Fingerprint", o.Fingerprint}, {"Name", o.Name}} {
+	for _, f := range []struct{ name, value string }{{"ProductID", o.ProductID}, {"AlsoProductID", o.AlsoProductID}, {"Fingerprint", o.Fingerprint}, {"Name", o.Name}} {
 		if !isText(f.value) {
 			return fmt.Errorf("program: Options.%s must be at most %d characters of UTF-8 without control characters, and without white space at its ends", f.name, maxText)
 		}
+	}
+	if o.AlsoProductID != "" && utf8.RuneCountInString(o.ProductID) > maxEntitlement {
+		return fmt.Errorf("program: Options.ProductID must be at most %d characters with AlsoProductID, to be the name of an entitlement", maxEntitlement)
+	}
+	if o.AlsoProductID == o.ProductID {
+		return errors.New("program: Options.AlsoProductID must be another product than ProductID")
 	}
 	base, err := parseURL(o.URL)
 	if err != nil {

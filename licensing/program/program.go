@@ -22,6 +22,7 @@ type License struct {
 	keys        *licensefile.KeySet
 	disk        disk
 	fingerprint string // empty: none, so no seat is taken
+	alsoPrint   string // the same for a license of Options.AlsoProductID
 	http        *http.Client
 	own         *http.Transport // to close; nil: the caller's
 	idError     error           // why there is no fingerprint
@@ -45,6 +46,7 @@ type License struct {
 	mu      sync.Mutex // guards the fields below
 	clock   clock
 	key     string
+	product string            // of the license, or ProductID
 	file    *licensefile.File // the newest for the key; nil: none
 	display display           // for the key in it; zero: nothing
 	denial  *denial           // of the service, later than file; nil: none
@@ -107,7 +109,7 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 		}
 	}
 	l := &License{
-		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, key: opts.Key, fresh: true, unsaved: unsaved,
+		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, alsoPrint: opts.Fingerprint, product: opts.ProductID, key: opts.Key, fresh: true, unsaved: unsaved,
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), tried: make(chan struct{}), opened: make(chan struct{}),
 		start: time.Now(), wall: wall, clock: clock{wall: wall},
 	}
@@ -118,9 +120,13 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	l.save() // the owner first, because it makes the directory found again
 	if l.fingerprint == "" {
 		l.fingerprint, l.idError = m.fingerprint(opts.ProductID, l.disk)
+		if opts.AlsoProductID != "" && l.idError == nil {
+			l.alsoPrint, l.idError = m.fingerprint(opts.AlsoProductID, l.disk)
+		}
 	}
 	if opts.PerProcess {
-		l.fingerprint += processPart()
+		part := processPart()
+		l.fingerprint, l.alsoPrint = l.fingerprint+part, l.alsoPrint+part
 	}
 	l.mu.Lock()
 	l.clock.start(time.Time{})

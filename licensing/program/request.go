@@ -30,7 +30,7 @@ const (
 // api.ActivateKeyParams and api.DeactivateKeyParams, without the empty ones.
 type params struct {
 	Key         string `json:"key"`
-	Fingerprint string `json:"fingerprint"`
+	Fingerprint string `json:"fingerprint,omitempty"`
 	ProductID   string `json:"product_id,omitempty"`
 	Name        string `json:"name,omitempty"`
 	TakeOver    string `json:"take_over,omitempty"`
@@ -38,6 +38,8 @@ type params struct {
 	Nonce       string `json:"nonce,omitempty"`
 
 	PerProcess bool `json:"per_process,omitzero"`
+
+	Entitlements []string `json:"entitlements,omitempty"` // of a validation
 
 	BuiltAt time.Time `json:"built_at,omitzero"` // not of a deactivation
 }
@@ -117,7 +119,9 @@ func (l *License) post(ctx context.Context, path string, p any) (*http.Response,
 
 // list fetches the revocation list of the product, or of one license.
 func (l *License) list(ctx context.Context, licenseID string) (string, error) {
-	query := url.Values{"product_id": {l.opts.ProductID}}
+	l.mu.Lock()
+	query := url.Values{"product_id": {l.product}}
+	l.mu.Unlock()
 	if licenseID != "" {
 		query.Set("license_id", licenseID)
 	}

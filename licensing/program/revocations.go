@@ -57,7 +57,7 @@ func (l *License) takeList(text string) error {
 	}
 	list, err := keys.VerifyRevocations(text)
 	if err == nil {
-		err = list.Check(l.opts.ProductID, l.clock.now())
+		err = list.Check(l.product, l.clock.now())
 		if l.lent() && errors.Is(err, licensefile.ErrStaleList) {
 			err = nil
 		}

@@ -51,19 +51,27 @@ func (l *License) load() {
 	if _, pending := l.unsaved[keyName]; l.opts.Key == "" && !pending {
 		if key := read(keyName); key != "" && key != l.key {
 			l.key, l.file, l.denial = key, nil, nil
+			l.setProduct(l.opts.ProductID)
 		}
 	}
 	if seconds, err := strconv.ParseInt(read(clockName), 10, 64); err == nil && seconds < latestClock {
 		l.clock.raise(time.Unix(seconds, 0))
 	}
+	var f storedFile
+	var file licensefile.File
+	err := json.Unmarshal([]byte(read(licenseName)), &f)
+	if err == nil {
+		file, err = l.keys.Verify(f.File)
+	}
+	mine := err == nil && f.Key == l.digest()
+	if mine && l.file == nil {
+		l.setProduct(l.productOf(file)) // that of the list
+	}
 	if text := read(listName); text != "" && text != l.listText {
 		_ = l.takeList(text) // one that does not count any more is replaced
 	}
-	var f storedFile
-	if json.Unmarshal([]byte(read(licenseName)), &f) == nil && f.Key == l.digest() {
-		if file, err := l.keys.Verify(f.File); err == nil && l.replaces(file) {
-			l.adopt(file)
-		}
+	if mine && l.replaces(file) {
+		l.adopt(file)
 	}
 	var shown display
 	if _, pending := l.unsaved[displayName]; !pending && json.Unmarshal([]byte(read(displayName)), &shown) == nil && shown.Key == l.digest() {
@@ -108,6 +116,7 @@ func vouched(f licensefile.File) time.Time {
 // adopt makes a file the one in use. It proves that the time at which the vendor
 // issued it has passed, unless its key is compromised. The caller holds l.mu.
 func (l *License) adopt(f licensefile.File) {
+	l.setProduct(l.productOf(f))
 	l.file = &f
 	if !l.condemned(f) {
 		l.clock.raise(vouched(f))
@@ -127,13 +136,13 @@ func (l *License) condemned(f licensefile.File) bool {
 // l.mu.
 func (l *License) usable(f licensefile.File) error {
 	want := licensefile.Expect{
-		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, BuiltAt: l.opts.BuiltAt, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
+		BuiltAt: l.opts.BuiltAt, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
 	}
 	if list := l.revoked; list != nil && (vouched(f).After(list.IssuedAt) || !list.Covers(f.LicenseID)) {
 		// The list is from before the license was reinstated, or about another one.
 		want.Revocations = &licensefile.Revocations{ProductID: list.ProductID, CondemnedKeys: list.CondemnedKeys}
 	}
-	return f.Check(want)
+	return l.check(f, want)
 }
 
 // keep stores a file that has been adopted, and removes the denial that it ended.

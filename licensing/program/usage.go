@@ -128,7 +128,7 @@ func within(at, now time.Time) time.Time {
 // that the clock of the service allows.
 func (l *License) report(ctx context.Context, reports []api.UsageReport) error {
 	l.mu.Lock()
-	p := api.CountUsageParams{Key: l.key, ProductID: l.opts.ProductID, Usage: reports}
+	p := api.CountUsageParams{Key: l.key, ProductID: l.product, Usage: reports}
 	l.mu.Unlock()
 	if l.opts.URL == "" || p.Key == "" {
 		return errors.New("program: usage needs a service and a license key")

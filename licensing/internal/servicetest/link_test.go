@@ -365,3 +365,30 @@ func TestLinkKeepsNoSecret(t *testing.T) {
 	}
 	is.Equal(found, 2)
 }
+
+// TestLinkOfABundle: the page offers the licenses of the product of a program, and those of its
+// bundle that have it.
+func TestLinkOfABundle(t *testing.T) {
+	is := is.New(t)
+	host := newLinkHost(t, licensing.Options{}, licensing.Portal{})
+	create := func(name, product string, granted map[string]any) api.License {
+		l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: name, ProductID: product, CustomerID: "cus_ada", Terms: api.Terms{Entitlements: granted}})
+		is.NoErr(err)
+		return l
+	}
+	create("Own license", "atlas", nil)
+	suite := create("Suite with Atlas", "suite", map[string]any{"atlas": true})
+	create("Suite without it", "suite", map[string]any{"beacon": true})
+	create("Another product", "other", map[string]any{"atlas": true})
+	var l api.Link
+	status, _ := host.call("/license/link", map[string]any{"product_id": "atlas", "fingerprint": "fp-1", "also_product_id": "suite", "also_fingerprint": "fp-2"}, &l)
+	is.Equal(status, http.StatusCreated)
+	page := host.visit("GET", "link?code="+l.Code, nil).Body.String()
+	require.Contains(t, page, "Own license", "Suite with Atlas")
+	require.NotContains(t, page, "Suite without it", "Another product")
+	w := host.visit("POST", "link", url.Values{"code": {l.Code}, "license": {suite.ID}, "decision": {"approve"}})
+	is.Equal(w.Code, http.StatusSeeOther)
+	seats, err := host.Handler.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: suite.ID})
+	is.NoErr(err)
+	is.Equal(seats.Data[0].Fingerprint, "fp-2")
+}

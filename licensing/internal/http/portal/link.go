@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
@@ -53,14 +54,22 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 	body.Code, body.Product, body.Device = request.Code, v.product(request.ProductID), cmp.Or(request.Name, request.Fingerprint)
 	switch body.claimed {
 	case "":
-	case request.ProductID:
+	case request.ProductID, request.AlsoProductID:
 		body.Done = v.text("Claimed")
 	default:
 		body.Done = v.text("ClaimedOther")
 	}
 	if body.License == "" {
-		if body.Licenses, err = v.validLicenses(request.ProductID); err != nil {
+		own := func(api.License) bool { return true }
+		if body.Licenses, err = v.validLicenses(request.ProductID, own); err != nil {
 			return err
+		}
+		if also := request.AlsoProductID; also != "" {
+			some, err := v.validLicenses(also, func(l api.License) bool { return inner.Of(v.licenses).Links().Includes(l, request.ProductID, also) })
+			if err != nil {
+				return err
+			}
+			body.Licenses = append(body.Licenses, some...)
 		}
 		if len(body.Licenses) == 0 && v.h.opts.Buy != nil {
 			body.Buy = v.h.opts.Buy(request.ProductID)
@@ -69,15 +78,15 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 	return v.render(status, "link", v.text("LinkTitle"), body)
 }
 
-// validLicenses returns the newest licenses of the customer for a product that are valid.
-func (v *visit) validLicenses(productID string) (list []licenseView, err error) {
+// validLicenses returns some of the newest licenses of the customer for a product that are valid.
+func (v *visit) validLicenses(productID string, some func(api.License) bool) (list []licenseView, err error) {
 	page, err := v.licenses.List(v.r.Context(), api.ListLicensesParams{ProductID: productID, NewestFirst: true, Limit: 200})
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range page.Data {
 		verdict := v.verdict(l)
-		if !verdict.Valid {
+		if !verdict.Valid || !some(l) {
 			continue
 		}
 		view, err := v.view(l, verdict)

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/seats"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -40,7 +41,7 @@ func (s Service) Request(ctx context.Context, code string) (request api.LinkRequ
 	err = s.Read(ctx, func(r store.Reader) error {
 		c, err := byCode(ctx, r, code, s.Now())
 		if err == nil {
-			request = api.LinkRequest{Code: shownCode(c.code), ProductID: c.ProductID, Fingerprint: c.Fingerprint, Name: c.Name, ExpiresAt: c.end}
+			request = api.LinkRequest{Code: shownCode(c.code), ProductID: c.ProductID, Fingerprint: c.Fingerprint, Name: c.Name, ExpiresAt: c.end, AlsoProductID: c.AlsoProductID}
 		}
 		return err
 	})
@@ -62,6 +63,13 @@ func (s Service) Approve(ctx context.Context, p api.ApproveLinkParams) (api.Acti
 		return api.Activation{}, fmt.Errorf("approve link: %w", err)
 	}
 	activate := api.ActivateKeyParams{Fingerprint: c.Fingerprint, Name: c.Name, ProductID: c.ProductID, TakeOver: p.TakeOver}
+	bundle, err := s.isBundle(ctx, c.link, p.LicenseID)
+	if err != nil {
+		return api.Activation{}, fmt.Errorf("approve link: %w", err)
+	}
+	if bundle {
+		activate.ProductID, activate.Fingerprint = c.AlsoProductID, c.AlsoFingerprint
+	}
 	v, err := seats.Of(s.Call).ActivateFor(ctx, p.LicenseID, activate, seats.Occasion{
 		Entries: [][2]string{{CodeKind, codeKey(c.code)}, {LinkKind, c.key}},
 		Check: func(r store.Reader, now time.Time) error {
@@ -80,6 +88,22 @@ func (s Service) Approve(ctx context.Context, p api.ApproveLinkParams) (api.Acti
 		return api.Activation{}, fmt.Errorf("approve link: %w", err)
 	}
 	return *v.Activation, nil
+}
+
+// isBundle reports whether a license is one of the bundle that a program accepts too, and has
+// the program.
+func (s Service) isBundle(ctx context.Context, l link, licenseID string) (bool, error) {
+	if l.AlsoProductID == "" {
+		return false, nil
+	}
+	found, err := licenses.Of(s.Call).Get(ctx, licenseID)
+	return s.Includes(found, l.ProductID, l.AlsoProductID), err
+}
+
+// Includes reports whether a license is one of a bundle that has a program.
+func (Service) Includes(l api.License, productID, bundleID string) bool {
+	_, granted := l.Entitlements[productID]
+	return granted && bundleID != "" && l.ProductID == bundleID
 }
 
 // Decline ends the link that waits under a code.

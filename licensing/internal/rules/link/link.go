@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,6 +34,9 @@ type link struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	Name        string `json:"name,omitempty"`
 
+	AlsoProductID   string `json:"also_product_id,omitempty"`
+	AlsoFingerprint string `json:"also_fingerprint,omitempty"`
+
 	LicenseID    string `json:"license_id,omitempty"`    // empty: the customer has not approved
 	ActivationID string `json:"activation_id,omitempty"` // the one that the approval made or kept
 }
@@ -57,7 +61,10 @@ func (s Service) Start(ctx context.Context, p api.StartLinkParams, pages string)
 		}
 		l.Code, l.ExpiresAt = shownCode(code), tx.Now.Add(lifetime)
 		l.URL = pages + "/link?code=" + l.Code
-		stored := link{ProductID: p.ProductID, Fingerprint: p.Fingerprint, Name: p.Name}
+		stored := link{
+			ProductID: p.ProductID, Fingerprint: p.Fingerprint, Name: p.Name,
+			AlsoProductID: p.AlsoProductID, AlsoFingerprint: cmp.Or(p.AlsoFingerprint, p.Fingerprint),
+		}
 		return tx.PutEntries(ctx, entry(LinkKind, linkKey(l.Secret), record.Encode(stored), tx.Now, l.ExpiresAt),
 			entry(CodeKind, codeKey(code), []byte(linkKey(l.Secret)), tx.Now, l.ExpiresAt))
 	})
