@@ -86,14 +86,13 @@ func describe(t *testing.T, b *strings.Builder, values map[string]json.RawMessag
 		} else if f.Tag.Get("text") == "" {
 			t.Errorf("%s has no comment in Go", at)
 		}
-		inner := configfile.Inner(f.Type)
-		if inner.Kind() == reflect.Struct {
+		if configfile.IsGroup(f.Type) {
 			off := off
 			if f.Type.Kind() == reflect.Pointer { // which is there only if it is set
 				off = "//"
 			}
 			fmt.Fprintf(b, "%s%s%q: {\n", indent, off, f.Name)
-			describe(t, b, values, at, inner, indent+"  ", off)
+			describe(t, b, values, at, configfile.Inner(f.Type), indent+"  ", off)
 			fmt.Fprintf(b, "%s%s},\n", indent, off)
 			continue
 		}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -25,6 +27,7 @@ type move struct {
 	rows  []api.LicenseRow
 	from  []string       // what the rows are called in the export
 	left  map[string]int // what was not carried over, and how often
+	zone  *time.Location
 }
 
 // leave notes something that is not carried over.
@@ -37,11 +40,11 @@ func moveIn(ctx context.Context, c *call) error {
 	if !write && c.args[1] != "check" {
 		return errors.New("MODE must be check or write")
 	}
-	m, err := readMove(c.args[0])
-	if err != nil {
-		return err
-	}
 	return c.with(ctx, func(db *Database) error {
+		m, err := readMove(c.args[0], cmp.Or(c.config.Options.TimeZone, time.UTC))
+		if err != nil {
+			return err
+		}
 		s := licensing.NewHandler(db, c.config.Options).Service()
 		var counts map[string]int
 		var refused []string
@@ -83,9 +86,10 @@ func isOnly(err, only error) bool {
 	return ok && len(joined.Unwrap()) == 1 && joined.Unwrap()[0] == only
 }
 
-// readMove reads a CSV file, or the JSON files of Keygen: one, or a folder of them.
-func readMove(path string) (*move, error) {
-	m := &move{left: map[string]int{}}
+// readMove reads a CSV file, whose days begin in a zone, or the JSON files of Keygen: one, or a
+// folder of them.
+func readMove(path string, zone *time.Location) (*move, error) {
+	m := &move{left: map[string]int{}, zone: zone}
 	if strings.EqualFold(filepath.Ext(path), ".csv") {
 		return m, m.readCSV(path)
 	}

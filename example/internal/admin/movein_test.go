@@ -171,3 +171,23 @@ func TestMoveInFromCSV(t *testing.T) {
 	_, err = run(t, "move-in", path, file, "now")
 	is.True(err != nil)
 }
+
+// TestMoveInZone: a date in a cell is the last day in the zone of the configuration file.
+func TestMoveInZone(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	path, file, config := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "shop.csv"), filepath.Join(dir, "licensekit.json")
+	s := newDatabase(t, path, 0)
+	is.NoErr(os.WriteFile(file, []byte("key,name,product_id,customer_id,expires_at\nSHOP-KEY-0001-0001,Ada,atlas,ada,2031-01-31\n"), 0o600))
+	is.NoErr(os.WriteFile(config, []byte(`{"Options": {"TimeZone": "Europe/Berlin"}}`), 0o600))
+	_, err := run(t, "move-in", path, "--config", config, file, "write")
+	is.NoErr(err)
+	v, err := s.Validate(t.Context(), api.ValidateKeyParams{Key: "SHOP-KEY-0001-0001", ProductID: "atlas"})
+	is.NoErr(err)
+	is.Equal(*v.License.ExpiresAt, time.Date(2031, 1, 31, 23, 0, 0, 0, time.UTC))
+	for _, zone := range []string{"", "Local", "Berlin"} {
+		is.NoErr(os.WriteFile(config, []byte(`{"Options": {"TimeZone": "`+zone+`"}}`), 0o600))
+		_, err := run(t, "move-in", path, "--config", config, file, "write")
+		require.Contains(t, err.Error(), `Options.TimeZone must be the name of a time zone such as "Europe/Berlin"`)
+	}
+}

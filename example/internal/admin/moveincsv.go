@@ -53,7 +53,7 @@ func (m *move) readCSV(path string) error {
 			if cell = strings.TrimSpace(cell); cell == "" {
 				continue
 			}
-			if err := setCell(&row, header[i], cell); err != nil {
+			if err := setCell(&row, header[i], cell, m.zone); err != nil {
 				return fmt.Errorf("%s: line %d: %s %q: %w", path, line, header[i], cell, err)
 			}
 		}
@@ -62,13 +62,13 @@ func (m *move) readCSV(path string) error {
 }
 
 // setCell sets the field of a column.
-func setCell(row *api.LicenseRow, column, cell string) (err error) {
+func setCell(row *api.LicenseRow, column, cell string, zone *time.Location) (err error) {
 	instant := func() (*time.Time, error) {
 		day := dates.End // a date is the last day
 		if column == "created_at" {
 			day = dates.Start
 		}
-		if t, ok := day(cell, time.UTC); ok {
+		if t, ok := day(cell, zone); ok {
 			return &t, nil
 		}
 		if t, err := time.Parse(time.RFC3339, cell); err == nil {

@@ -83,6 +83,17 @@ func (d *Decoder) set(path string, value json.RawMessage, v reflect.Value, secre
 			return
 		}
 		v.SetInt(int64(span))
+	case t == zoneType:
+		var name string
+		zone, err := (*time.Location)(nil), json.Unmarshal(value, &name)
+		if err == nil {
+			zone, err = time.LoadLocation(name)
+		}
+		if err != nil || name == "" || name == "Local" {
+			d.Fault(path, `must be the name of a time zone such as "Europe/Berlin"`)
+			return
+		}
+		v.Set(reflect.ValueOf(zone))
 	case t == bytesType:
 		if text, ok := d.text(path, value, true); ok && text != "" {
 			key, err := base64.StdEncoding.DecodeString(text)

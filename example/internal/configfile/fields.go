@@ -23,6 +23,9 @@ func Fields(t reflect.Type) (all []reflect.StructField) {
 }
 
 func isValue(t reflect.Type) bool {
+	if t == zoneType {
+		return true
+	}
 	switch t.Kind() {
 	case reflect.Func, reflect.Interface, reflect.Chan:
 		return false
@@ -34,6 +37,9 @@ func isValue(t reflect.Type) bool {
 	}
 	return true
 }
+
+// IsGroup reports whether a field of a type is an object of settings in the file.
+func IsGroup(t reflect.Type) bool { return t != zoneType && Inner(t).Kind() == reflect.Struct }
 
 // Inner returns the type that a pointer leads to, and any other type itself.
 func Inner(t reflect.Type) reflect.Type {
@@ -60,8 +66,8 @@ func find(t reflect.Type, path, name string) (found string) {
 		if strings.EqualFold(f.Name, name) {
 			return at
 		}
-		if inner := Inner(f.Type); inner.Kind() == reflect.Struct {
-			found = cmp.Or(found, find(inner, at, name))
+		if IsGroup(f.Type) {
+			found = cmp.Or(found, find(Inner(f.Type), at, name))
 		}
 	}
 	return found
@@ -70,4 +76,5 @@ func find(t reflect.Type, path, name string) (found string) {
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	bytesType    = reflect.TypeFor[[]byte]()
+	zoneType     = reflect.TypeFor[*time.Location]()
 )
