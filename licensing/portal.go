@@ -72,7 +72,7 @@ type Portal struct {
 // value.
 type PortalTexts struct {
 	Lang      string `text:"en"`             // of the pages, as in the lang attribute of HTML
-	Date      string `text:"2 January 2006"` // layout of dates, as of package time; times are in UTC
+	Date      string `text:"2 January 2006"` // layout of dates, as of package time
 	DateFirst string // layout of dates on the first day of a month; empty: Date
 	Months    string `text:"January February March April May June July August September October November December"` // that take the place of the English ones in dates, separated by spaces
 

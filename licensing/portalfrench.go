@@ -69,6 +69,14 @@ var frenchPortal = PortalTexts{
 	Linked:       "Le programme est activé. Revenez-y. Il continuera dans quelques secondes.",
 	Approve:      "Activer", Decline: "Refuser",
 
+	ClaimTitle: "Ajouter une licence", Claim: "Ajouter",
+	ClaimHelp:    "Saisissez ou collez la clé de licence que vous avez.",
+	Claimed:      "La licence a été ajoutée.",
+	ClaimedOther: "La licence a été ajoutée. Elle concerne un autre produit que ce programme.",
+	ClaimNone:    "Aucune licence n’a cette clé. Vérifiez qu’elle ne contient pas de faute de frappe.",
+	ClaimTaken:   "La licence de cette clé est dans un autre compte. Contactez-nous si elle devrait être dans le vôtre.",
+	ClaimOver:    "La licence de cette clé n’est pas valable et ne peut donc pas être ajoutée. Contactez-nous si vous pensez qu’il s’agit d’une erreur.",
+
 	SignOut:     "Se déconnecter",
 	NotFound:    "Cette page n’existe pas ou n’est pas la vôtre.",
 	NotAllowed:  "Cette opération n’est pas autorisée.",

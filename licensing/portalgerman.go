@@ -69,6 +69,14 @@ var germanPortal = PortalTexts{
 	Linked:       "Das Programm ist aktiviert. Kehren Sie dorthin zurück. Es geht in wenigen Sekunden weiter.",
 	Approve:      "Aktivieren", Decline: "Ablehnen",
 
+	ClaimTitle: "Lizenz hinzufügen", Claim: "Hinzufügen",
+	ClaimHelp:    "Geben Sie Ihren Lizenzschlüssel ein oder fügen Sie ihn ein.",
+	Claimed:      "Die Lizenz wurde hinzugefügt.",
+	ClaimedOther: "Die Lizenz wurde hinzugefügt. Sie gilt für ein anderes Produkt als dieses Programm.",
+	ClaimNone:    "Keine Lizenz hat diesen Schlüssel. Prüfen Sie ihn auf Tippfehler.",
+	ClaimTaken:   "Die Lizenz mit diesem Schlüssel gehört zu einem anderen Konto. Wenden Sie sich an uns, wenn sie in Ihres gehört.",
+	ClaimOver:    "Die Lizenz mit diesem Schlüssel ist nicht gültig und kann deshalb nicht hinzugefügt werden. Wenden Sie sich an uns, wenn Sie das für einen Irrtum halten.",
+
 	SignOut:     "Abmelden",
 	NotFound:    "Diese Seite gibt es nicht, oder sie gehört nicht zu Ihrem Konto.",
 	NotAllowed:  "Das ist nicht erlaubt.",

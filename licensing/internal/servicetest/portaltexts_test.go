@@ -18,14 +18,14 @@ import (
 // of the first day of a month are those of the language.
 func TestPortalInEachLanguage(t *testing.T) {
 	for lang, want := range map[string][]string{
-		"de": {"Gültig bis 1. März 2031", "Gültig ab 3. Oktober 2027", "1 von 2 belegt", "Abgelaufen am 2. August 2026"},
-		"fr": {"Valable jusqu’au 1er mars 2031", "Valable à partir du 3 octobre 2027", "1 sur 2", "Expirée le 2 août 2026"},
+		"de": {"Gültig bis 1. März 2031", "Gültig ab 3. Oktober 2027", "1 von 2 belegt", "Abgelaufen am 1. August 2026"},
+		"fr": {"Valable jusqu’au 1er mars 2031", "Valable à partir du 3 octobre 2027", "1 sur 2", "Expirée le 1er août 2026"},
 	} {
 		t.Run(lang, func(t *testing.T) {
 			is := is.New(t)
 			texts, ok := licensing.PortalTextsFor(lang)
 			is.True(ok)
-			host := newLinkHost(t, licensing.Options{}, licensing.Portal{
+			host := newLinkHost(t, licensing.Options{ClaimFrom: []string{"batch:"}}, licensing.Portal{
 				Texts: texts, SignOut: "out", Buy: func(string) string { return "https://shop.example" }, Renew: func(api.License) string { return "https://shop.example" },
 			})
 			ctx, s := t.Context(), host.Handler.Service()
@@ -44,7 +44,7 @@ func TestPortalInEachLanguage(t *testing.T) {
 			ended := add(api.CreateLicenseParams{Name: "A", ExpiresAt: day(2026, 8, 2)})
 			grace := add(api.CreateLicenseParams{Name: "B", ExpiresAt: day(2026, 8, 2), Terms: api.Terms{GraceSeconds: 99 * 24 * 3600}})
 			later := add(api.CreateLicenseParams{Name: "C", StartsAt: day(2027, 10, 3)})
-			good := add(api.CreateLicenseParams{Name: "D", ExpiresAt: day(2031, 3, 1), UpdatesUntil: day(2031, 3, 1), Terms: api.Terms{
+			good := add(api.CreateLicenseParams{Name: "D", ExpiresAt: day(2031, 3, 2), UpdatesUntil: day(2031, 3, 1), Terms: api.Terms{
 				Meters: map[string]api.Meter{"a": {Limit: new(int64(4)), Per: api.PerYear}, "b": {}},
 			}})
 			paused, revoked := add(api.CreateLicenseParams{Name: "E"}), add(api.CreateLicenseParams{Name: "F"})
@@ -71,6 +71,8 @@ func TestPortalInEachLanguage(t *testing.T) {
 			visit("GET", good.ID+"?released", nil, http.StatusOK)
 			visit("POST", good.ID+"/request", url.Values{"request": {"x"}}, http.StatusConflict)
 			visit("POST", ended.ID+"/file", nil, http.StatusConflict)
+			visit("GET", "claim", nil, http.StatusOK)
+			visit("POST", "claim", url.Values{"key": {"no such key"}}, http.StatusConflict)
 			visit("GET", "link", nil, http.StatusOK)
 			visit("GET", "link?declined", nil, http.StatusOK)
 			visit("GET", "link?code="+link.Code, nil, http.StatusOK)
