@@ -40,10 +40,10 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestStorm: a thousand programs that start while the service fails send hardly
+// TestStorm: hundreds of programs that start while the service fails send hardly
 // more than the programs that start while it answers, and are spread once it is back.
 func TestStorm(t *testing.T) {
-	for name, programs := range map[string]int{"first start": 1000, "restart": 50} {
+	for name, programs := range map[string]int{"first start": 300, "restart": 50} {
 		stored := name == "restart"
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s *stage) {

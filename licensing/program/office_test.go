@@ -21,8 +21,8 @@ type officeStage struct {
 	listOf  func(product string) string // returns a list of the vendor
 }
 
-// onOfficeStage runs a test with the office of a vendor, which has a file for 12 days.
-func onOfficeStage(t *testing.T, test func(o *officeStage, renew func(users float64, list string))) {
+// onOfficeStage runs a test with the office of a vendor, whose files are for the given time.
+func onOfficeStage(t *testing.T, lasts time.Duration, test func(o *officeStage, renew func(users float64, list string))) {
 	onStage(t, func(s *stage) {
 		vendorKeys, vendor := newKey(s.T)
 		_, office := newKey(s.T)
@@ -34,7 +34,7 @@ func onOfficeStage(t *testing.T, test func(o *officeStage, renew func(users floa
 		renew := func(users float64, list string) {
 			text := signed(s.T, vendor, "office:x:1", func(c *licensefile.Claims) {
 				c.ID, c.LicenseID, c.ActivationID, c.Name = "office", s.license.ID, "act_1", "Acme Network"
-				c.ExpiresAt = c.IssuedAt.Add(12 * day)
+				c.ExpiresAt = c.IssuedAt.Add(lasts)
 				c.FingerprintHash = licensefile.FingerprintHash(c.LicenseID, "office:x:1")
 				c.Entitlements = map[string]any{"users": users}
 				if o.product != "" {
@@ -94,18 +94,18 @@ func (o *officeStage) setAhead(ahead time.Duration) {
 // vendor's file, which a later one replaces while the program runs. The list of the
 // vendor is as good as the file that it came with.
 func TestOffice(t *testing.T) {
-	onOfficeStage(t, func(o *officeStage, renew func(float64, string)) {
+	onOfficeStage(t, 4*day, func(o *officeStage, renew func(float64, string)) {
 		l := o.box("pc-1").open()
 		o.is(l, "valid")
 		o.Equal(l.Status().Entitlements, map[string]any{"users": 50.0})
 		o.Equal(l.Status().LicensedTo, "Acme Network")
-		time.Sleep(10 * day)
-		o.is(l, "valid")
-		renew(60, o.list)
 		time.Sleep(3 * day)
 		o.is(l, "valid")
+		renew(60, o.list)
+		time.Sleep(2 * day)
+		o.is(l, "valid")
 		o.Equal(l.Status().Entitlements, map[string]any{"users": 60.0})
-		time.Sleep(8 * day)
+		time.Sleep(day)
 		o.is(l, "valid")
 		time.Sleep(2 * day)
 		o.is(l, CodeFileExpired, CodeUntrusted)
@@ -118,7 +118,7 @@ func TestOffice(t *testing.T) {
 // TestOfficeClock: the time of an office counts within that of its file, and is never
 // certain.
 func TestOfficeClock(t *testing.T) {
-	onOfficeStage(t, func(o *officeStage, _ func(float64, string)) {
+	onOfficeStage(t, 12*day, func(o *officeStage, _ func(float64, string)) {
 		certain := func(l *License) time.Time {
 			l.mu.Lock()
 			defer l.mu.Unlock()
