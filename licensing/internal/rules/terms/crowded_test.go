@@ -10,11 +10,7 @@ import (
 )
 
 func TestLicensesWithMorePurchasesThanMayCount(t *testing.T) {
-	n := 4
-	if testing.Short() {
-		n = 2
-	}
-	for seed := range n {
+	for seed := range numSeeds(6) {
 		r := rand.New(rand.NewPCG(4, uint64(seed)))
 		var set []terms.Purchase
 		for i := range pick(r, 104, 130, 504) {

@@ -165,12 +165,8 @@ func edit(r *rand.Rand, want *terms.Terms, hand modelHand, given sheet) {
 }
 
 func TestFieldsSetByHandStayUntilTheirValueInThePurchasesChanges(t *testing.T) {
-	n := 800
-	if testing.Short() {
-		n = 300
-	}
 	edits := 0
-	for seed := range n {
+	for seed := range numSeeds(800) {
 		r := rand.New(rand.NewPCG(3, uint64(seed)))
 		fresh := func(reference string) terms.Purchase {
 			p := randomPurchase(r, reference)
