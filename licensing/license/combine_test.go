@@ -563,7 +563,7 @@ func (s *seller) editTerms(t *testing.T, r *rand.Rand, id string) {
 }
 
 func TestRandomPurchasesCombine(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { newMeterShop(t, memory.New()).combineRandomly(t, 1, 300) })
+	t.Run("memory", func(t *testing.T) { newMeterShop(t, memory.New()).combineRandomly(t, 1, max(100, *numHistories)) })
 	t.Run("memory, each Update twice", func(t *testing.T) { newMeterShop(t, storetest.Twice(memory.New())).combineRandomly(t, 2, 40) })
 	t.Run("sqlite", func(t *testing.T) {
 		st, err := sqlite.Open(t.TempDir() + "/licenses.db")

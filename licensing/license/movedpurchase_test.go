@@ -79,7 +79,7 @@ func (s *seller) suspendOrReinstate(t *testing.T, r *rand.Rand, id string) {
 // service, as rows, some time later. What follows is the same in both: immediately, as time
 // passes, and after every further event.
 func TestMovedPurchases(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(max(70, *numHistories)) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		from := newMeterShop(t, memory.New())
 		from.now = onDay(float64(r.IntN(60)))
