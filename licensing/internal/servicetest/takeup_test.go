@@ -65,7 +65,7 @@ func TestTakeUpWaitingOverHTTP(t *testing.T) {
 	is.Equal(c.do(take[1], take[2], "").json, map[string]any{"object": "plan_take_up", "licensed": 0.0, "has_more": false})
 	is.Equal(c.do("GET", "/purchase/shop:7", "").json["license"].(map[string]any)["expires_at"], "2027-06-01T00:00:00Z")
 	is.Equal(c.do("GET", "/purchase/shop:other", "").json["waiting"], "unknown_plan")
-	is.Equal(c.do(take[1], take[2], "", "Idempotency-Key", "k").Code, http.StatusBadRequest)
+	is.Equal(c.do(take[1], take[2], "", "Idempotency-Key", "k").Code, http.StatusUnprocessableEntity)
 	is.Equal(c.do(take[1], take[2], `{"cursor":"x"}`).Code, http.StatusUnprocessableEntity)
 }
 
