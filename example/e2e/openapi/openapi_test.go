@@ -77,7 +77,7 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 	is := is.New(t)
 	ctx := t.Context()
 	opts := licensing.Options{
-		PublicURL: "https://host.example/licensing", PortalURL: "https://host.example/account", KeyHolderSeats: true, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: "https://host.example/licensing", PortalURL: "https://host.example/account", KeyHolderSeats: true, ClaimFrom: []string{"batch:"}, Logger: slog.New(slog.DiscardHandler),
 		ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
 	}
 	h := licensing.NewHandler(below, opts)
@@ -93,6 +93,9 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 	params := api.CreateLicenseParams{Name: "n", ProductID: "atlas", CustomerID: "cus_1"}
 	if strings.Contains(path, "/usage") || strings.Contains(path, "/meter/") {
 		params.Meters = map[string]api.Meter{"exports": {}}
+	}
+	if strings.HasSuffix(path, "/claim") {
+		params.CustomerID = "batch:spring"
 	}
 	l, err := h.Service().Create(ctx, params)
 	is.NoErr(err)
