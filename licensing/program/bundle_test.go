@@ -151,7 +151,7 @@ func TestBundleWithoutNetwork(t *testing.T) {
 
 // TestBundleAtAnOffice: an office lends a seat of the bundle as the vendor does.
 func TestBundleAtAnOffice(t *testing.T) {
-	onOfficeStage(t, func(o *officeStage, renew func(float64, string)) {
+	onOfficeStage(t, 12*day, func(o *officeStage, renew func(float64, string)) {
 		o.suite("atlas", "beacon")
 		before := o.list
 		o.product = "suite"

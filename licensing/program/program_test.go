@@ -263,7 +263,7 @@ func TestDenials(t *testing.T) {
 		api.VerdictExpired: {
 			func(s *stage) { s.update(api.UpdateLicenseParams{ExpiresAt: api.To(time.Now().Add(-day))}) },
 			func(s *stage) { s.update(api.UpdateLicenseParams{ExpiresAt: api.ToNull[time.Time]()}) },
-			"The license expired on " + time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC).Format("2 January 2006") + "; renew it.",
+			"The license expired on " + time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC).Add(-time.Millisecond).Local().Format("2 January 2006") + "; renew it.",
 		},
 	} {
 		t.Run(string(code), func(t *testing.T) {

@@ -78,6 +78,7 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 				expires := now.AddDate(0, 0, i%700-100)
 				l, err := s.Create(ctx, api.CreateLicenseParams{
 					Name: fmt.Sprintf("Number %05d", i), ProductID: fmt.Sprintf("product-%d", i%20), CustomerID: fmt.Sprintf("customer-%d", i%(n/10)), ExpiresAt: &expires,
+					Metadata: map[string]string{"email": fmt.Sprintf("customer-%d@mail.example", i%(n/10))},
 				})
 				if err == nil && i%5 == 0 && expires.After(now) {
 					_, err = s.Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc"})

@@ -38,7 +38,7 @@ func init() {
 		{Method: post, Path: "licenses/import/run", Access: kit.Admins, Handle: runImport, Upload: true, Download: true},
 		{Method: get, Path: "licenses/{id}", Query: "at fingerprint product entitlement built", Handle: forms.Showing(readLicenseHead, showLicense)},
 		{Path: "licenses/{id}/edit", Access: kit.Admins, Form: forms.About(readLicense, editLicenseForm)},
-		{Path: "licenses/{id}/renew", Query: "extend term duration duration_unit expires_at from reason version opened", Access: kit.Supporters, Form: forms.About(readLicense, renewForm)},
+		{Path: "licenses/{id}/renew", Query: "extend term duration duration_unit expires_at expires_at_time from reason version opened", Access: kit.Supporters, Form: forms.About(readLicense, renewForm)},
 		{Path: "licenses/{id}/file", Access: kit.Supporters, Form: forms.About(readLicense, issueFileForm)},
 		{Path: "licenses/{id}/activations/release", Query: "id*", Access: kit.Supporters, Form: forms.About(readLicense, releaseForm)},
 		{Path: "licenses/{id}/mail-link", Access: kit.Supporters, Form: forms.About(readLicense, mailLinkForm)},

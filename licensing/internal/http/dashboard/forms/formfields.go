@@ -53,10 +53,13 @@ func EndField(name, label, hint string, end *time.Time, zone *time.Location) *Fi
 func (f *Field) Day() string  { day, _, _ := strings.Cut(f.Value, "T"); return day }
 func (f *Field) Hour() string { _, hour, _ := strings.Cut(f.Value, "T"); return hour }
 func (f *Field) Step() string {
-	if strings.Contains(f.Value, ".") {
+	switch hour := f.Hour(); {
+	case strings.Contains(hour, "."):
 		return "0.001"
+	case len(hour) > len("15:04") && !strings.HasSuffix(hour, ":00"):
+		return "1"
 	}
-	return "1"
+	return "60"
 }
 
 // Radios is a choice of one option.
