@@ -18,7 +18,7 @@ const (
 )
 
 // CountTask returns the task of Run that counts what was sold. It rests after it has
-// counted, so that many changes share an Update, and four times as long as each batch
+// counted, so that many changes share an Update, and nineteen times as long as each batch
 // took, so that a busy store works for its callers.
 func (s Service) CountTask(r *feed.Run) feed.Task {
 	p := passing{Service: s}
@@ -27,7 +27,7 @@ func (s Service) CountTask(r *feed.Run) feed.Task {
 		n, more, err := p.count(r.Work)
 		switch {
 		case more:
-			return feed.Next{After: 4 * time.Since(begun), Deaf: true}, err
+			return feed.Next{After: 19 * time.Since(begun), Deaf: true}, err
 		case n > 0:
 			return feed.Next{After: countPause, Deaf: true}, err
 		}
