@@ -100,7 +100,7 @@ func Run(ctx context.Context, program string, open Open, args []string, out, log
 		return err
 	}
 	if len(rest) != len(command.args) {
-		return &settings.Error{Text: "usage: " + program + " " + command.name + " [--store STORE] " + strings.Join(command.args, " ")}
+		return &settings.Error{Text: "usage: " + program + " " + command.name + " [--config FILE | --store STORE] " + strings.Join(command.args, " ")}
 	}
 	return command.run(ctx, &call{set: set, args: rest, open: open, out: out, progress: logs, now: time.Now})
 }

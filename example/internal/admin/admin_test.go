@@ -264,7 +264,7 @@ func TestCreateClient(t *testing.T) {
 	is := is.New(t)
 	db := filepath.Join(t.TempDir(), "licenses.db")
 	newDatabase(t, db, 0)
-	out, err := run(t, "create-client", db, "Web shop", "license:read,event:read")
+	out, err := run(t, "create-client", db, "Web shop", "license:read, event:read")
 	is.NoErr(err)
 	m := regexp.MustCompile(`^client_id {6}(\S+)\nclient_secret {2}(\S+)\n$`).FindStringSubmatch(out)
 	is.True(m != nil)
@@ -341,7 +341,7 @@ func TestUsage(t *testing.T) {
 		{nil, "name a command first"},
 		{[]string{"bakup"}, `there is no command "bakup"; licensekit help lists them`},
 		{[]string{secret}, "licensekit help lists them"},
-		{[]string{"backup", secret, "copy.db"}, "usage: licensekit backup [--store STORE] COPY"},
+		{[]string{"backup", secret, "copy.db"}, "usage: licensekit backup [--config FILE | --store STORE] COPY"},
 		{[]string{"backup", "--" + secret}, "see -help"},
 		{[]string{"backup", "copy.db"}, "--store (LICENSEKIT_STORE): must be a SQLite file or a PostgreSQL database"},
 		{[]string{"backup", "--store", "postgress" + secret, "copy.db"}, "without = and ://"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -13,7 +14,7 @@ import (
 func createClient(ctx context.Context, c *call) error {
 	return c.with(ctx, func(db *Database) error {
 		client, secret, err := licensing.NewHandler(db, c.config.Options).Auth().CreateClient(ctx, auth.CreateClientParams{
-			Name: c.args[0], Scopes: strings.Split(c.args[1], ","),
+			Name: c.args[0], Scopes: strings.FieldsFunc(c.args[1], func(r rune) bool { return r == ',' || unicode.IsSpace(r) }),
 		})
 		if err != nil {
 			return err
