@@ -128,8 +128,10 @@ func TestReleaseRefuses(t *testing.T) {
 		"no section":     {"", "0.98.7", "no section", nil},
 		"another one":    {complete, "0.98.8", "no section", nil},
 		"without schema": {"## [0.98.7]\n\n- Made up.\n\n", "0.98.7", "schema", nil},
-		"released": {complete, "0.98.7", "exists", func(dir string) error {
-			return exec.Command("git", "-C", dir, "tag", "v0.98.7").Run()
+		"released": {complete, "0.98.7", "is that of another commit", func(dir string) error {
+			cmd := exec.Command("sh", "-c", "git tag v0.98.7 HEAD && git -c user.name=test -c user.email=test@example.com commit -q --allow-empty -m more")
+			cmd.Dir = dir
+			return cmd.Run()
 		}},
 		"a dirty tree": {complete, "0.98.7", "has changes", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "new.txt"), nil, 0o644)
