@@ -69,6 +69,7 @@ func TestEndsOfForms(t *testing.T) {
 				is.NoErr(err)
 				is.True(after.ExpiresAt.Equal(time.Date(2027, 2, 1, 0, 0, 0, 0, zone)))
 				is.True(after.UpdatesUntil.Equal(time.Date(2027, 1, 31, 18, 0, 0, 0, zone)))
+				require.Contains(t, v.get("customer?id="+l.CustomerID).body, ">31 Jan 2027<")
 				ends = endsOf(v.get(edit).body)
 				is.Equal(ends, map[string][2]string{"expires_at": {"2027-01-31", ""}, "updates_until": {"2027-01-31", "18:00:00"}})
 			}

@@ -115,7 +115,7 @@ func readSales(v *kit.Visit, few int) (*salesPage, error) {
 		body.Plans = append(body.Plans, line)
 	}
 	for _, d := range soon.Due[:min(len(soon.Due), few)] {
-		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: aboutSales(v, d.License, plans), When: v.Moment(d.At), Updates: d.Updates, Purchase: d.Purchase, State: string(d.State)}
+		row := soonRow{ID: d.License.ID, Name: d.License.Name, About: aboutSales(v, d.License, plans), When: v.EndOf(&d.At), Updates: d.Updates, Purchase: d.Purchase, State: string(d.State)}
 		if d.State == api.PurchaseEnded {
 			row.State = "canceled"
 		}
