@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"internal/testing/smtpsink":       {}, // tests only
 	"internal/testing/translation":    {}, // tests only
 	"internal/rotation":               {},
+	"internal/texts":                  {},
 	"internal/version":                {},
 	"internal/valid":                  {}, // for the tags of parameters and options
 	"auth":                            {"licensing/api", "internal/entries", "internal/inner", "store", "internal/rate", "internal/rotation", "internal/valid"},
@@ -90,13 +91,13 @@ var arrows = map[string][]string{
 	"licensing/internal/http/portal":             {"internal/bidi", "internal/dates", "licensing/api", "licensing/internal/rules/call", "licensing/internal/rules/terms", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
 	"licensing/internal/servicetest":             {}, // tests only
 
-	"licensing":               {"licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/dashboard/kit", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
+	"licensing":               {"internal/texts", "licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/dashboard/kit", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
 	"licensing/licensefile":   {"internal/keytext"},
 	"licensing/files":         {"licensing/api", "internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"internal/version", "licensing/api"},
 	"licensing/program":       {"internal/dates", "internal/version", "licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing/api", "licensing", "licensing/internal/base/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"licensing/mail":          {"internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/internal/base/feed", "licensing/internal/rules/call", "licensing/license", "store"},
+	"licensing/mail":          {"internal/texts", "internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/internal/base/feed", "licensing/internal/rules/call", "licensing/license", "store"},
 	"example/internal/host":   {"internal/bidi", "example/internal/serving", "licensing/api", "licensing/mail", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"example/internal/settings", "internal/dates", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
@@ -105,7 +106,7 @@ var arrows = map[string][]string{
 	"example/internal/payment":    {"licensing/api", "licensing/selling"},
 	"example/internal/process":    {"licensing/api"}, // for tests only
 	"example/internal/serving":    {},
-	"example/internal/settings":   {"example/internal/configfile", "licensing", "licensing/api", "licensing/mail", "licensing/payment", "licensing/selling"},
+	"example/internal/settings":   {"internal/texts", "example/internal/configfile", "licensing", "licensing/api", "licensing/mail", "licensing/payment", "licensing/selling"},
 	"example/program":             {"licensing/program"},
 }
 

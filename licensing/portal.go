@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/portal"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -206,14 +207,14 @@ func (h *Handler) Portal(p Portal) http.Handler {
 	if (p.Customer == nil) == (p.Mailbox == nil) {
 		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer; or Portal.Mailbox instead")
 	}
-	texts := p.Texts.withDefaults()
-	if len(strings.Fields(texts.Months)) != 12 {
+	words := texts.Default(p.Texts)
+	if len(strings.Fields(words.Months)) != 12 {
 		panic("licensing: Portal.Texts.Months must have twelve names, separated by spaces")
 	}
 	h.portals.Store(true)
 	pages := portal.New(portal.Options{
 		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
-		Customer: p.Customer, Mailbox: p.Mailbox, Name: p.Name, Email: p.Email, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: texts.byName(),
+		Customer: p.Customer, Mailbox: p.Mailbox, Name: p.Name, Email: p.Email, Origins: p.Origins, Page: p.Page, Buy: p.Buy, Renew: p.Renew, SignOut: p.SignOut, Texts: words.byName(),
 	})
 	return web.NewSite(h.site, nil, pages.Section())
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bidi"
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -30,7 +31,7 @@ type Keys struct {
 // one store: each event is handled by one of them. An event that fails ten times, for nine
 // minutes, is a dead letter, and later ones continue.
 func (k Keys) Subscriber() licensing.Subscriber {
-	k.Texts = k.Texts.withDefaults()
+	k.Texts = texts.Default(k.Texts)
 	return licensing.Subscriber{
 		Name:        "mail",
 		Types:       []string{api.EventLicenseCreated, api.EventLicenseRekeyed, api.EventLicenseTransferred},

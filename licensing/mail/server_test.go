@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/smtpsink"
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 )
 
 // TestServerRequiresTLS: a server on another machine gets nothing over a connection that is
@@ -89,11 +90,11 @@ func TestServerValidate(t *testing.T) {
 // not only in the first.
 func TestTexts(t *testing.T) {
 	is := is.New(t)
-	texts := Texts{KeyText: "Guten Tag {name}, {key} {unknown}"}.withDefaults()
-	is.Equal(texts.KeySubject, "Your license key for {product}")
+	german := texts.Default(Texts{KeyText: "Guten Tag {name}, {key} {unknown}"})
+	is.Equal(german.KeySubject, "Your license key for {product}")
 	values := []string{"name", "{key}", "key", "K-1"}
 	for range 2 {
-		is.Equal(fill(texts.KeyText, values...), "Guten Tag {key}, K-1 {unknown}")
+		is.Equal(fill(german.KeyText, values...), "Guten Tag {key}, K-1 {unknown}")
 	}
 	is.Equal(values, []string{"name", "{key}", "key", "K-1"})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rate"
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -62,7 +63,7 @@ func (s *SignIn) Handler(h *licensing.Handler, p licensing.Portal) http.Handler 
 		panic("mail: SignIn.Send is required, such as the method of a Server")
 	}
 	s.h, s.url = h, u
-	s.texts = s.Texts.withDefaults()
+	s.texts = texts.Default(s.Texts)
 	s.texts.Sent = fill(s.texts.Sent, "minutes", minutes)
 	s.byNetwork = rate.New(asksPerMinute, time.Minute, asksPerMinute)
 	s.byAddress = rate.New(1, mailPause, 1)

@@ -1,8 +1,9 @@
 package mail
 
 import (
-	"reflect"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 )
 
 // Texts are the texts of the mails and of the pages of [SignIn]. An empty text stands for the
@@ -33,19 +34,7 @@ type Texts struct {
 // In other languages, it returns the English texts and false. licensing.PortalTextsFor has
 // those of the pages after the sign-in.
 func TextsFor(lang string) (t Texts, ok bool) {
-	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
-	t, ok = map[string]Texts{"en": {}, "de": germanTexts, "fr": frenchTexts}[lang]
-	return t.withDefaults(), ok
-}
-
-// withDefaults returns the texts with the English ones in the place of empty ones.
-func (t Texts) withDefaults() Texts {
-	for field, value := range reflect.ValueOf(&t).Elem().Fields() {
-		if value.String() == "" {
-			value.SetString(field.Tag.Get("text"))
-		}
-	}
-	return t
+	return texts.For(lang, map[string]Texts{"en": {}, "de": germanTexts, "fr": frenchTexts})
 }
 
 // fill replaces names in braces with values: pairs of a name and a value.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"reflect"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/texts"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/mail"
@@ -163,19 +163,9 @@ var groups = strings.NewReplacer("payment: ", "Payments.", "mail: ", "Mail.")
 // Translate puts texts of the language in the place of those that the file does not have.
 func (c *Config) Translate() {
 	pages, _ := licensing.PortalTextsFor(c.Language)
-	fillEmpty(&c.Portal.Texts, pages)
+	texts.Fill(&c.Portal.Texts, pages)
 	if c.Mail != nil {
 		mails, _ := mail.TextsFor(c.Language)
-		fillEmpty(&c.Mail.Texts, mails)
-	}
-}
-
-// fillEmpty puts the fields of a struct into those that are empty.
-func fillEmpty[T any](into *T, from T) {
-	v, defaults := reflect.ValueOf(into).Elem(), reflect.ValueOf(from)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			v.Field(i).Set(defaults.Field(i))
-		}
+		texts.Fill(&c.Mail.Texts, mails)
 	}
 }
