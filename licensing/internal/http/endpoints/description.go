@@ -1,7 +1,6 @@
 package endpoints
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	_ "embed"
@@ -35,9 +34,5 @@ func description(publicURL string) web.Document {
 			`"tokenUrl": "`, `"tokenUrl": "`+publicURL+"/",
 		).Replace(string(text)))
 	}
-	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level exists
-	w.Write(text)                                              // a buffer takes everything
-	w.Close()
-	return web.Document{MediaType: web.JSON, Keep: time.Hour, Body: text, Packed: packed.Bytes()}
+	return web.Document{MediaType: web.JSON, Keep: time.Hour, Body: text, Packed: web.Pack(text, gzip.BestCompression)}
 }

@@ -1,12 +1,17 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -22,13 +27,16 @@ var assetTypes = map[string]string{
 // so that browsers can cache it forever. Names has these names by the plain ones.
 type Assets struct {
 	Names map[string]string
-	files fs.FS
-	plain map[string]string // the paths by the names with a hash
+	files map[string]asset // by the names with a hash
 }
+
+// An asset returns the content of a file, without comments and indentation, and the same
+// compressed. Both are made at the first request, since a host may show no page.
+type asset func() (body, zipped []byte)
 
 // NewAssets returns the files of a folder. It panics if they cannot be read.
 func NewAssets(files fs.FS, folder string) Assets {
-	a := Assets{Names: map[string]string{}, files: files, plain: map[string]string{}}
+	a := Assets{Names: map[string]string{}, files: map[string]asset{}}
 	found, err := fs.Glob(files, folder+"/*")
 	if err != nil {
 		panic(err)
@@ -40,19 +48,48 @@ func NewAssets(files fs.FS, folder string) Assets {
 		}
 		name, ext, sum := path.Base(file), path.Ext(file), sha256.Sum256(body)
 		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		a.Names[name], a.plain[hashed] = hashed, file
+		a.Names[name], a.files[hashed] = hashed, sync.OnceValues(func() ([]byte, []byte) {
+			plain := squeeze(ext, body)
+			return plain, Pack(plain, gzip.BestCompression)
+		})
 	}
 	return a
 }
 
+// comments are the comments of a file, with the white space around them.
+var comments = map[string]string{".css": `(?s)\s*/\*.*?\*/\s*`, ".js": `(?m)^\s*//.*\n`}
+
+// squeeze returns a file without comments and indentation and, if it is a stylesheet, without
+// line ends. It does not understand the file: no string of it may have such a comment.
+func squeeze(ext string, body []byte) []byte {
+	if c := comments[ext]; c != "" {
+		body = regexp.MustCompile(c).ReplaceAll(body, []byte("\n"))
+		body = regexp.MustCompile(`\n\s*`).ReplaceAll(body, []byte("\n"))
+	}
+	if ext == ".css" {
+		body = regexp.MustCompile(`\s*([{};,])\s*`).ReplaceAll(body, []byte("$1"))
+		body = bytes.ReplaceAll(bytes.ReplaceAll(body, []byte(": "), []byte(":")), []byte(";}"), []byte("}"))
+	}
+	return bytes.TrimSpace(body)
+}
+
 // Serve serves the file that the path of the route names. It requires no sign-in.
 func (a Assets) Serve(w http.ResponseWriter, r *http.Request) error {
-	file, ok := a.plain[r.PathValue("name")]
+	name := r.PathValue("name")
+	file, ok := a.files[name]
 	if !ok {
 		return api.ErrNotFound
 	}
-	w.Header().Set("Content-Type", assetTypes[path.Ext(file)])
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeFileFS(w, r, a.files, file)
+	body, zipped := file()
+	h := w.Header()
+	h.Set("Content-Type", assetTypes[path.Ext(name)])
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	if AcceptsGzip(r) && len(zipped) < len(body) {
+		h.Set("Content-Encoding", "gzip")
+		body = zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // fails if the browser has disconnected
 	return nil
 }

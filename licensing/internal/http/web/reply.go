@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -34,8 +35,17 @@ func tag(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// acceptsGzip reports whether the client takes gzip (RFC 9110 section 12.5.3).
-func acceptsGzip(r *http.Request) bool {
+// Pack returns a text in gzip, with a level of compression of its package.
+func Pack(text []byte, level int) []byte {
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, level) // one that exists
+	_, _ = w.Write(text)                        // a buffer takes everything
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+// AcceptsGzip reports whether the client takes gzip (RFC 9110 section 12.5.3).
+func AcceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
@@ -101,7 +111,7 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
 	if d, ok := result.(*Document); ok {
 		body := d.Body
-		if d.Packed != nil && acceptsGzip(r) {
+		if d.Packed != nil && AcceptsGzip(r) {
 			body = d.Packed
 		}
 		return reply{Status: route.status(), ETag: tag(body), Body: body, document: *d}, nil
