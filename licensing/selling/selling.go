@@ -28,8 +28,8 @@ func New(rules *license.Service) *Service { return &Service{rules: rules} }
 //	})
 func (s *Service) In(in *license.Service) *Service { return New(in) }
 
-// Sales returns what was sold in a period: "week", "last-week", "month", "last-month" or
-// "year", the last twelve months. Days and weeks, which begin on Monday, are in UTC. The
+// Sales returns what was sold in a period: "week", "last-week", "month", "last-month",
+// "quarter", "last-quarter" or "year", the last twelve months. Days and weeks, which begin on Monday, are in UTC. The
 // numbers are those of the dashboard, counted from events. It returns an [*api.InvalidError]
 // for another period, or [api.ErrProductForbidden] to a caller limited to some products.
 func (s *Service) Sales(ctx context.Context, period string) (api.Sales, error) {

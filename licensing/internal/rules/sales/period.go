@@ -9,7 +9,7 @@ type Period struct {
 }
 
 // PeriodNames are the periods that a report may be about, the default first.
-var PeriodNames = []string{"week", "last-week", "month", "last-month", "year"}
+var PeriodNames = []string{"week", "last-week", "month", "last-month", "quarter", "last-quarter", "year"}
 
 // PeriodOf returns the period with a name at an instant, and the one before it. Weeks
 // begin on Monday. The period "year" is the last twelve months.
@@ -28,6 +28,12 @@ func PeriodOf(name string, now time.Time) (p, before Period) {
 	case "last-month":
 		_, last := PeriodOf("month", now)
 		return last, Period{"", last.From.AddDate(0, -1, 0), last.From}
+	case "quarter":
+		from := first.AddDate(0, -(int(first.Month())-1)%3, 0)
+		return Period{name, from, from.AddDate(0, 3, 0)}, Period{"last-quarter", from.AddDate(0, -3, 0), from}
+	case "last-quarter":
+		_, last := PeriodOf("quarter", now)
+		return last, Period{"", last.From.AddDate(0, -3, 0), last.From}
 	}
 	tomorrow := today.AddDate(0, 0, 1)
 	from := tomorrow.AddDate(-1, 0, 0)
