@@ -10,7 +10,7 @@ import (
 )
 
 // watchFocus records what gets the focus. The page must mark it with an outline, which
-// a tab of the quick start has around its label. Of a group of radio buttons, only the
+// a tab of the quick start and a filter have around their label. Of a group of radio buttons, only the
 // selected one can be reached with Tab. Elements that are hidden from assistive
 // technology are for password managers and for Enter in a field.
 const watchFocus = `
@@ -19,7 +19,7 @@ const watchFocus = `
 		!(e.type === "radio" && document.querySelector('input[name="' + e.name + '"]:checked') !== e));
 	window.stops = [];
 	addEventListener("focusin", ({ target }) => {
-		const frame = target.closest(".langs label") ?? target, style = getComputedStyle(frame), box = frame.getBoundingClientRect();
+		const frame = target.closest(".langs label, .chip") ?? target, style = getComputedStyle(frame), box = frame.getBoundingClientRect();
 		stops.push({
 			name: target.outerHTML.slice(0, 150), index: usable.indexOf(target),
 			marked: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1 && box.width > 1 && box.height > 1,

@@ -178,7 +178,6 @@ func TestEveryPage(t *testing.T) {
 				b.open("licenses/" + licenseID)
 				b.openMenu(true, "Revoke")
 			}},
-			{"license-activity", func(b *browser) { b.open("licenses/" + licenseID + "/activity") }},
 			{"license-long", func(b *browser) { b.open("licenses/" + long.Data[0].ID) }},
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {
@@ -192,7 +191,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Data[0].ID) }},
 			{"license-refused", func(b *browser) {
 				b.open("licenses/" + suspended.Data[0].ID)
-				b.press("View all refusals")
+				b.press("All refusals")
 				b.see("Last 3 requests")
 			}},
 			{"license-suspend", func(b *browser) { b.open("licenses/" + licenseID + "/suspend") }},

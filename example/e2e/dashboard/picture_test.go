@@ -53,7 +53,7 @@ func TestPicture(t *testing.T) {
 		{"sample-search", func(b *browser) { b.open("search?q=bridge") }},
 		{"sample-licenses", func(b *browser) { b.open("licenses") }},
 		{"sample-results", func(b *browser) {
-			b.open("")
+			b.open("settings/about")
 			b.act("type", chromedp.SendKeys(chromedp.CSS("#find"), "stone"))
 			b.wait(`!document.getElementById("results").hidden`)
 		}},

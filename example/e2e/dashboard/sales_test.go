@@ -110,7 +110,7 @@ func TestSalePages(t *testing.T) {
 	is.New(t).NoErr(err)
 	h.counted(t)
 	inspect.views(t, h, cookie, views(map[string]string{
-		"sales": "sales?period=month", "sales-none": "sales?period=last-month", "overview-sales": "?period=month", "audit-plan": "audit?type=sales.new&plan=price_atlas_1",
+		"sales": "?period=month", "sales-none": "?period=last-month", "audit-plan": "audit?type=sales.new&plan=price_atlas_1",
 		"plans": "plans", "plan": "plan/price_atlas_1", "plan-edit": "plan/price_atlas_1/edit", "plan-delete": "plan/price_atlas_1/delete",
 		"license-from-plan": "licenses/new?plan=price_atlas_1", "license-bought": "licenses/" + bought.LicenseID, "purchases": "purchases",
 		"purchase": "purchase/shop:sub_1", "purchase-reopen": "purchase/shop:sub_1/reopen", "trial-again": trial + "/allow-trial",

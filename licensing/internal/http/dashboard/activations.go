@@ -44,17 +44,17 @@ func (r activationRow) Details() string {
 
 // seatSummary returns the number of active activations of a license as a meter
 // and in words. It is exact up to 200, and the number of lists beyond that.
-func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, error) {
+func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, []api.Activation, error) {
 	const most = 200
 	active, err := v.Licenses.ListActivations(v.R.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: most})
 	if err != nil {
-		return seatMeter{}, "", err
+		return seatMeter{}, "", nil, err
 	}
 	m := usedOf(int64(len(active.Data)), l.MaxActivations)
 	if active.HasMore {
 		counts, err := inner.Of(v.Licenses).Find().SeatCounts(v.R.Context(), []string{l.ID})
 		if err != nil {
-			return seatMeter{}, "", err
+			return seatMeter{}, "", nil, err
 		}
 		m = listedSeats(l, counts[l.ID].N, counts[l.ID].AtLeast)
 	}
@@ -62,7 +62,7 @@ func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, error) {
 	if l.MaxActivations != nil {
 		text = m.N + " of " + kit.Count(int(*l.MaxActivations), "seat") + " used."
 	}
-	return m, text, nil
+	return m, text, active.Data, nil
 }
 
 // unseenReads is how many times one page of the activations not seen since a day reads some.

@@ -31,13 +31,13 @@ func TestActivationsOfLicense(t *testing.T) {
 	page := "licenses/" + l.ID
 	tab := page + "/activations"
 	require.Contains(t, v.get(tab).body, "No active activations")
-	require.Contains(t, v.get(page).body, "0 of 3 seats used.")
+	require.Contains(t, v.get(page).body, ">0/3</a>")
 
 	gone := s.activate(l, "old-machine", "")
 	s.advance(2 * time.Hour)
 	one := s.activate(l, "machine-1", "Reception")
 	s.activate(l, "machine-2", "")
-	require.Contains(t, v.get(page).body, "2 of 3 seats used.")
+	require.Contains(t, v.get(page).body, ">2/3</a>")
 	require.Contains(t, v.get(page).body, `<rect width="67" height="6"/>`)
 	a := v.get(tab)
 	require.Contains(t, a.body, "2 of 3 seats used.", "Reception", "machine-1", "machine-2")
@@ -49,7 +49,7 @@ func TestActivationsOfLicense(t *testing.T) {
 
 	ask := v.get(page + "/activations/" + one.ID + "/release")
 	require.Contains(t, ask.body, "<p>Reception (machine-1)</p>")
-	require.Contains(t, v.get(page).body, "2 of 3 seats used.") // the confirmation page changes nothing
+	require.Contains(t, v.get(page).body, ">2/3</a>") // the confirmation page changes nothing
 	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception moved")
@@ -57,7 +57,7 @@ func TestActivationsOfLicense(t *testing.T) {
 	is.Equal(a.to(), "../../../../licenses/"+l.ID+"/activations")
 	is.Equal(v.follow(a).notice(), "The activation has been released.")
 	a = v.get(page)
-	require.Contains(t, a.body, "1 of 3 seats used.", "released", "Reception moved") // the history shows the reason
+	require.Contains(t, a.body, ">1/3</a>", "released", "Reception moved") // the history shows the reason
 	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 
 	live := v.get(tab)
@@ -91,7 +91,7 @@ func TestManyActivations(t *testing.T) {
 		s.activate(l, fmt.Sprintf("machine-%03d", i), "")
 		s.advance(time.Second)
 	}
-	require.Contains(t, v.get("licenses/"+l.ID).body, "120 active, no maximum.")
+	require.Contains(t, v.get("licenses/"+l.ID).body, ">120</a>", "no maximum")
 	var seen []string
 	page := "licenses/" + l.ID + "/activations"
 	for query := ""; ; {
@@ -117,17 +117,17 @@ func TestLicenseSaysWhy(t *testing.T) {
 		starts, expires *time.Time
 		graceDays       int64
 		suspend, renew  bool
-		says            string
+		says, note      string
 	}{
-		"active":         {in(-25), in(75), 0, false, false, "Valid. It expires in 2 months."},
-		"soon":           {nil, in(20), 0, false, true, "Valid. It expires in 20 days."},
-		"with grace":     {nil, in(75), 10, false, false, "Valid. It expires in 2 months."},
-		"scheduled":      {in(50), in(100), 0, false, false, "Not valid. The license starts on 20 Apr 2026, 12:00."},
-		"expired":        {in(-100), in(-50), 0, false, true, "Not valid. The license expired on 10 Jan 2026, 12:00."},
-		"in grace":       {in(-80), in(-10), 30, false, true, "Valid in its grace period, which ends in 20 days."},
-		"suspended":      {nil, in(20), 0, true, false, "Not valid. The license is suspended. Reason: The invoice is open"},
-		"without expiry": {in(-1), nil, 0, false, false, "Valid without an end."},
-		"never":          {nil, &never, 0, false, false, "Valid without an end."},
+		"active":         {in(-25), in(75), 0, false, false, "Valid", "in 2 months"},
+		"soon":           {nil, in(20), 0, false, true, "Valid", "in 20 days"},
+		"with grace":     {nil, in(75), 10, false, false, "Valid", "in 2 months"},
+		"scheduled":      {in(50), in(100), 0, false, false, "Not valid. The license starts on 20 Apr 2026, 12:00.", "in 3 months"},
+		"expired":        {in(-100), in(-50), 0, false, true, "Not valid. The license expired on 10 Jan 2026, 12:00.", "50 days ago"},
+		"in grace":       {in(-80), in(-10), 30, false, true, "Valid in its grace period, which ends in 20 days.", "10 days ago"},
+		"suspended":      {nil, in(20), 0, true, false, "Not valid. The license is suspended. Reason: The invoice is open", "in 20 days"},
+		"without expiry": {in(-1), nil, 0, false, false, "Valid", "No end"},
+		"never":          {nil, &never, 0, false, false, "Valid", "in over 292 years"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -139,10 +139,10 @@ func TestLicenseSaysWhy(t *testing.T) {
 				is.NoErr(err)
 			}
 			a := v.get("licenses/" + l.ID)
-			require.Contains(t, a.body, "</span> "+tt.says+"</h2>")
+			require.Contains(t, a.body, `<span class="label">`+tt.says+"</span>", tt.note+"</span>")
 			is.Equal(a.says(`<a class="button primary" data-dialog href="../licenses/`+l.ID+`/renew">`), tt.renew)
 			is.Equal(strings.Count(a.body, `<span class="pill `), 1) // the status, once
-			require.NotContains(t, a.body, "<dt>Lease", "Immediately", ">Never<", ">None")
+			require.NotContains(t, a.body, "<dt>Lease", "Immediately", ">Never<", ">None<")
 		})
 	}
 }

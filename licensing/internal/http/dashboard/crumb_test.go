@@ -62,7 +62,7 @@ func TestLinksBack(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`, "Activity"} {
+	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`} {
 		back(v.link(v.link(one, tab), "Licenses"))
 	}
 	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
@@ -103,7 +103,7 @@ func TestPlaces(t *testing.T) {
 	v := s.admin()
 	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
 	for page, want := range map[string]bool{
-		"": true, "licenses": true, "licenses/" + l.ID: true, "licenses/" + l.ID + "/activity": true,
+		"": true, "licenses": true, "licenses/" + l.ID: true,
 		"licenses/" + l.ID + "/edit": false, "licenses/selected/suspend?id=" + l.ID: false, "licenses?status=asleep": false, "nowhere": false,
 	} {
 		if v.get(page).says("data-place") != want {

@@ -21,6 +21,7 @@ type licensePage struct {
 	Entitlements []kit.Pair
 	Metadata     []kit.Pair
 	Purchases    []purchaseRow
+	Life         *life
 	Expiry       string // what the end of the license is called
 	Upcoming     []upcomingRow
 	Verdict      verdictPanel
@@ -32,10 +33,10 @@ type licensePage struct {
 func showLicense(v *kit.Visit, head licenseHead) error {
 	l := head.License
 	files, err1 := inner.Of(v.Licenses).Licenses().FilesUntil(v.R.Context(), l.ID)
-	plan, err2 := planName(v, l.PlanID)
+	plan, err2 := v.PlanName(l.PlanID)
 	purchases, err3 := purchasesOf(v, l.ID)
 	now, err4 := v.Licenses.Explain(v.R.Context(), api.ExplainLicenseParams{ID: l.ID})
-	events, older, err5 := licenseEvents(v, l.ID, "", 5)
+	events, older, err5 := newestEvents(v, l.ID)
 	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
@@ -59,36 +60,21 @@ func showLicense(v *kit.Visit, head licenseHead) error {
 	body := licensePage{
 		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: v.Email(l), Plan: plan,
 		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l),
-		Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older != "",
+		Life: lifeOf(v, l), Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older,
 	}
 	return v.Render(status, "license", kit.Page{Title: l.Name, Section: "licenses", Body: body})
 }
 
-// licenseEvents returns a page of the history of a license after a cursor, and
-// the cursor of the next page, or "" if there is none.
-func licenseEvents(v *kit.Visit, id, after string, limit int) (list []kit.HistoryEntry, next string, err error) {
-	events, err := v.Licenses.Events(v.R.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
+// newestEvents returns the newest events of a license, and whether there are older ones.
+func newestEvents(v *kit.Visit, id string) (list []kit.HistoryEntry, older bool, err error) {
+	events, err := v.Licenses.Events(v.R.Context(), api.ListEventsParams{Subject: id, NewestFirst: true, Limit: 5})
 	if err != nil {
-		return nil, "", err
+		return nil, false, err
 	}
 	names := kit.ActorNames{V: v}
-	list = kit.Each(events.Data, func(e api.Event) kit.HistoryEntry {
+	return kit.Each(events.Data, func(e api.Event) kit.HistoryEntry {
 		return names.HistoryEntry(e.Type, e.Actor, e.Timestamp, kit.ReadEventData(e))
-	})
-	return list, events.NextCursor, nil
-}
-
-// showActivity shows the history of a license.
-func showActivity(v *kit.Visit, head licenseHead) error {
-	events, next, err := licenseEvents(v, head.License.ID, v.R.URL.Query().Get("after"), 20)
-	if err != nil {
-		return err
-	}
-	return v.Render(http.StatusOK, "activity", kit.Page{Title: "Activity of " + head.License.Name, Section: "licenses", Body: struct {
-		licenseHead
-		History []kit.HistoryEntry
-		kit.Pager
-	}{head, events, v.Pager(nil, "after", next)}})
+	}), events.HasMore, nil
 }
 
 // entitlementPairs lists entitlements by name.

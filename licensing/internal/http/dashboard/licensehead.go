@@ -20,7 +20,8 @@ type licenseHead struct {
 	Admins    string // what an admin could do in addition; empty: nothing
 	Seats     seatMeter
 	SeatsText string
-	Refused   string // how often it was refused
+	Devices   []activationRow // those that were seen last
+	Refused   string          // how often it was refused
 
 	refusals []api.Refusal
 }
@@ -32,13 +33,13 @@ func readLicenseHead(v *kit.Visit) (h licenseHead, err error) {
 		return h, err
 	}
 	h = licenseHead{License: l, Tab: strings.TrimPrefix(v.Route.Path, "licenses/{id}"), Renewable: renewable(l)}
-	seats, text, err1 := seatSummary(v, l)
+	seats, text, active, err1 := seatSummary(v, l)
 	refusals, err2 := v.Licenses.Refusals(v.R.Context(), api.ListRefusalsParams{ID: l.ID})
 	paused, err3 := inner.Of(v.Licenses).Licenses().Paused(v.R.Context(), l)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return h, err
 	}
-	h.Seats, h.SeatsText = seats, text
+	h.Seats, h.SeatsText, h.Devices = seats, text, newestSeen(active)
 	var refused int64
 	for _, r := range refusals.Data {
 		refused += r.Count

@@ -37,7 +37,7 @@ func TestTransferForm(t *testing.T) {
 	seats, err := s.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID, Ended: true})
 	is.NoErr(err)
 	is.Equal(len(seats.Data), 0)
-	require.Contains(t, v.get(page+"/activity").body, "Sold")
+	require.Contains(t, v.get("audit?subject="+l.ID).body, "Sold")
 
 	overtaken := v.post(form, "customer_id", "eve", "version", seen.hidden("version"))
 	is.Equal(overtaken.StatusCode, http.StatusConflict)

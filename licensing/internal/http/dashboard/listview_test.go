@@ -275,7 +275,7 @@ func TestListSeats(t *testing.T) {
 		seats = append(seats, html.UnescapeString(m[1]))
 	}
 	is.Equal(seats, []string{"2/1 meter over 100", "≤2/1 meter 100", "0/3,000 meter 0", "1", "≤1/50 meter 4", "2/2 meter 100"})
-	require.Contains(t, v.get("licenses/"+lapsed.ID).body, "0 of 1 seat used.")
+	require.Contains(t, v.get("licenses/"+lapsed.ID).body, ">0/1</a>")
 	require.Contains(t, v.get("licenses/"+lowered.ID).body, `class="meter long over"`)
 	for _, l := range []api.License{full, floating} {
 		require.Contains(t, a.body, "/licenses/"+l.ID)

@@ -17,15 +17,10 @@ type overview struct {
 	*salesPage // nil: there are no licenses
 	Licenses   int64
 	Statuses   []statusCount
-	Usage      kit.Chart
-	UsageTitle string
 	Rankings   []ranking
 	Attention  []attentionItem
 	Steps      []people.Step // setup steps; empty if each is done
 }
-
-// usageDays is how many days of usage the overview shows.
-const usageDays = 90
 
 // statusOrder is the order in which pages show the statuses.
 var statusOrder = []api.LicenseStatus{api.LicenseActive, api.LicenseScheduled, api.LicenseExpired, api.LicenseSuspended, api.LicenseRevoked}
@@ -80,23 +75,12 @@ func showOverview(v *kit.Visit) error {
 	}
 	body.Statuses = kit.Each(statusOrder, func(s api.LicenseStatus) statusCount { return statusCount{s, o.ByStatus[s]} })
 	sales, err1 := readSales(v, overviewRows)
-	usage, err2 := inner.Of(v.Licenses).Refused().Usage(ctx)
+	_, refused, err2 := readUsage(v)
 	seats, err3 := rankSeats(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
 	body.salesPage = sales
-	var figures []kit.Figure
-	refused := map[api.VerdictCode]int64{}
-	for _, day := range usage[len(usage)-usageDays:] {
-		f := kit.Figure{From: day.From, N: day.Validations}
-		for code, n := range day.Refused {
-			refused[code] += n
-			f.Refused += n
-		}
-		figures = append(figures, f)
-	}
-	body.Usage, body.UsageTitle = kit.NewChart(figures), fmt.Sprintf("Validations in the last %d days", usageDays)
 	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
 	return v.Render(http.StatusOK, "overview", kit.Page{Title: "Overview", Section: "overview", Body: body})
 }
@@ -129,7 +113,7 @@ func rankSeats(v *kit.Visit) (ranking, error) {
 		r.Text += " A number with + is a minimum: there are too many licenses to count."
 	}
 	for product, n := range use.ByProduct {
-		r.Rows = append(r.Rows, ranked{Label: product, N: kit.MatchCount{N: n, More: use.AtLeast}.Number(), Link: Products.namePath(product), n: n})
+		r.Rows = append(r.Rows, ranked{Label: inner.Of(v.Licenses).Call().Opts.ProductName(product), N: kit.MatchCount{N: n, More: use.AtLeast}.Number(), Link: Products.namePath(product), n: n})
 	}
 	r.Rows = largest(r.Rows)
 	return r, err

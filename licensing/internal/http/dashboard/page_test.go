@@ -213,13 +213,38 @@ func TestAssets(t *testing.T) {
 	for name, want := range map[string]struct {
 		contentType string
 		most        int
-	}{"app.css": {"text/css; charset=utf-8", 25 << 10}, "app.js": {"text/javascript; charset=utf-8", 12 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
+	}{"app.css": {"text/css; charset=utf-8", 22 << 10}, "app.js": {"text/javascript; charset=utf-8", 10 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
 		a := v.get("static/" + dashboard.Assets()[name])
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(a.Header.Get("Content-Type"), want.contentType)
 		is.Equal(a.Header.Get("Cache-Control"), "public, max-age=31536000, immutable")
 		require.AtMost(t, len(a.body), want.most)
 		require.Matches(t, dashboard.Assets()[name], regexp.MustCompile(`^\w+\.[0-9a-f]{12}\.\w+$`))
+	}
+}
+
+// TestLargePagesAreCompressed, but none that another site may have made the browser request:
+// its size would tell what the page has in common with the query.
+func TestLargePagesAreCompressed(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for range 30 {
+		s.license(api.CreateLicenseParams{Name: "Atlas"})
+	}
+	for _, tt := range []struct {
+		page, from string
+		packed     bool
+	}{{"licenses", "same-origin", true}, {"licenses", "none", true}, {"licenses", "cross-site", false}, {"licenses", "same-site", false}, {"licenses", "", false}, {"settings/webhooks", "none", false}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/dashboard/"+tt.page, nil)
+		is.NoErr(err)
+		if tt.from != "" {
+			req.Header.Set("Sec-Fetch-Site", tt.from)
+		}
+		a := v.do(req) // accepts gzip
+		is.Equal(a.Uncompressed, tt.packed)
+		require.Contains(t, a.body, "</html>")
+		is.Equal(a.Header.Get("Vary"), "Accept-Encoding, Sec-Fetch-Site")
 	}
 }
 
@@ -280,7 +305,8 @@ var pairs = []struct {
 	{"surface", "bad", 4.5}, {"surface", "bad-hover", 4.5},
 	{"good", "good-soft", 4.5}, {"warn", "warn-soft", 4.5}, {"bad", "bad-soft", 4.5}, {"bad", "surface", 4.5}, {"bad", "sunken", 4.5},
 	{"control", "surface", 3}, {"control", "ground", 3}, {"control", "sunken", 3}, // borders of controls
-	{"accent", "sunken", 3}, // focus ring
+	{"accent", "sunken", 3},                                                      // focus ring
+	{"data-1", "surface", 3}, {"data-2", "surface", 3}, {"data-3", "surface", 3}, // charts
 }
 
 func TestContrast(t *testing.T) {

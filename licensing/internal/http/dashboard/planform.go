@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,23 +24,24 @@ func planFields(t api.Plan) *forms.Form {
 	product.Half, seats.Half = false, false
 	f := forms.NewForm(
 		name, product,
-		forms.Radios("kind", "A purchase is", cmp.Or(t.Kind, api.PlanBase),
-			forms.Option{Value: string(api.PlanBase), Label: "A base", Hint: "It makes a license, which is valid while one of its bases counts."},
-			forms.Option{Value: string(api.PlanAddOn), Label: "An add-on", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates."}),
-		&forms.Field{Name: "line", Label: "Line", Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an add-on without a line adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
+		forms.Radios("kind", kit.ChangeLabel("kind"), cmp.Or(t.Kind, api.PlanBase),
+			forms.Option{Value: string(api.PlanBase), Label: "A license", Hint: "It makes a license, which is valid while one of its purchases counts."},
+			forms.Option{Value: string(api.PlanAddOn), Label: "An extra for a license", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates."}),
+		&forms.Field{Name: "line", Label: kit.ChangeLabel("line"), Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an extra without a group adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
 		forms.TermField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
-		forms.Radios("starts", "The duration begins", t.Starts,
+		forms.Radios("starts", kit.ChangeLabel("starts"), t.Starts,
 			forms.Option{Value: "", Label: "With the purchase"},
 			forms.Option{Value: string(api.StartsActivation), Label: "With the first activation of the license", Hint: "Before that, the license has no end."}),
-		forms.Radios("until_ends", "The end of a purchase ends", cmp.Or(t.UntilEnds, api.UntilEndsLicense),
+		forms.Radios("until_ends", kit.ChangeLabel("until_ends"), cmp.Or(t.UntilEnds, api.UntilEndsLicense),
 			forms.Option{Value: string(api.UntilEndsLicense), Label: "The license"},
 			forms.Option{Value: string(api.UntilEndsUpdates), Label: "Only updates", Hint: "The license does not expire. It is valid for builds that were made before."}),
 		terms.Field("grace_seconds"), seats, terms.Field("lease_seconds"),
 		forms.AmountField("offline_seconds", "Offline time", "How long a license file for a key holder is valid at most. Leave blank for the default of the service.", t.OfflineSeconds),
 		terms.Field("entitlements"), terms.Field("meters"),
 	)
-	for _, x := range f.Fields { // some are shown on request in the form for a license
-		x.More, x.Title = false, ""
+	first := []string{"name", "product_id", "duration", "max_activations"} // and the plan ID
+	for _, x := range f.Fields {
+		x.More, x.Title = !slices.Contains(first, x.Name), ""
 	}
 	return f
 }

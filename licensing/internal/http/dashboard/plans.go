@@ -80,6 +80,6 @@ func showPlan(v *kit.Visit, t api.Plan) error {
 	}
 	return v.Render(http.StatusOK, "plan", kit.Page{Title: t.Name, Section: "plans", Body: struct {
 		planRow
-		Entitlements, Meters []kit.Pair
-	}{rows[0], entitlementPairs(t.Entitlements), kit.MeterPairs(t.Meters)}})
+		Facts, Entitlements, Meters []kit.Pair
+	}{rows[0], kit.FactsOf(t, "kind", "line", "grace_seconds", "max_activations", "lease_seconds", "offline_seconds"), entitlementPairs(t.Entitlements), kit.MeterPairs(t.Meters)}})
 }

@@ -16,7 +16,7 @@ import (
 // there now, such as its plan, or for something that the operator names.
 func createForPurchaseForm(v *kit.Visit, f api.Purchase) (*forms.FormPage, error) {
 	row := purchaseRowOf(v, f)
-	name, err := planName(v, row.Plan)
+	name, err := v.PlanName(row.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func offerLicenses(v *kit.Visit, x *forms.Field, list []api.License) error {
 		x.Select = []forms.Option{{Label: "Choose a license"}}
 	}
 	for _, l := range list {
-		plan, err := planName(v, l.PlanID)
+		plan, err := v.PlanName(l.PlanID)
 		if err != nil {
 			return err
 		}

@@ -242,24 +242,11 @@ func purchasesOf(v *kit.Visit, licenseID string) (rows []purchaseRow, err error)
 // namePlans gives purchases the names of their plans.
 func namePlans(v *kit.Visit, rows []purchaseRow) error {
 	for i, r := range rows {
-		name, err := planName(v, r.Plan)
+		name, err := v.PlanName(r.Plan)
 		if err != nil {
 			return err
 		}
 		rows[i].Named = cmp.Or(name, r.Plan)
 	}
 	return nil
-}
-
-// planName returns the name of a plan, or "" if there is no such plan.
-func planName(v *kit.Visit, id string) (string, error) {
-	name, read := v.Plans[id]
-	if id == "" || read {
-		return name, nil
-	}
-	t, err := selling.New(v.Licenses).GetPlan(v.R.Context(), id)
-	if err = kit.UnlessGone(err); err == nil {
-		v.Plans[id] = t.Name
-	}
-	return t.Name, err
 }

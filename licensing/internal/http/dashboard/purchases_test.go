@@ -46,7 +46,7 @@ func TestPurchase(t *testing.T) {
 	require.Contains(t, list, "shop:2")
 	require.Contains(t, list, "There is no plan with its plan ID")
 	require.NotContains(t, list, "shop:1")
-	require.Contains(t, v.get("").body, `purchase/shop:2">cus_bob</a> paid and has no key: no plan price_2 · <a href="./plans/new?id=price_2">Create it</a>`)
+	require.Contains(t, v.get("").body, `purchase/shop:2">cus_bob</a> <span class="muted">paid and has no key: no plan price_2</span>`, `href="./plans/new?id=price_2">Create it</a>`)
 	require.Contains(t, v.get("purchases?reference=shop:3").body, "No purchase has this reference.")
 	is.Equal(v.get("purchases?reference=shop:1").to(), "./purchase/shop:1")
 
@@ -158,7 +158,7 @@ func TestPurchasesThatWaitWithALicense(t *testing.T) {
 	for i := range 1000 {
 		tell(api.RecordPurchaseParams{Reference: fmt.Sprint("cart:", i), PlanID: "pro"})
 	}
-	require.Contains(t, v.get("").body, `purchases#kept">2 purchases</a> wait although they have a license`)
+	require.Contains(t, v.get("").body, `purchases#kept">2 purchases</a> <span class="muted">wait although they have a license`)
 	_, kept, _ := strings.Cut(v.get("purchases").body, "With a license")
 	require.Contains(t, kept, `purchase/shop:1">shop:1</a>`, "There is no plan with its plan ID", "shop:2", "Its plan is one of another product than the license",
 		licenseLink(id)+`>License A &lt;b&gt;</a>`)
@@ -176,7 +176,7 @@ func TestWaitingPurchase(t *testing.T) {
 	for _, text := range []string{"shop:2", "cus_2", "bob2@shop.example"} {
 		require.Contains(t, v.get("search?q="+text).body, `purchase/shop:2">shop:2</a>`)
 	}
-	require.Contains(t, v.get("").body, `purchase/shop:0">cus_0</a> paid and has no key: no plan price_1 · <a href="./plans/new?id=price_1">Create it</a>`, `purchases#unpaid">1 purchase</a> not paid yet`)
+	require.Contains(t, v.get("").body, `purchase/shop:0">cus_0</a> <span class="muted">paid and has no key: no plan price_1</span>`, `href="./plans/new?id=price_1">Create it</a>`, `purchases#unpaid">1 purchase</a> <span class="muted">not paid yet`)
 	list := v.get("purchases").body
 	paid, unpaid, _ := strings.Cut(list, "Not paid yet")
 	require.Contains(t, paid, "Paid, no key", "shop:0", "shop:1", "shop:2")

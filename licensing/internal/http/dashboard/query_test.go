@@ -80,7 +80,7 @@ func TestUnknownPages(t *testing.T) {
 	one := s.license(api.CreateLicenseParams{Name: "One"})
 	for _, page := range []string{
 		"plans?after=x", "settings/webhooks?after=x",
-		"refusals?reason=expired&cursor=x", "search?q=abc&activations=x", "licenses/" + one.ID + "/activations?cursor=x", "licenses/" + one.ID + "/activity?after=x",
+		"refusals?reason=expired&cursor=x", "search?q=abc&activations=x", "licenses/" + one.ID + "/activations?cursor=x", "audit?subject=" + one.ID + "&after=x",
 	} {
 		a := v.get(page)
 		is.Equal(a.StatusCode, http.StatusBadRequest)

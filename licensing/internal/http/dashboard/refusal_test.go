@@ -43,7 +43,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	_, err := s.Service().Validate(t.Context(), api.ValidateKeyParams{Key: l.Key, ProductID: "other"})
 	is.NoErr(err)
 	a = page()
-	tab := v.link(a, "View all refusals")
+	tab := v.link(a, "All refusals")
 	is.Equal(tab.Request.URL.Path, mount+"/dashboard/licenses/"+l.ID+"/refusals")
 	require.Matches(t, tab.body, regexp.MustCompile(`aria-current="page">Refusals <span class="muted">3</span></a>`))
 	require.Contains(t, tab.body, `applies now`, "Last 3 requests")
@@ -80,14 +80,14 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Contains(t, s.signedIn(support.Email).get("licenses/"+suspended.ID).body, reinstate)
 	require.NotContains(t, s.signedIn("vic@example.com").get("licenses/"+suspended.ID).body, reinstate)
 
-	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="details-title"`)) // at the top
+	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="devices-title"`)) // at the top
 	_, err = s.Service().Deactivate(t.Context(), api.DeactivateKeyParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
 	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, `<span class="muted">Resolved</span>`)
 	require.Contains(t, a.body, "Resolved: a seat is free now.")
 	require.NotContains(t, a.body, "applies now", "Add a seat")
-	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="details-title"`))
+	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="devices-title"`))
 }
 
 // TestProgramThatAsksBeforeItActivates leaves nothing to resolve on a license whose
@@ -111,7 +111,7 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusOK)
 		require.NotContains(t, a.body, "applies now", "Release an activation", "Add a seat")
 	}
-	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", "1 of 1 seat used.")
+	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", ">1/1</a>")
 	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal of this kind")
 }
 
@@ -191,5 +191,5 @@ func TestRefusalActions(t *testing.T) {
 		is.NoErr(err)
 	}
 	validate(l, api.ValidateKeyParams{Fingerprint: "pc-1"})
-	shows(l, ">Seat taken over</h3>", "Add a seat", "1 of 1 seat used.")
+	shows(l, ">Seat taken over</h3>", "Add a seat", ">1/1</a>")
 }

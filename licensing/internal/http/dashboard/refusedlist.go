@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,6 +28,7 @@ type refusedList struct {
 	Tabs    []listTab
 	AtLeast bool // the numbers are minimums
 	Rows    []refusedLicenseRow
+	Usage   kit.Chart
 	kit.Pager
 }
 
@@ -61,10 +63,12 @@ func showRefusedLicenses(v *kit.Visit) error {
 		body.Days = days
 	}
 	code, cursor := api.VerdictCode(q.Get("reason")), q.Get("cursor")
-	groups, more, err := rules.RefusalGroups(ctx, body.Days)
-	if err != nil {
+	groups, more, err1 := rules.RefusalGroups(ctx, body.Days)
+	figures, _, err2 := readUsage(v)
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
+	body.Usage = kit.NewChart(figures)
 	if body.AtLeast = more; code == "" && len(groups) > 0 {
 		code = groups[0].Code
 	}

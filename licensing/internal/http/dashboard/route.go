@@ -44,7 +44,6 @@ func init() {
 		{Path: "licenses/{id}/mail-link", Access: kit.Supporters, Form: forms.About(readLicense, mailLinkForm)},
 		{Method: get, Path: "licenses/{id}/activations", Query: "ended unseen cursor", Handle: forms.Showing(readLicenseHead, showActivations)},
 		{Method: get, Path: "licenses/{id}/refusals", Handle: forms.Showing(readLicenseHead, showRefusals)},
-		{Method: get, Path: "licenses/{id}/activity", Query: "after", Handle: forms.Showing(readLicenseHead, showActivity)},
 		{Path: "licenses/{id}/activations/{activation}/release", Access: kit.Supporters, Form: forms.About(readLicense, releaseForm)},
 		{Path: "licenses/{id}/meters/{meter}/correct", Access: kit.Admins, Form: forms.About(readLicense, correctMeterForm)},
 
@@ -75,7 +74,6 @@ func init() {
 		{Path: "customer/id", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, customerIDForm)},
 		{Method: get, Path: "customer.json", Query: "id", Access: kit.Admins, Handle: forms.Showing(readCustomer, exportCustomer), Download: true},
 		{Path: "customer/erase", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, eraseForm)},
-		{Method: get, Path: "sales", Query: "period", Handle: showSales},
 		{Method: get, Path: "sales.csv", Query: "period", Handle: exportSales, Download: true},
 		{Method: get, Path: "audit", Query: "q type actor from to subject customer plan after", Handle: audit.ShowAudit},
 		{Method: get, Path: "audit.csv", Query: "q type actor from to subject customer plan", Handle: audit.ExportAudit, Download: true},

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -21,6 +20,7 @@ type salesPage struct {
 	Tabs    []listTab
 	Title   string // such as "Sales, 16 to 22 November 2026"
 	Figures []salesFigure
+	Series  series
 	Plans   []salesLine
 	ByHand  bool     // some plan has licenses by hand
 	Trials  bool     // some plan has trials
@@ -41,6 +41,9 @@ type salesFigure struct {
 	Of    *salesNumber // "1 of 3"; nil: none
 	Label string
 	Note  string
+
+	Spark string // the path of a line; empty: none
+	Delta *delta // against the period before; nil: none
 }
 
 // A salesLine is what was sold of a plan.
@@ -65,6 +68,7 @@ type soonRow struct {
 var salesPeriods = map[string][2]string{
 	"week": {"This week", "in the week before"}, "last-week": {"Last week", "in the week before"},
 	"month": {"This month", "in the month before"}, "last-month": {"Last month", "in the month before"},
+	"quarter": {"This quarter", "in the quarter before"}, "last-quarter": {"Last quarter", "in the quarter before"},
 	"year": {"12 months", "in the 12 months before"},
 }
 
@@ -74,14 +78,6 @@ const defaultPeriod = "last-week"
 // salesPeriod returns the period that the operator has chosen.
 func salesPeriod(v *kit.Visit) (p, before sales.Period) {
 	return sales.PeriodOf(cmp.Or(v.R.URL.Query().Get("period"), defaultPeriod), v.Opts.Now())
-}
-
-func showSales(v *kit.Visit) error {
-	body, err := readSales(v, 20)
-	if err != nil {
-		return err
-	}
-	return v.Render(http.StatusOK, "sales", kit.Page{Title: "Sales", Section: "sales", Body: body})
 }
 
 // readSales returns what was sold, with the first few licenses of each list.
@@ -99,7 +95,17 @@ func readSales(v *kit.Visit, few int) (*salesPage, error) {
 		body.Tabs = append(body.Tabs, listTab{Label: salesPeriods[name][0], Query: "?period=" + name, Current: name == period.Name})
 	}
 	body.ByHand, body.Trials = rep.Total.ByHand > 0, rep.Total.Trials+rep.Total.Converted > 0
-	body.Figures = salesFigures(v, rep)
+	body.Figures, body.Series = salesFigures(v, rep), seriesOf(rep)
+	for i := range body.Figures {
+		f := &body.Figures[i]
+		f.Spark = body.Series.sparkOf(f.Label, rep.Paying)
+		switch f.Label {
+		case "new":
+			f.Delta = deltaOf(rep.Total.New, rep.Before.New, true)
+		case "ended":
+			f.Delta = deltaOf(rep.Total.Ended, rep.Before.Ended, false)
+		}
+	}
 	for _, p := range rep.Plans {
 		number := func(n int64, kind sales.Kind) salesNumber {
 			return salesNumberOf(v, n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
@@ -202,11 +208,11 @@ func salesFigures(v *kit.Visit, rep sales.Report) []salesFigure {
 		paying.N = "…"
 	}
 	return []salesFigure{
-		{total(t.New, sales.New), nil, "new", newNote},
-		{total(t.Renewed, sales.Renewed), nil, "renewed", renewed},
-		{total(t.Ended, sales.Ended), nil, "ended", before(rep.Before.Ended)},
-		{total(t.Converted, sales.Converted), &started, "trials converted", "30 days: " + kit.Thousands(rep.Trials.Converted) + " of " + kit.Thousands(rep.Trials.Trials)},
-		{paying, nil, "paying", change},
+		{salesNumber: total(t.New, sales.New), Label: "new", Note: newNote},
+		{salesNumber: total(t.Renewed, sales.Renewed), Label: "renewed", Note: renewed},
+		{salesNumber: total(t.Ended, sales.Ended), Label: "ended", Note: before(rep.Before.Ended)},
+		{salesNumber: total(t.Converted, sales.Converted), Of: &started, Label: "trials converted", Note: "30 days: " + kit.Thousands(rep.Trials.Converted) + " of " + kit.Thousands(rep.Trials.Trials)},
+		{salesNumber: paying, Label: "paying", Note: change},
 	}
 }
 

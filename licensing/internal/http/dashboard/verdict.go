@@ -19,7 +19,7 @@ type verdictPanel struct {
 	Form    *forms.Form
 	Tested  bool // the query has parameters of the form
 
-	Sentence string // why it is valid now, or why not
+	State string // "Valid", or why it is not
 }
 
 // verdictForm returns the form for a test validation.
@@ -53,7 +53,7 @@ func verdictPanelOf(v *kit.Visit, l api.License, now api.Verdict) (verdictPanel,
 		}
 	}
 	p.At = v.Moment(params.At)
-	p.Sentence = verdictSentence(v, now, l)
+	p.State = verdictSentence(v, now, l)
 	var verdict api.Verdict
 	if !p.Tested {
 		return p, nil
@@ -86,10 +86,8 @@ func verdictSentence(v *kit.Visit, now api.Verdict, l api.License) string {
 		return "Not valid. " + strings.Join(reasons, " ")
 	case now.Code == api.VerdictInGrace:
 		return "Valid in its grace period, which ends " + end.Relative + "."
-	case l.ExpiresAt == nil || end == nil: // nothing changes at the last instant
-		return "Valid without an end."
 	}
-	return "Valid. It expires " + v.MomentOf(l.ExpiresAt).Relative + "."
+	return "Valid"
 }
 
 var instantInText = regexp.MustCompile(`\b(at|until) (\d{4}-\d\d-\d\dT[\d:.]+Z)`)

@@ -16,7 +16,7 @@ import (
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
 	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
-	"generation": "Generation of license files", "until_ends": "The end of a purchase ends", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
+	"generation": "Generation of license files", "until_ends": "When the purchase ends, stop", "kind": "A purchase makes", "line": "Upgrade group", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
 	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
 }
 

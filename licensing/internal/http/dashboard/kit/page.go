@@ -3,6 +3,7 @@ package kit
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -36,14 +37,15 @@ var Templates = map[string]func() *template.Template{}
 // baseTemplates has the layout and the parts.
 var baseTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"inc":       func(i int) int { return i + 1 },
-		"breakable": Breakable,
-		"path":      url.PathEscape,
-		"number":    Thousands,
-		"count":     Count,
-		"sentence":  Sentence,
-		"seconds":   func(n int64) string { return SentenceCase(describeSeconds(n)) },
-		"asset":     func(name string) string { return "static/" + Assets.Names[name] },
+		"inc":          func(i int) int { return i + 1 },
+		"breakable":    Breakable,
+		"path":         url.PathEscape,
+		"number":       Thousands,
+		"count":        Count,
+		"sentence":     Sentence,
+		"sentencecase": SentenceCase,
+		"seconds":      func(n int64) string { return SentenceCase(describeSeconds(n)) },
+		"asset":        func(name string) string { return "static/" + Assets.Names[name] },
 	}).ParseFS(TemplateFiles, "templates/shared/*.html"))
 })
 
@@ -113,6 +115,24 @@ func (p Page) PurchaseName(reference string) string {
 // Product returns the name of a product.
 func (p Page) Product(id string) string { return inner.Of(p.v.Licenses).Call().Opts.ProductName(id) }
 
+// PlanName returns the name of a plan, or its ID if it has none or cannot be read.
+func (p Page) PlanName(id string) string {
+	name, _ := p.v.PlanName(id)
+	return cmp.Or(name, id)
+}
+
+// Ending returns the class of the end of a license: "late" if it is past, "soon" if it is less
+// than a week away, or "".
+func (p Page) Ending(at *time.Time) string {
+	switch left := at.Sub(p.v.Opts.Now()); {
+	case left <= 0:
+		return "late"
+	case left < 7*24*time.Hour:
+		return "soon"
+	}
+	return ""
+}
+
 // A Part is what a template shows of a page. A table of licenses of the kind "pick" has
 // checkboxes, and one of the kind "customer" is about one customer.
 type Part struct {
@@ -123,6 +143,10 @@ type Part struct {
 
 // Part returns a part of the page.
 func (p Page) Part(of any, kind string) Part { return Part{p, of, kind} }
+
+// packedFrom is the size of the smallest page that is compressed. Another site cannot make a
+// browser request a compressed one, and so learns nothing from its size.
+const packedFrom = 8 << 10
 
 // Render writes a page. It executes the template before it writes, so that the
 // response is complete or an error.
@@ -153,6 +177,11 @@ func (v *Visit) Render(status int, name string, p Page) error {
 	text := bidi.Page(b.Bytes())
 	h := v.W.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Vary", "Accept-Encoding, Sec-Fetch-Site")
+	if site := v.R.Header.Get("Sec-Fetch-Site"); len(text) > packedFrom && (site == "same-origin" || site == "none") && web.AcceptsGzip(v.R) {
+		h.Set("Content-Encoding", "gzip")
+		text = web.Pack(text, gzip.BestSpeed)
+	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	v.W.WriteHeader(status)
 	_, _ = v.W.Write(text) // fails if the browser has disconnected

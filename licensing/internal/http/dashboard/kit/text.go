@@ -3,6 +3,7 @@ package kit
 import (
 	"errors"
 	"html/template"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -86,6 +87,9 @@ func Relative(d time.Duration) string {
 		n, unit = int(hours), "hour"
 	}
 	s := Count(n, unit)
+	if d == math.MaxInt64 { // time.Sub knows no longer one
+		s = "over " + s
+	}
 	if past {
 		return s + " ago"
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/selling"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -33,7 +34,7 @@ type Visit struct {
 	Root  string // the relative reference to dashboard/: "./", "../"
 	Route *Route // nil before serve
 
-	Plans map[string]string // names by ID, as far as they were read; see planName
+	Plans map[string]string // names by ID, as far as they were read; see PlanName
 
 	Op        operator.Operator
 	SignedIn  bool // op is set
@@ -50,6 +51,19 @@ func (v *Visit) Actor() string {
 		return ""
 	}
 	return "operator:" + v.Op.ID
+}
+
+// PlanName returns the name of a plan, or "" if there is no such plan.
+func (v *Visit) PlanName(id string) (string, error) {
+	name, read := v.Plans[id]
+	if id == "" || read {
+		return name, nil
+	}
+	t, err := selling.New(v.Licenses).GetPlan(v.R.Context(), id)
+	if err = UnlessGone(err); err == nil {
+		v.Plans[id] = t.Name
+	}
+	return t.Name, err
 }
 
 // Atomically runs fn in one Update. fn may run again, and makes its changes

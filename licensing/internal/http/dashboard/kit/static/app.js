@@ -111,6 +111,16 @@ addEventListener("DOMContentLoaded", () => {
     find.select();
   });
 
+  // The arrows move in the results of the search, and j and k in a list that has the focus.
+  addEventListener("keydown", (event) => {
+    const at = document.activeElement, found = at.closest("#find, #results");
+    const step = (found ? { ArrowDown: 1, ArrowUp: -1 } : { j: 1, k: -1 })[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey || !found && !at.matches("tbody th a")) return;
+    const stops = [...(found ? all("#find, #results:not([hidden]) a") : at.closest("tbody").querySelectorAll("th a"))];
+    event.preventDefault();
+    stops[stops.indexOf(at) + step]?.focus();
+  });
+
   // In a form, a field can depend on a choice, and a text on all fields: that of
   // the same page with their values as its query.
   const prepare = (form) => {
@@ -225,7 +235,7 @@ addEventListener("DOMContentLoaded", () => {
     const button = form.closest("main:not(.standalone), dialog") && form.querySelector(".primary, .danger");
     sent.set(form, [button, button?.textContent]);
     form.ariaBusy = "true";
-    if (button) setTimeout(() => { button.textContent = live.textContent = "Saving…"; }); // after the browser has read the form
+    if (button) setTimeout(() => { button.textContent = live.textContent = "Saving…"; if (form.enctype.startsWith("multipart")) button.after(make("progress", { ariaLabel: "Progress" })); }); // after the browser has read the form
   });
   addEventListener("pageshow", () => {
     for (const [form, [button, label]] of sent) {
