@@ -49,6 +49,30 @@ func ExampleHandler_Portal() {
 	// 303 false
 }
 
+// mountGerman mounts the customers' pages in German, with a title of your own.
+func mountGerman(mux *http.ServeMux, h *licensing.Handler, signedIn func(http.ResponseWriter, *http.Request) (string, bool)) {
+	texts, _ := licensing.PortalTextsFor("de")
+	texts.Title = "Ihre Lizenzen bei Acme"
+	mux.Handle("/konto/", http.StripPrefix("/konto", h.Portal(licensing.Portal{Customer: signedIn, Texts: texts})))
+}
+
+func ExamplePortalTextsFor() {
+	mux, h := http.NewServeMux(), licensing.NewHandler(memory.New(), licensing.Options{})
+	signedIn := func(http.ResponseWriter, *http.Request) (string, bool) { return "ada", true }
+	mux.Handle("/account/", http.StripPrefix("/account", h.Portal(licensing.Portal{Customer: signedIn})))
+	mountGerman(mux, h, signedIn)
+	for _, mount := range []string{"/account/", "/konto/"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", mount, nil))
+		_, title, _ := strings.Cut(w.Body.String(), "<title>")
+		title, _, _ = strings.Cut(title, "</title>")
+		fmt.Println(title)
+	}
+	// Output:
+	// Your licenses
+	// Ihre Lizenzen bei Acme
+}
+
 // newClaimable returns a handler whose batches customers can claim, and the pages on which
 // they do. email returns the address of the signed-in customer.
 func newClaimable(st store.Store, signedIn func(http.ResponseWriter, *http.Request) (string, bool), email func(*http.Request) string) (h *licensing.Handler, pages http.Handler) {
