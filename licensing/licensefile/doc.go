@@ -90,12 +90,34 @@ passes it to [File.Check] as Expect.Nonce:
 
 # Offices
 
-An office lends a license on a network without internet. Its own file has the claim
-[Office], with the key of the office; the files that it signs carry that file in the
-header parameter office. [KeySet.Verify] verifies both, with the keys of the vendor
-only, and takes from the office which machine the file is for and its times; see
-[File].Lender. [NewLender] signs such files, and [SignOfficeRequest] asks the vendor for
-the file of an office.
+An office lends a license on a network without internet. The file that the vendor issued
+for it has the claim [Office]: jwk, which is the key of the office, seats, and meters, which
+programs ignore. A file that the office signs has that file, unchanged, in the header
+parameter office. [KeySet.Verify] verifies both with the keys of the vendor only, and so does a
+verifier in another language; see [File.Lender]:
+
+ 1. If the key set has the kid, the vendor signed the file, and office in the header is
+    ignored.
+ 2. Otherwise, the file in office must verify with a key of the set, and have the claim office.
+ 3. The file itself must have the kid of that jwk, and verify with it and with no other key.
+ 4. Refused is a file with another sub or aud than the file of the office, with a later exp,
+    without activation_id or fingerprint_hash, or with the claim office.
+ 5. From the file come jti, iat, nbf, exp, activation_id, fingerprint_hash, recheck and
+    nonce, and from the file of the office all else. An iat or nbf before that of the
+    file of the office becomes that one. Then the result is checked as any file.
+
+Revocation lists apply to the license, its generation, the key of the vendor and the iat of
+the file of the office. The time of an office is not certain: do not take it as a lower limit
+of the time. The file of an office has at most 2.9 KiB, because it is in each header, which has
+at most 4 KiB.
+
+The request of an office is a JWS of at most 4 KiB with typ "license-office-request+jwt". Its
+payload has jwk, with which it is signed, seats, key_hash, which is absent without a key
+([KeyHash]), and in meters, which needs key_hash, a total for each meter. Its seats are
+activations whose fingerprints [OfficeFingerprint] returns. No other request can use these,
+no program takes them over, and only force releases them.
+
+[NewLender] signs the files of an office, and [SignOfficeRequest] its request.
 
 # Issuing
 
