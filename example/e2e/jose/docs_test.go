@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// samples has the code that the guide to license files links.
+// samples has the code that the guides link.
 const samples = "../../../licensing/docs/samples/"
 
 // A docsCase is a file, and whether the linked code must accept it.
