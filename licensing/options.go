@@ -270,11 +270,15 @@ type DashboardOptions struct {
 	// with Operator. Default: a second factor is the choice of each operator.
 	RequireSecondFactor bool
 
-	// Mailer mails a link to the customer pages to an address, for the action Mail a link on
-	// the pages of a license and of a customer. The SignIn of package licensing/mail is one.
-	// An operator may mail 20 links a minute. Default: the pages do not have the action.
+	// Mailer mails for the pages of a license and of a customer. The SignIn of package
+	// licensing/mail is one. An operator may send 20 mails a minute. Default: the pages do not
+	// have the action Mail a link, and only admins have Change email.
 	Mailer interface {
+		// MailLink mails a link to the customer pages to an address.
 		MailLink(ctx context.Context, address string) error
+		// MailChange mails to the former address of a customer which one support has replaced
+		// it with.
+		MailChange(ctx context.Context, former, address string) error
 	}
 
 	// MailsKeys says that a subscriber mails keys, such as the Keys of package licensing/mail.

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/link"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/meters"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/plans"
@@ -68,7 +69,7 @@ func (s internals) Background() feed.Background {
 // purge removes a batch of expired replies of Once, entries about license files, links,
 // refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = entries.Purge(ctx, s.c.Store, s.c.Now(), call.OnceKind, seats.SpentKind, revocations.FilesKind, revocations.Kind, refusals.RefusalKind, refusals.UsageKind, purchases.PurchaseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, meters.CountedKind, link.LinkKind, link.CodeKind); err != nil {
+	if more, err = entries.Purge(ctx, s.c.Store, s.c.Now(), call.OnceKind, seats.SpentKind, revocations.FilesKind, revocations.Kind, refusals.RefusalKind, refusals.UsageKind, purchases.PurchaseKind, purchases.PurchaseOfCustomerKind, plans.PurchaseOfPlanKind, meters.CountedKind, link.LinkKind, link.CodeKind, licenses.ChangedAddressKind); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil

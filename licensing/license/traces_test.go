@@ -200,6 +200,8 @@ func live(t *testing.T, st store.Store, s *seller) (gone, got api.License) {
 	}
 	first.Metadata = map[string]string{"email": "zaphod@example.com", "mail": "zaphod@example.com"} // either EmailKey
 	is.NoErr(inner.Of(s.Service).Licenses().MailLink(ctx, first, func(context.Context, string) error { return nil }))
+	_, err = inner.Of(s.Service).Licenses().ChangeEmail(ctx, "zaphod", "zaphod@example.com", "zaphod@new.example", "zaphod asked", func(context.Context, string, string) error { return nil })
+	is.True(err == nil || errors.Is(err, api.ErrNotFound)) // with either EmailKey
 	guest := buy("shop:8", "mail:zaphod@example.com")
 	use(guest, "zaphod")
 	_, err = s.Customer("zaphod").Claim(ctx, s.mustGet(t, guest.ID).Key)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bidi"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
@@ -91,6 +92,19 @@ func (s *SignIn) MailLink(ctx context.Context, address string) error {
 		return err
 	}
 	return s.send(ctx, address)
+}
+
+// MailChange tells a customer at the former address that support has changed it, for
+// licensing.DashboardOptions.Mailer.
+func (s *SignIn) MailChange(ctx context.Context, former, address string) error {
+	if s.h == nil {
+		panic("mail: SignIn.MailChange needs the service: call SignIn.Handler before the service answers requests")
+	}
+	values := []string{"former", former, "address", bidi.Visible(address), "shop", s.Shop}
+	return s.Send(ctx, Message{
+		ID: rand.Text(), At: s.now(), To: former,
+		Subject: fill(s.texts.ChangeSubject, values...), Text: fill(s.texts.signed(s.texts.ChangeText, s.Shop), values...),
+	})
 }
 
 // knows reports whether a license has an address. It looks for one address at a time.

@@ -18,6 +18,10 @@ type Texts struct {
 	LinkSubject string `text:"Sign in to see your licenses"`
 	LinkText    string `text:"Open this link within {minutes} minutes to see your licenses:\n\n{url}\n\nIt works once. If you did not ask for it, do nothing.\n"`
 
+	// The mail to the address that support has changed.
+	ChangeSubject string `text:"Your email address was changed"`
+	ChangeText    string `text:"Our support has changed the email address of your licenses from {former} to {address}. Keys and links to your licenses go to the new address from now on.\n\nIf you did not ask for this, tell us immediately.\n"`
+
 	Title   string `text:"Your licenses"`
 	Email   string `text:"Your email address"`
 	Ask     string `text:"Send a link"`

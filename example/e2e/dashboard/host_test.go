@@ -40,12 +40,18 @@ type host struct {
 	base  string // URL of the mount
 	log   *logBuffer
 	store store.Store
-	mails chan string // addresses to which links were mailed
+	mails chan string // addresses to which something was mailed
 }
 
 // MailLink stands for the sign-in by mail.
 func (h *host) MailLink(_ context.Context, address string) error {
 	h.mails <- address
+	return nil
+}
+
+// MailChange stands for the mail to a former address.
+func (h *host) MailChange(_ context.Context, former, _ string) error {
+	h.mails <- former
 	return nil
 }
 

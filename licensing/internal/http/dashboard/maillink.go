@@ -55,18 +55,24 @@ func mailLink(v *kit.Visit, l api.License, p *forms.FormPage) (*forms.FormPage, 
 			return "", forms.ErrEdited
 		}
 		return "", inner.Of(tx.Licenses).Licenses().MailLink(tx.R.Context(), l, func(ctx context.Context, to string) error {
-			if tx.Opts.Mailed.Take(tx.Op.ID, tx.Opts.Now()) > 0 {
-				return forms.ConflictError("You have mailed 20 links in a minute. Wait a minute.")
-			}
-			err := tx.Opts.Mailer.MailLink(ctx, to)
-			if err == nil {
-				return nil
-			}
-			tx.Opts.Logger.LogAttrs(ctx, slog.LevelError, "licensing: no link mailed", slog.String("request_id", tx.Id), slog.Any("error", err))
-			return forms.ConflictError("The link was not mailed. The log of the service says why.")
+			return mailed(tx, "The link was not mailed.", func() error { return tx.Opts.Mailer.MailLink(ctx, to) })
 		})
 	}
 	return p, nil
+}
+
+// mailed sends a mail for an operator, unless the operator has sent many in a minute. Not says
+// what has not happened then.
+func mailed(v *kit.Visit, not string, send func() error) error {
+	if v.Opts.Mailed.Take(v.Op.ID, v.Opts.Now()) > 0 {
+		return forms.ConflictError("You have sent 20 mails in a minute. Wait a minute.")
+	}
+	err := send()
+	if err == nil {
+		return nil
+	}
+	v.Opts.Logger.LogAttrs(v.R.Context(), slog.LevelError, "licensing: no mail sent", slog.String("request_id", v.Id), slog.Any("error", err))
+	return forms.ConflictError(not + " The log of the service says why.")
 }
 
 // keyMailed says to which address the key of a license is mailed; "" if none are mailed.

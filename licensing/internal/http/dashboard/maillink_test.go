@@ -25,14 +25,17 @@ type mailing struct {
 	*site
 	pages http.Handler // of customers
 	sent  []mail.Message
-	fails error // what Send returns
+
+	arrived chan struct{} // has an element for each of sent
+	fails   error         // what Send returns
 }
 
 func newMailing(t *testing.T) *mailing {
-	m := &mailing{}
+	m := &mailing{arrived: make(chan struct{}, 99)}
 	signIn := &mail.SignIn{URL: "https://shop.example/account", Send: func(_ context.Context, message mail.Message) error {
 		if m.fails == nil {
 			m.sent = append(m.sent, message)
+			m.arrived <- struct{}{}
 		}
 		return m.fails
 	}}
@@ -100,7 +103,7 @@ func TestMailNoLink(t *testing.T) {
 	failed := v.post(form, "address", "ada@customer.example")
 	is.Equal(failed.StatusCode, http.StatusConflict)
 	require.Contains(t, failed.body, "The link was not mailed. The log of the service says why.")
-	require.Contains(t, m.log.String(), "licensing: no link mailed", "550 no such mailbox")
+	require.Contains(t, m.log.String(), "licensing: no mail sent", "550 no such mailbox")
 	m.fails = nil
 	page, err := m.Service().Events(t.Context(), api.ListEventsParams{Types: []string{api.EventCustomerLinkMailed}})
 	is.NoErr(err)
@@ -109,7 +112,7 @@ func TestMailNoLink(t *testing.T) {
 	for range 19 {
 		is.Equal(v.post(form, "address", "ada@customer.example").StatusCode, http.StatusSeeOther)
 	}
-	require.Contains(t, v.post(form, "address", "ada@customer.example").body, "You have mailed 20 links in a minute.")
+	require.Contains(t, v.post(form, "address", "ada@customer.example").body, "You have sent 20 mails in a minute.")
 	is.Equal(len(m.sent), 19)
 	m.operator("sue@example.com", operator.RoleSupport)
 	is.Equal(m.signedIn("sue@example.com").post(form, "address", "ada@customer.example").StatusCode, http.StatusSeeOther)

@@ -61,12 +61,12 @@ func TestCustomerPageHead(t *testing.T) {
 	}
 	in := func(days int) *time.Time { return ptr(s.clock().AddDate(0, 0, days)) }
 	l := s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(1), Metadata: map[string]string{"email": "ines@example.com"}})
-	require.HasPrefix(t, head(), "Ines ines@example.com · ines Licenses 1 Valid until 2 Mar 2026 ")
+	require.HasPrefix(t, head(), "Ines ines@example.com · Change email · ines Licenses 1 Valid until 2 Mar 2026 ")
 	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(40)})
 	s.license(api.CreateLicenseParams{Name: "Ines", CustomerID: "ines", ExpiresAt: in(30)})
 	require.Contains(t, head(), "Valid until 10 Apr 2026")
 	s.license(api.CreateLicenseParams{Name: "Ines, boats", CustomerID: "ines", ExpiresAt: in(2)})
-	require.HasPrefix(t, head(), "Ines ines@example.com · ines Licenses 4 ") // most licenses have this name
+	require.HasPrefix(t, head(), "Ines ines@example.com · Change email · ines Licenses 4 ") // most licenses have this name
 	s.advance(50 * 24 * time.Hour)
 	v = s.signedIn("ada@example.com")
 	require.Contains(t, head(), "Ended 10 Apr 2026")

@@ -30,7 +30,7 @@ var (
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
 		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
 		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release", "customer/release",
-		"licenses/{id}/mail-link", "customer/mail-link",
+		"licenses/{id}/mail-link", "customer/mail-link", "customer/email",
 	}
 	// adminPages are pages for admins without a form action.
 	adminPages = []string{"settings/keys", "settings/keys.json", "customer.json"}

@@ -71,6 +71,7 @@ func init() {
 		{Method: get, Path: "customer/devices", Query: "id unseen cursor", Handle: forms.Showing(readCustomer, showDevices)},
 		{Path: "customer/release", Query: "customer id*", Access: kit.Supporters, Form: forms.Builder(releaseDevicesForm)},
 		{Path: "customer/mail-link", Query: "id", Access: kit.Supporters, Form: forms.About(readMailable, mailCustomerLinkForm)},
+		{Path: "customer/email", Query: "id", Access: kit.Supporters, Form: forms.About(readCustomer, changeEmailForm)},
 		{Path: "customer/id", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, customerIDForm)},
 		{Method: get, Path: "customer.json", Query: "id", Access: kit.Admins, Handle: forms.Showing(readCustomer, exportCustomer), Download: true},
 		{Path: "customer/erase", Query: "id", Access: kit.Admins, Form: forms.About(readCustomer, eraseForm)},

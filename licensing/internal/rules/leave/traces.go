@@ -78,6 +78,8 @@ func listTraces() []trace {
 		{name: "changes and notices to come", kinds: []string{licenses.DueKind, licenses.NoticeKind}, deleted: removeDue},
 		// They are digests, and follow the metadata.
 		{name: "addresses", kinds: []string{licenses.AddressKind}, deleted: removeAddress, hidden: []string{licenses.AddressKind}},
+		// They are digests, and expire within 24 hours.
+		{name: "addresses that support has changed", kinds: []string{licenses.ChangedAddressKind}, hidden: []string{licenses.ChangedAddressKind}},
 		{name: "suspension of the customer", kinds: []string{licenses.HoldKind}, erased: (*erasure).removeHold, renamed: (*renaming).removeHold},
 		// They are digests. After a transfer they are those of the former customer.
 		{name: "trials", kinds: []string{purchases.TrialKind}, corrected: bindTrial, hidden: []string{purchases.TrialKind}},

@@ -11,12 +11,15 @@ import (
 )
 
 // MailLink mails a link to the customer pages to the address of a license, by a function, and
-// appends an event, which does not have the address. An address that is not valid is an
-// [*api.InvalidError].
+// appends an event, which does not have the address. An address that is not valid, or that support has
+// changed in the last 24 hours, is an [*api.InvalidError].
 func (s Service) MailLink(ctx context.Context, l api.License, mail func(ctx context.Context, address string) error) error {
 	address := s.Address(l.Metadata)
 	if address == "" {
 		return call.InvalidFields([]api.FieldError{{Field: "email", Code: api.FieldInvalidFormat, Detail: "must be one email address; correct it in the metadata of the license"}})
+	}
+	if err := s.checkUnchanged(ctx, address); err != nil {
+		return err
 	}
 	if err := mail(ctx, address); err != nil {
 		return fmt.Errorf("mail a link: %w", err)

@@ -36,7 +36,7 @@ type Options struct {
 	About     About  // the content of the About page
 	PublicURL string // the public URL of the mount; empty: unknown
 
-	Mailed *rate.Limiter // the links that each operator mails
+	Mailed *rate.Limiter // what each operator mails
 
 	Host
 }
@@ -53,6 +53,7 @@ type Host struct {
 
 	Mailer interface {
 		MailLink(ctx context.Context, address string) error
+		MailChange(ctx context.Context, former, address string) error
 	}
 	MailsKeys bool
 }
