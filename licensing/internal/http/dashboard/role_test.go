@@ -31,6 +31,7 @@ var (
 		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
 		"licenses/{id}/activations/{activation}/release", "licenses/{id}/activations/release", "customer/release",
 		"licenses/{id}/mail-link", "customer/mail-link", "customer/email",
+		"purchase/{reference}/allow-trial",
 	}
 	// adminPages are pages for admins without a form action.
 	adminPages = []string{"settings/keys", "settings/keys.json", "customer.json"}

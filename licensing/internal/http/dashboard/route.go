@@ -59,7 +59,7 @@ func init() {
 		{Method: get, Path: "purchase/{reference}", Handle: forms.Showing(readPurchase, showPurchase)},
 		{Path: "purchase/{reference}/license", Access: kit.Admins, Form: forms.About(readPurchase, createForPurchaseForm)},
 		{Path: "purchase/{reference}/reopen", Access: kit.Admins, Form: forms.About(readPurchase, reopenForm)},
-		{Path: "purchase/{reference}/allow-trial", Access: kit.Admins, Form: forms.About(readPurchase, allowTrialForm)},
+		{Path: "purchase/{reference}/allow-trial", Access: kit.Supporters, Form: forms.About(readPurchase, allowTrialForm)},
 
 		{Method: get, Path: "refusals", Query: "reason days open cursor", Handle: showRefusedLicenses},
 		{Method: get, Path: "search", Query: "q activations", Handle: showSearch},
