@@ -143,6 +143,17 @@ type storedField struct {
 	At          time.Time
 }
 
+// A provider is a payment provider and its dashboard.
+type provider struct{ Name, URL string }
+
+// providers has the payment providers by what the references of package payment begin with.
+var providers = map[string]provider{
+	"stripe":       {"Stripe", "https://dashboard.stripe.com/"},
+	"paddle":       {"Paddle", "https://vendors.paddle.com/"},
+	"polar":        {"Polar", "https://polar.sh/dashboard"},
+	"lemonsqueezy": {"Lemon Squeezy", "https://app.lemonsqueezy.com/"},
+}
+
 func showPurchase(v *kit.Visit, f api.Purchase) error {
 	rows := []purchaseRow{purchaseRowOf(v, f)}
 	if err := namePlans(v, rows); err != nil {
@@ -150,9 +161,10 @@ func showPurchase(v *kit.Visit, f api.Purchase) error {
 	}
 	body := struct {
 		purchaseRow
-		Fields []storedField
-		Trial  bool
-	}{purchaseRow: rows[0], Trial: !isBought(v, rows[0])}
+		Fields   []storedField
+		Trial    bool
+		Provider provider // where it is refunded
+	}{purchaseRow: rows[0], Trial: !isBought(v, rows[0]), Provider: providers[strings.Split(f.Reference, ":")[0]]}
 	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
 		field := storedField{Name: kit.ChangeLabel(name), At: f.Fields[name].At}
 		switch value := f.Fields[name].Value.(type) {

@@ -108,6 +108,7 @@ func TestAllowAnotherTrial(t *testing.T) {
 	is.NoErr(err)
 	path := "purchase/trial:" + trial.License.ID
 	require.Contains(t, v.get("licenses/"+trial.License.ID).body, path)
+	require.NotContains(t, v.get(path).body, "Refund")
 	s.operator("sue@example.com", operator.RoleSupport)
 	s.operator("vic@example.com", operator.RoleViewer)
 	support := s.signedIn("sue@example.com")
@@ -119,6 +120,30 @@ func TestAllowAnotherTrial(t *testing.T) {
 	trial, err = s.Selling().StartTrial(t.Context(), start)
 	is.NoErr(err)
 	is.True(trial.Started)
+}
+
+// TestRefund: the page of a purchase says where it is refunded, until it is.
+func TestRefund(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for reference, says := range map[string]string{
+		"stripe:si_1":     `<a href="https://dashboard.stripe.com/" rel="noreferrer">Stripe</a>. Its event ends`,
+		"paddle:sub_1:p":  `<a href="https://vendors.paddle.com/" rel="noreferrer">Paddle</a>`,
+		"polar:1":         `<a href="https://polar.sh/dashboard" rel="noreferrer">Polar</a>`,
+		"lemonsqueezy:12": `<a href="https://app.lemonsqueezy.com/" rel="noreferrer">Lemon Squeezy</a>`,
+		"shop:1":          "At your payment provider. Its event ends",
+		"stripeish":       "At your payment provider. Its event ends",
+	} {
+		p := api.RecordPurchaseParams{Reference: reference, At: s.clock(), CustomerID: "ines", PlanID: "pro", State: api.PurchaseActive}
+		_, err := s.Selling().RecordPurchase(t.Context(), p)
+		is.NoErr(err)
+		require.Contains(t, v.get("purchase/"+reference).body, "<dt>Refund</dt>", says)
+		p.At, p.State = s.clock().Add(time.Minute), api.PurchaseRefunded
+		_, err = s.Selling().RecordPurchase(t.Context(), p)
+		is.NoErr(err)
+		require.NotContains(t, v.get("purchase/"+reference).body, "<dt>Refund</dt>")
+	}
 }
 
 // waitingSite is a site with purchases that are paid for and name a plan that does not
