@@ -16,8 +16,8 @@ type licenseHead struct {
 	Main      []stateChange // buttons
 	More      []stateChange // items of the menu
 	Renewable bool
-	RenewNow  bool   // a renewal is the answer to what is wrong or will be soon
-	Admins    string // what an admin could do in addition; empty: nothing
+	RenewNow  bool          // a renewal is the answer to what is wrong or will be soon
+	Admins    []stateChange // what an admin could do in addition
 	Seats     seatMeter
 	SeatsText string
 	Devices   []activationRow // those that were seen last
@@ -47,20 +47,19 @@ func readLicenseHead(v *kit.Visit) (h licenseHead, err error) {
 	h.refusals, h.Refused = refusals.Data, kit.Thousands(refused)
 	h.RenewNow = h.Renewable && len(l.Upcoming) == 0 && (l.Status == api.LicenseActive || l.Status == api.LicenseExpired) &&
 		l.ExpiresAt != nil && l.ExpiresAt.Before(v.Opts.Now().Add(api.ExpiringSoon))
-	reserved := []string{"edit it"}
+	if !v.Admin() {
+		h.Admins = []stateChange{{Name: "edit", Label: "Edit"}}
+	}
 	for _, m := range stateChanges {
 		switch {
 		case !m.fits(l, paused):
 		case !v.May(m.access):
-			reserved = append(reserved, strings.ToLower(m.Label))
+			h.Admins = append(h.Admins, m)
 		case m.Name == "reinstate":
 			h.Main = append(h.Main, m)
 		default:
 			h.More = append(h.More, m)
 		}
-	}
-	if last := len(reserved) - 1; !v.Admin() {
-		h.Admins = "An admin can also " + strings.Join(reserved[:last], ", ") + " and " + reserved[last] + "."
 	}
 	return h, nil
 }

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"testing"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestRenew(t *testing.T) {
@@ -152,15 +155,31 @@ func TestRenewalByPlan(t *testing.T) {
 	require.Contains(t, v.get("licenses/"+plain.ID).body, "Expires · in ")
 }
 
-// TestSupportReadsWhatAnAdminCanDo: the page says so instead of hiding it.
-func TestSupportReadsWhatAnAdminCanDo(t *testing.T) {
-	s := newSite(t)
+// TestAskAnAdmin: support reads what an admin can do, and gets a link to each page and action.
+func TestAskAnAdmin(t *testing.T) {
+	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://acme.example/licensing"})
 	s.operator("sue@example.com", operator.RoleSupport)
-	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
-	const text = "An admin can also edit it, apply plan, transfer, replace key, void files, revoke and delete."
-	require.Contains(t, s.signedIn("sue@example.com").get("licenses/"+l.ID).body, text)
-	require.NotContains(t, s.admin().get("licenses/"+l.ID).body, text)
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", CustomerID: "a & b"})
+	support, admin := s.signedIn("sue@example.com"), s.admin()
+	pages := []string{"customer?id=a+%26+b"}
+	for _, name := range []string{"edit", "plan", "transfer", "rekey", "void-files", "revoke", "delete"} {
+		pages = append(pages, "licenses/"+l.ID+"/"+name)
+		require.Contains(t, support.get("licenses/"+l.ID).body, "Ask an admin</li>", `/`+name+`">`)
+	}
+	require.NotContains(t, admin.get("licenses/"+l.ID).body, "Ask an admin")
+	require.NotContains(t, admin.get(pages[0]).body, "Ask an admin")
+	for _, name := range []string{"licenses/new?customer=", "customer/suspend?id=", "customer/id?id=", "customer.json?id=", "customer/erase?id="} {
+		pages = append(pages, name+"a%20%26%20b")
+		require.Contains(t, support.get(pages[0]).body, `<summary class="button">Ask an admin</summary>`, `href="./`+name+`a%20%26%20b"`)
+	}
+	for _, page := range pages[1:] {
+		asked := support.get(page)
+		is.New(t).Equal(asked.StatusCode, http.StatusForbidden)
+		require.Contains(t, html.UnescapeString(asked.body), "<h1>Ask an admin</h1>", `id="ask"`, ">https://acme.example/licensing/dashboard/"+page+"</a>")
+		is.New(t).Equal(admin.get(page).StatusCode, http.StatusOK)
+	}
+	require.NotContains(t, support.post("licenses/"+l.ID+"/revoke").body, `id="ask"`) // not what was submitted
 	_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub_1", At: s.clock(), CustomerID: "ada", PlanID: "price_1", State: api.PurchaseActive})
 	is.New(t).NoErr(err)
-	require.Contains(t, s.signedIn("sue@example.com").get("purchase/sub_1").body, "An admin can create its plan.")
+	require.Contains(t, s.signedIn("sue@example.com").get("purchase/sub_1").body, `plans/new?id=price_1">Ask an admin</a> to create its plan.`)
 }

@@ -199,7 +199,7 @@ func TestExportCustomer(t *testing.T) {
 
 	s.operator("sue@example.com", operator.RoleSupport)
 	support := s.signedIn("sue@example.com")
-	require.NotContains(t, support.get("customer?id=ines").body, "Download stored data", "Change customer ID", "Erase customer data")
+	require.NotContains(t, support.get("customer?id=ines").body, " download>") // a link to ask an admin
 	is.Equal(support.get("customer.json?id=ines").StatusCode, http.StatusForbidden)
 }
 

@@ -191,7 +191,7 @@ func (v *Visit) Render(status int, name string, p Page) error {
 // The titles of the pages for errors. A code goes before a status.
 var (
 	codeTitles = map[api.Code]string{
-		"deleted": "Deleted", "invalid_query": "Invalid address", "none_selected": "No license selected", "too_many_selected": "Too many licenses selected",
+		"deleted": "Deleted", "role_forbids": "Ask an admin", "invalid_query": "Invalid address", "none_selected": "No license selected", "too_many_selected": "Too many licenses selected",
 	}
 	statusTitles = map[int]string{
 		http.StatusNotFound:            "Not found",
@@ -210,9 +210,10 @@ func (v *Visit) RenderError(p *web.Problem) {
 	if err := v.Render(p.Status, "error", Page{Title: title, Standalone: !v.SignedIn, Body: struct {
 		*web.Problem
 		RequestID string
+		Address   string // of the mount; empty: unknown
 		ID        string // of the object that the page is about
 		IsLicense bool
-	}{p, v.Id, v.R.PathValue("id"), strings.HasPrefix(v.Path, "licenses/")}}); err != nil {
+	}{p, v.Id, v.Address(), v.R.PathValue("id"), strings.HasPrefix(v.Path, "licenses/")}}); err != nil {
 		http.Error(v.W, p.Detail, p.Status)
 	}
 }
