@@ -93,13 +93,12 @@ func TestClicks(t *testing.T) {
 			c.wait(`document.title.startsWith("Stone Bridge Architects ")`)
 		}},
 		{"see why it is refused", page, func() {
-			c.press("View all refusals")
+			c.press("All refusals")
 			c.see("No seat free")
 			c.see("new-laptop")
 		}},
 		{"free a seat", page, func() {
-			c.press("View activations")
-			c.click(`(//td//a[starts-with(normalize-space(), "Release")])[1]`)
+			c.click(`(//section[@aria-labelledby="devices-title"]//a[starts-with(normalize-space(), "Remove")])[1]`)
 			c.press("Release activation")
 			c.see("The activation has been released.")
 		}},
@@ -200,7 +199,7 @@ func TestMonday(t *testing.T) {
 	is.NoErr(err)
 	_, err = h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "Fjord Garage", ProductID: "atlas", CustomerID: "fjord-garage"})
 	is.NoErr(err)
-	h.runUntil(t, `!document.body.textContent.includes("being counted") && document.querySelector(".attention").textContent.includes("Accounting")`)
+	h.runUntil(t, `!document.body.textContent.includes("being counted") && document.querySelector(".todo").textContent.includes("Accounting")`)
 	c := &counted{browser: newSignedIn(t, h, true)}
 	within := func(heading string) string { return `//section[.//h2[normalize-space()="` + heading + `"]]` }
 	from := func(clicks int, do func()) {
@@ -238,7 +237,7 @@ func TestMonday(t *testing.T) {
 		c.see(number + " matching licenses")
 	})
 	from(1, func() { // the failing webhook
-		c.follow(`//ul[@class="attention"]//a[normalize-space()="Accounting"]`)
+		c.follow(`//section[contains(@class, "todo")]//a[normalize-space()="Accounting"]`)
 		c.see(hook.URL)
 	})
 	from(2, func() { // what colleagues changed

@@ -44,6 +44,7 @@ func (r activationRow) Details() string {
 
 // seatSummary returns the number of active activations of a license as a meter
 // and in words. It is exact up to 200, and the number of lists beyond that.
+// It returns the activations that it read, too.
 func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, []api.Activation, error) {
 	const most = 200
 	active, err := v.Licenses.ListActivations(v.R.Context(), api.ListActivationsParams{LicenseID: l.ID, Limit: most})

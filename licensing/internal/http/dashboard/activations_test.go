@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -21,6 +22,33 @@ func (s *site) activate(l api.License, fingerprint, name string) api.Activation 
 	v, err := s.Service().Activate(s.t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
 	is.New(s.t).NoErr(err)
 	return *v.Activation
+}
+
+// TestDevicesOfLicense: the first page of a license has the five devices that were seen last,
+// and support removes one with a click and a confirmation.
+func TestDevicesOfLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	l := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	page := "licenses/" + l.ID
+	s.operator("sue@example.com", operator.RoleSupport)
+	s.operator("vic@example.com", operator.RoleViewer)
+	support, viewer := s.signedIn("sue@example.com"), s.signedIn("vic@example.com")
+	require.Contains(t, support.get(page).body, "No program has activated this license yet.")
+	var all []api.Activation
+	for i := range 6 {
+		all = append(all, s.activate(l, fmt.Sprint("machine-", i), fmt.Sprint("Ward PC 0", i)))
+		s.advance(time.Minute)
+	}
+	body := support.get(page).body
+	body = body[strings.Index(body, "devices-title"):]
+	body = body[:strings.Index(body, "</section>")]
+	require.NotContains(t, body, "Ward PC 00")
+	require.Less(t, strings.Index(body, "Ward PC 05"), strings.Index(body, "Ward PC 01"))
+	require.Contains(t, body, ">All 6</a>")
+	require.NotContains(t, viewer.get(page).body, ">Remove<")
+	is.Equal(support.post(page+"/activations/"+all[3].ID+"/release").StatusCode, http.StatusSeeOther)
+	require.NotContains(t, support.get(page).body, all[3].ID)
 }
 
 func TestActivationsOfLicense(t *testing.T) {
@@ -38,7 +66,7 @@ func TestActivationsOfLicense(t *testing.T) {
 	one := s.activate(l, "machine-1", "Reception")
 	s.activate(l, "machine-2", "")
 	require.Contains(t, v.get(page).body, ">2/3</a>")
-	require.Contains(t, v.get(page).body, `<rect width="67" height="6"/>`)
+	require.Contains(t, v.get(page).body, `<rect width="67" height="6"/>`, one.ID+`/release">Remove<span class="vh"> the device Reception</span></a>`)
 	a := v.get(tab)
 	require.Contains(t, a.body, "2 of 3 seats used.", "Reception", "machine-1", "machine-2")
 	require.NotContains(t, a.body, "old-machine")
