@@ -75,17 +75,25 @@ var salesPeriods = map[string][2]string{
 // defaultPeriod is the one of which a seller asks on Monday.
 const defaultPeriod = "last-week"
 
-// salesPeriod returns the period that the operator has chosen.
-func salesPeriod(v *kit.Visit) (p, before sales.Period) {
-	return sales.PeriodOf(cmp.Or(v.R.URL.Query().Get("period"), defaultPeriod), v.Opts.Now())
+// salesReport returns what was sold in the period that the operator has chosen. If he has
+// chosen none, it is the default one, or the current week until something was sold before.
+func salesReport(v *kit.Visit) (rep sales.Report, err error) {
+	chosen := v.R.URL.Query().Get("period")
+	for _, name := range []string{cmp.Or(chosen, defaultPeriod), "week"} {
+		period, before := sales.PeriodOf(name, v.Opts.Now())
+		rep, err = inner.Of(v.Licenses).Sales().Report(v.R.Context(), period, before)
+		if err != nil || chosen != "" || len(rep.Plans) > 0 {
+			break
+		}
+	}
+	return rep, err
 }
 
 // readSales returns what was sold, with the first few licenses of each list.
 func readSales(v *kit.Visit, few int) (*salesPage, error) {
-	period, before := salesPeriod(v)
-	rules := inner.Of(v.Licenses).Sales()
-	rep, err1 := rules.Report(v.R.Context(), period, before)
-	soon, err2 := rules.Soon(v.R.Context())
+	rep, err1 := salesReport(v)
+	period := rep.Period
+	soon, err2 := inner.Of(v.Licenses).Sales().Soon(v.R.Context())
 	plans, err3 := salesPlans(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
@@ -250,8 +258,7 @@ func periodDays(p sales.Period) string {
 
 // exportSales writes the numbers of each day and plan of a period as CSV.
 func exportSales(v *kit.Visit) error {
-	period, before := salesPeriod(v)
-	rep, err := inner.Of(v.Licenses).Sales().Report(v.R.Context(), period, before)
+	rep, err := salesReport(v)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,20 @@ func soldSite(t *testing.T) *site {
 	return s
 }
 
+// TestSalesOfTheFirstWeek: until something was sold before this week, the pages are about this
+// week. A period without a sale says which time it is about.
+func TestSalesOfTheFirstWeek(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	s.license(api.CreateLicenseParams{Name: "Atlas"})
+	require.Contains(t, v.get("").body, "Sales, 23 February to 1 March 2026", `<a href="?period=week" aria-current="true">`, `<th scope="row" class="any">No plan</th><td>1</td>`)
+	require.Contains(t, v.get("?period=last-week").body, "Sales, 16 to 22 February 2026", "No license was in force at the end of this time, and nothing was sold in it.")
+
+	require.Contains(t, v.get("sales.csv").body, "2026-03-01,,0,1,")
+	s.advance(7 * 24 * time.Hour)
+	require.Contains(t, s.signedIn("ada@example.com").get("").body, "Sales, 23 February to 1 March 2026", `<a href="?period=last-week" aria-current="true">`)
+}
+
 // number matches a number of the sales with its link.
 var number = regexp.MustCompile(`<a href="(\./audit\?[^"]*)">([\d,]+)</a>`)
 
