@@ -16,6 +16,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
+// TestNoRefusals: without a refusal, and so without a reason to choose, the page speaks of none.
+func TestNoRefusals(t *testing.T) {
+	v := newSite(t).admin()
+	require.Contains(t, v.get("refusals").body, "<p>No license was refused in the last 7 days.</p>")
+	require.Contains(t, v.get("refusals?open=1&days=30").body, "<p>No license has an unresolved refusal in the last 30 days.</p>")
+}
+
 func TestRefusalsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
@@ -112,7 +119,7 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 		require.NotContains(t, a.body, "applies now", "Release an activation", "Add a seat")
 	}
 	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", ">1/1</a>")
-	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal of this kind")
+	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal for this reason in the last 7 days.")
 }
 
 // TestRefusalActions checks what resolves each reason, while it applies and
