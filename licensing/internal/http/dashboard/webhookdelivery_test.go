@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
 	"net/http"
@@ -42,6 +43,9 @@ func (f *fakeReceiver) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
+	}
+	if f.status == 0 {
+		return nil, errors.New("connection refused")
 	}
 	f.requests, f.bodies = append(f.requests, r.Header.Clone()), append(f.bodies, string(sent))
 	return &http.Response{StatusCode: f.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(f.body)), Request: r}, nil
@@ -102,7 +106,13 @@ func TestTestEventShowsItsResult(t *testing.T) {
 
 	receiver.answer(http.StatusBadRequest, "")
 	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
-	require.Contains(t, a.body, "The last attempt failed. Status 400 after ")
+	require.Contains(t, a.body, "The event is not delivered. The last attempt failed. Status 400 after ")
+	require.NotContains(t, a.body, "has been sent", "note good")
+
+	receiver.answer(0, "")
+	a = v.follow(v.post("settings/webhooks/" + s.webhook("https://other.example/hooks").ID + "/test"))
+	require.Matches(t, a.body, regexp.MustCompile(`<p class="note warn">The event is not delivered\. The last attempt failed\. No response after \d+ ms \(connection failed or invalid HTTP\)\.`))
+	require.NotContains(t, a.body, "has been sent", "note good")
 
 	v.post("settings/webhooks/" + w.ID + "/pause") // no attempt follows
 	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))

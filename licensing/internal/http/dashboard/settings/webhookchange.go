@@ -56,15 +56,21 @@ func Resend(v *kit.Visit) error {
 	return showQueued(v, d, err, "The event has been queued for delivery again.", "The event has been sent again.")
 }
 
-// showQueued redirects to a delivery that was just queued.
+// showQueued redirects to a delivery that was just queued. If its first attempt fails, the
+// page of the delivery says so.
 func showQueued(v *kit.Visit, d api.Delivery, err error, queued, sent string) error {
 	if err != nil {
 		return err
 	}
-	if awaitAttempt(v, d) {
-		queued = sent
+	to := deliveryPath(d.WebhookID, d.ID)
+	tried := awaitAttempt(v, d)
+	switch {
+	case tried == nil:
+		return v.RedirectDone(to, queued)
+	case tried.Error != "":
+		return v.Redirect(to)
 	}
-	return v.RedirectDone(deliveryPath(d.WebhookID, d.ID), queued)
+	return v.RedirectDone(to, sent)
 }
 
 // resultWait is how long the sender of an event waits for the first attempt, and
@@ -76,28 +82,28 @@ const (
 
 // awaitAttempt waits for an attempt of a delivery that was just queued, so that its
 // page shows the result. It does not wait if no attempt can be expected, and gives
-// up after resultWait. It reports whether there was an attempt.
-func awaitAttempt(v *kit.Visit, queued api.Delivery) bool {
+// up after resultWait. It returns the attempt, or nil if there was none.
+func awaitAttempt(v *kit.Visit, queued api.Delivery) *api.Attempt {
 	ctx, cancel := context.WithTimeout(v.R.Context(), resultWait)
 	defer cancel()
 	w, err := v.Webhooks.Get(ctx, queued.WebhookID)
 	if err != nil || w.Status != api.WebhookActive {
-		return false
+		return nil
 	}
 	if backlog, err := v.Opts.Backlog(ctx); err != nil || !backlog.Running {
-		return false
+		return nil
 	}
 	for {
 		d, _, err := v.Webhooks.Delivery(ctx, queued.WebhookID, queued.ID)
 		if err != nil {
-			return false
+			return nil
 		}
 		if d.Status != queued.Status || len(d.Attempts) != len(queued.Attempts) || !d.UpdatedAt.Equal(queued.UpdatedAt) {
-			return true
+			return lastAttempt(d)
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return nil
 		case <-time.After(resultPoll):
 		}
 	}

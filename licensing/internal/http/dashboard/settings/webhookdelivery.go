@@ -59,10 +59,14 @@ func deliveryResult(v *kit.Visit, r deliveryRow, w api.Webhook) (text, class str
 		return "The delivery is pending. The webhook is " + string(w.Status) + ".", "warn"
 	case len(r.Attempts) == 0:
 		return "The delivery is pending. Refresh this page to see the result.", ""
-	case r.Attempts[len(r.Attempts)-1].Error == "": // an event that was resent
+	case r.Error == "": // an event that was resent
 		return "The delivery is pending again. Refresh this page to see the result.", ""
 	}
-	text = "The last attempt failed. " + r.Last + "."
+	text = "The event is not delivered. The last attempt failed. " + r.Last
+	if lastAttempt(r.Delivery).StatusCode == 0 {
+		text += inParentheses(r.Error)
+	}
+	text += "."
 	if next := v.MomentOf(r.NextAttemptAt); next != nil {
 		text += " Next attempt: " + next.Relative + "."
 	}

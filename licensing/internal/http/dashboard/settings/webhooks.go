@@ -146,18 +146,25 @@ type deliveryRow struct {
 
 func newDeliveryRow(d api.Delivery) deliveryRow {
 	row := deliveryRow{Delivery: d, Last: "No attempts yet"}
-	if n := len(d.Attempts); n > 0 {
-		last := d.Attempts[n-1]
+	if last := lastAttempt(d); last != nil {
 		row.Last, row.Error = "No response", last.Error
 		if last.StatusCode != 0 {
 			row.Last = "Status " + strconv.Itoa(last.StatusCode)
 		}
 		row.Last += " after " + strconv.FormatInt(last.DurationMS, 10) + " ms"
-		if n > 1 {
+		if n := len(d.Attempts); n > 1 {
 			row.Last += ", " + kit.Count(n, "attempt")
 		}
 	}
 	return row
+}
+
+// lastAttempt returns the last attempt of a delivery, or nil.
+func lastAttempt(d api.Delivery) *api.Attempt {
+	if len(d.Attempts) == 0 {
+		return nil
+	}
+	return &d.Attempts[len(d.Attempts)-1]
 }
 
 func ShowWebhook(v *kit.Visit, w WebhookRow) error {
