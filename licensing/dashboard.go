@@ -17,8 +17,14 @@ func (h *Handler) Dashboard() http.Handler { return h.pages }
 
 func (h *Handler) section() *web.Section {
 	o := h.opts
+	failing := func() error {
+		if f := h.store.failing(); f != nil {
+			return f.err
+		}
+		return nil
+	}
 	return dashboard.New(kit.Options{
-		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
+		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Failing: failing, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
 		Portal: h.portals.Load, Office: h.office.Load, About: h.about(), PublicURL: o.PublicURL, Mailed: rate.New(20, time.Minute, 20), Host: kit.Host(o.Dashboard),
 	}).Section()
 }

@@ -146,7 +146,11 @@ func (h *Handler) ownProblems() (found []HealthProblem) {
 		}
 	}
 	add(HealthDamaged, h.store.damage.Load(), "The store has reported damaged data; check it, and restore a backup: ")
-	add(HealthWrites, h.store.failing(), "Changes fail: ")
+	if f := h.store.failing(); f != nil && errors.Is(f.err, store.ErrFull) {
+		add(HealthWrites, f, "Changes fail, because the storage is full; make room for it: ")
+	} else {
+		add(HealthWrites, f, "Changes fail: ")
+	}
 	for _, j := range h.engine.FailingJobs() {
 		found = append(found, HealthProblem{Code: HealthJob, Subject: j.Name, Since: &j.Since,
 			Detail: fmt.Sprintf("Background work has failed %d times in a row; it is tried again, and the log has each error. The last one: %v", j.Failures, j.Err)})

@@ -111,6 +111,7 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  28. Failures: after a call in an Update failed with an error other than a
     sentinel, the error of its context or that of rule 22 or 24, the Update
     returns an error and changes nothing, also when its function returns nil.
+    An Update that fails for want of room returns ErrFull, or ErrUnavailable.
  29. Unknown outcome: an Update that cannot know whether it was committed
     returns ErrUnknownOutcome. After any other error of an Update, nothing
     that it wrote is there, then or later.
@@ -141,9 +142,10 @@ database:
     with a higher number.
   - Updates that share one commit get no answer before it is durable (rules 1
     and 2), and run again when it fails (rule 23).
-  - Return ErrUnavailable when the database is busy, full or out of reach, and
-    ErrUnknownOutcome when the connection is lost during the commit. The HTTP
-    handler answers both with 503 and Retry-After, and unknown errors with 500.
+  - Return ErrUnavailable when the database is busy or out of reach, ErrFull
+    when there is no room if the backend can tell, and ErrUnknownOutcome when the
+    connection is lost during the commit. The HTTP handler answers them with 503
+    and Retry-After, and unknown errors with 500.
     Return ErrDamaged for damaged data, which ends the readiness of the process.
   - All methods take a context; check it at the start of each (rule 18). A call may
     ignore its context once it has begun.

@@ -24,6 +24,10 @@ var (
 	// nothing.
 	ErrUnavailable = errors.New("unavailable")
 
+	// ErrFull: there is no room for the change. It wraps ErrUnavailable, which a
+	// backend that cannot tell returns instead.
+	ErrFull = fmt.Errorf("%w: the storage is full", ErrUnavailable)
+
 	// ErrDamaged: the backend has found damaged data. It wraps ErrUnavailable. A
 	// backend that does not notice damage never returns it.
 	ErrDamaged = fmt.Errorf("%w: the data is damaged", ErrUnavailable)

@@ -38,7 +38,7 @@ func childJob() (job, dir string, child bool) {
 
 // An answer is a child's report of one Update.
 type answer struct {
-	word string // kept, failed, unknown, or ignored: a call failed, and the Update returned nil
+	word string // kept, failed, unnamed: so without ErrUnavailable, unknown, or ignored: a call failed, and the Update returned nil
 	seq  int64  // of the event, if it was kept
 	key  string
 }
@@ -58,6 +58,8 @@ func work(st store.Store, job string) {
 		switch {
 		case errors.Is(err, store.ErrUnknownOutcome):
 			word = "unknown"
+		case err != nil && !errors.Is(err, store.ErrUnavailable): // which ErrFull wraps
+			word = "unnamed"
 		case err != nil:
 			word = "failed"
 		case failed != nil:
@@ -276,6 +278,11 @@ func (b *bench) afterChild(job string, kill int) (answers []answer) {
 			switch a.word {
 			case "kept":
 				b.under(1).equal(there, 2, "an entry and an event that the store acknowledged to a process which ended (%s)", job)
+			case "unnamed":
+				if job == jobFill || job == jobSpill {
+					b.under(28).fail("another error", "ErrFull or ErrUnavailable", "Update for which there is no room")
+				}
+				fallthrough
 			case "failed":
 				b.under(29).equal(there, 0, "entries and events of an Update that failed, after the store was opened again")
 			case "ignored":

@@ -72,7 +72,7 @@ var rules = [...]string{
 		"times, for Updates that began after it, and wait for Updates of other processes on the same data.",
 	28: "Failures: after a call in an Update failed with an error other than a sentinel, the error of its " +
 		"context or that of rule 22 or 24, the Update returns an error and changes nothing, also when its " +
-		"function returns nil.",
+		"function returns nil. An Update that fails for want of room returns ErrFull, or ErrUnavailable.",
 	29: "Unknown outcome: an Update that cannot know whether it was committed returns ErrUnknownOutcome. " +
 		"After any other error of an Update, nothing that it wrote is there, then or later.",
 	30: "Search: FindLicenses finds, in the order of its query, a license that exists, matches and keeps " +

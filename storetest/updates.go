@@ -89,7 +89,7 @@ func errorComesBack(b *bench) {
 	view := func(want error) error { return b.View(b.ctx, func(store.Reader) error { return want }) }
 	for i, call := range []func(want error) error{update, idle, refused, view} {
 		for _, sentinel := range []error{
-			errOnPurpose, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,
+			errOnPurpose, store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrFull, store.ErrDamaged, store.ErrUnknownOutcome, store.ErrTxDone, context.Canceled,
 		} {
 			want := fmt.Errorf("%w: %w", errOnPurpose, sentinel)
 			got := call(want)

@@ -53,6 +53,7 @@ const (
 	CodeInternal             Code = "internal"               // 500: The service failed. Its log has the details under request_id.
 	CodeBusy                 Code = "busy"                   // 503: nothing was changed
 	CodeUnavailable          Code = "unavailable"            // 503: nothing was changed
+	CodeStorageFull          Code = "storage_full"           // 503: nothing was changed
 	CodeOutcomeUnknown       Code = "outcome_unknown"        // 503: the change may have been made
 )
 

@@ -48,7 +48,7 @@ func temporary(err error) (retry, unknown bool) {
 	case http.StatusTooManyRequests:
 		return true, false
 	case http.StatusServiceUnavailable:
-		return true, e.Code != api.CodeBusy && e.Code != api.CodeUnavailable && e.Code != api.CodeTemporarilyUnavailable
+		return true, e.Code != api.CodeBusy && e.Code != api.CodeUnavailable && e.Code != api.CodeStorageFull && e.Code != api.CodeTemporarilyUnavailable
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true, true
 	}

@@ -63,8 +63,8 @@ default isolation level of the database is not read committed.
 
 # Outages
 
-Calls return [store.ErrUnavailable] while the database is unreachable, full,
-starting, read-only or out of connections. They return immediately if the driver
+Calls return [store.ErrUnavailable] while the database is unreachable, full
+([store.ErrFull]), starting, read-only or out of connections. They return immediately if the driver
 detects the failure immediately. Calls succeed again once the database is back;
 no restart is needed. If the connection is lost during a read, the Store runs the
 read again on another connection.

@@ -64,6 +64,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", errPooled, err)
 	case state == "XX001", state == "XX002": // data_corrupted, index_corrupted
 		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	case state == "53100": // disk_full
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case refuses(state):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -114,7 +116,7 @@ func refuses(state string) bool {
 		return true
 	}
 	return strings.HasPrefix(state, "28") || // authentication failed
-		strings.HasPrefix(state, "53") // too many connections, disk full, out of memory
+		strings.HasPrefix(state, "53") // too many connections, out of memory
 }
 
 // attempts is how often an operation runs if its connection is lost or another

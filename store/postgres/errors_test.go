@@ -35,7 +35,7 @@ func TestServerErrors(t *testing.T) {
 		{coded("57P02"), store.ErrUnavailable, true},  // crash_shutdown
 		{coded("25P03"), store.ErrUnavailable, true},  // idle_in_transaction_session_timeout
 		{coded("57P03"), store.ErrUnavailable, false}, // cannot_connect_now
-		{coded("53100"), store.ErrUnavailable, false}, // disk_full
+		{coded("53100"), store.ErrFull, false},        // disk_full
 		{coded("53300"), store.ErrUnavailable, false}, // too_many_connections
 		{coded("25006"), store.ErrUnavailable, true},  // read_only_sql_transaction
 		{coded("55P03"), store.ErrUnavailable, false}, // lock_not_available
@@ -61,8 +61,8 @@ func TestServerErrors(t *testing.T) {
 			is := is.New(t)
 			got := explain(fmt.Errorf("wrapped: %w", test.err))
 			require.ErrorIs(t, got, test.err) // the cause is kept
-			for _, sentinel := range []error{store.ErrUnavailable, store.ErrConflict, store.ErrNotFound, store.ErrExists} {
-				is.Equal(errors.Is(got, sentinel), sentinel == test.want)
+			for _, sentinel := range []error{store.ErrUnavailable, store.ErrFull, store.ErrConflict, store.ErrNotFound, store.ErrExists} {
+				is.Equal(errors.Is(got, sentinel), errors.Is(test.want, sentinel))
 			}
 			is.Equal(retriable(got), test.again)
 		})

@@ -41,8 +41,10 @@ func sentinel(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrExists, err)
 	}
 	switch primary(c) {
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL, // another process
-		lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, // the disk
+		lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, // the disk
 		lib.SQLITE_NOMEM:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:

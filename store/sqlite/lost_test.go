@@ -105,6 +105,7 @@ func TestFullDiskLeavesReadsAlone(t *testing.T) {
 	runGroup(t, st, members...)
 	for _, m := range members {
 		require.ErrorIs(t, m.err, store.ErrUnavailable)
+		require.ErrorIs(t, m.err, store.ErrFull)
 		require.AtMost(t, m.runs, 2)
 	}
 	is.Equal(ids(t, st), "a")
@@ -121,13 +122,17 @@ func TestFullDiskShowsInHealth(t *testing.T) {
 	for n := 0; err == nil && n < 1000; n++ {
 		_, err = h.Service().Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	}
-	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorIs(t, err, store.ErrFull)
 	w := httptest.NewRecorder()
+	h.WriteError(w, httptest.NewRequest("POST", "/license", nil), err)
+	is.Equal(w.Code, 503)
+	require.Contains(t, w.Body.String(), `"code":"storage_full"`)
+	w = httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
 	is.Equal(w.Code, 200)
 	got := h.Health(t.Context())
 	is.Equal(got.Problems[0].Code, licensing.HealthWrites)
-	require.Contains(t, got.Problems[0].Detail, "full")
+	require.Contains(t, got.Problems[0].Detail, "Changes fail, because the storage is full; make room for it: ")
 }
 
 // TestMissingTables end readiness, unless only some requests need the table: those

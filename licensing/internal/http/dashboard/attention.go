@@ -10,6 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/settings"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // An attentionItem is a problem or a note for the operator.
@@ -33,6 +34,9 @@ func attention(v *kit.Visit) (list []attentionItem, err error) {
 		return nil, err
 	}
 	list = kit.Each(settings.FailingNotices(backlog), func(text string) attentionItem { return attentionItem{Text: text, Problem: true} })
+	if err := v.Opts.Failing(); err != nil {
+		list = append(list, attentionItem{Count: "Changes", Text: "fail: " + web.ProblemOf(err).Detail, Problem: true})
+	}
 	stalled := func(v *kit.Visit) (list []attentionItem, err error) {
 		hooks, err := v.Webhooks.List(v.R.Context(), api.ListWebhooksParams{Limit: 1})
 		if text := settings.StalledNotice(v, backlog); text != "" && len(hooks.Data) > 0 {

@@ -64,6 +64,7 @@ var answers = []answer{
 
 	// Temporary failures.
 	{store.ErrConflict, 503, api.CodeBusy, "Too many concurrent changes; nothing was changed. Retry the request."},
+	{store.ErrFull, 503, api.CodeStorageFull, "The storage of the service is full; nothing was changed. Make room for it, and retry the request."},
 	{store.ErrUnavailable, 503, api.CodeUnavailable, "The store is unavailable. Retry the request later."},
 	{store.ErrUnknownOutcome, 503, api.CodeOutcomeUnknown, "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key."},
 	{context.DeadlineExceeded, 503, api.CodeUnavailable, "The request timed out. Retry it later."},

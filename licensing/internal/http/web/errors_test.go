@@ -65,6 +65,7 @@ var sentinels = map[string]struct {
 	"operator.ErrThrottled":    {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
 	"store.ErrConflict":        {store.ErrConflict, 503},
 	"store.ErrUnavailable":     {store.ErrUnavailable, 503},
+	"store.ErrFull":            {store.ErrFull, 503},
 	"store.ErrDamaged":         {store.ErrDamaged, 503},
 	"store.ErrUnknownOutcome":  {store.ErrUnknownOutcome, 503},
 	"store.ErrNotFound":        {store.ErrNotFound, 500},

@@ -170,6 +170,7 @@ func submitForm(v *kit.Visit, build func(*kit.Visit) (*FormPage, error)) error {
 		err = ErrEdited
 	}
 	to = cmp.Or(to, p.Back)
+	full := v.StorageFull(err)
 	conflict, isConflict := errors.AsType[ConflictError](err)
 	refused, isRefused := refuse(v, p.Form, err)
 	switch {
@@ -188,6 +189,9 @@ func submitForm(v *kit.Visit, build func(*kit.Visit) (*FormPage, error)) error {
 		}
 		p.Form.Problem = string(conflict)
 		return RenderForm(v, http.StatusConflict, p)
+	case full != "":
+		p.Form.Problem = full
+		return RenderForm(v, http.StatusServiceUnavailable, p)
 	case err != nil:
 		return err
 	case repeated && p.Then != nil:

@@ -17,14 +17,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Portal, Office,
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Failing, Auth, Operators, Portal, Office,
 // Mailed, Now and Logger are required.
 type Options struct {
 	Licenses  *license.Service
 	Webhooks  *webhook.Service
 	Files     *files.Service
 	Backlog   func(context.Context) (feed.Backlog, error)
-	Sealed    bool // webhook secrets are encrypted
+	Failing   func() error // why changes fail; nil: they do not
+	Sealed    bool         // webhook secrets are encrypted
 	Auth      *auth.Auth
 	Operators *operator.Service
 	Now       func() time.Time

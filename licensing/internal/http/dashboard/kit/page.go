@@ -191,7 +191,7 @@ func (v *Visit) Render(status int, name string, p Page) error {
 // The titles of the pages for errors. A code goes before a status.
 var (
 	codeTitles = map[api.Code]string{
-		"deleted": "Deleted", "role_forbids": "Ask an admin", "invalid_query": "Invalid address", "none_selected": "No license selected", "too_many_selected": "Too many licenses selected",
+		"deleted": "Deleted", "role_forbids": "Ask an admin", "invalid_query": "Invalid address", "none_selected": "No license selected", api.CodeStorageFull: "Storage is full", "too_many_selected": "Too many licenses selected",
 	}
 	statusTitles = map[int]string{
 		http.StatusNotFound:            "Not found",

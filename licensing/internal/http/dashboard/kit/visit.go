@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"io"
 	"io/fs"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -200,4 +201,18 @@ func (v *Visit) ReadForm(upload bool) error {
 // Sent returns a value of the submitted form, with CRLF replaced by LF.
 func (v *Visit) Sent(name string) string {
 	return strings.ReplaceAll(v.R.PostForm.Get(name), "\r\n", "\n")
+}
+
+// StorageFull logs a change that failed because the storage is full, and returns what its form
+// says then; "": it did not.
+func (v *Visit) StorageFull(err error) string {
+	if err == nil {
+		return ""
+	}
+	p := web.ProblemOf(err)
+	if p.Code != api.CodeStorageFull {
+		return ""
+	}
+	v.Opts.Logger.LogAttrs(v.R.Context(), slog.LevelError, "licensing: request failed", slog.String("request_id", v.Id), slog.Any("error", err))
+	return p.Detail
 }
