@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
@@ -45,7 +46,13 @@ func fileFields(v *kit.Visit, l api.License) (*forms.Form, error) {
 	bound := forms.Radios("for", "Issue for", options[0].Value, options...)
 	request := &forms.Field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest}
 	if !v.Admin() {
-		bound.Hint = "The file is valid for as long as the customer's own program may get it."
+		until, err := inner.Of(v.Licenses).Seats().FileUntil(v.R.Context(), l.ID)
+		if err != nil {
+			return nil, err
+		}
+		if until.After(v.Opts.Now()) {
+			bound.Hint = "The file expires on " + v.Moment(until).Full + ", like a file that the customer's program gets now."
+		}
 		return forms.NewForm(bound, request), nil
 	}
 	lifetime := forms.TermField("lifetime", "Lifetime", "At most 10 years. A file never outlives the license with its grace period.", api.Duration{Days: 30})

@@ -186,7 +186,7 @@ func TestSupportIssuesFiles(t *testing.T) {
 	require.Contains(t, v.get("licenses/"+l.ID).body, "Issue license file")
 	page := "licenses/" + l.ID + "/file"
 	form := v.get(page).body
-	require.Contains(t, form, seat.ID)
+	require.Contains(t, form, seat.ID, "The file expires on 4 Mar 2026, 12:00, like a file that the customer&#39;s program gets now.") // in 3 days
 	require.NotContains(t, form, "Lifetime", "Another fingerprint")
 	file := s.verified(v.post(page, "for", seat.ID, "lifetime", "9", "lifetime_unit", "y"))
 	is.Equal(file.ActivationID, seat.ID)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -96,25 +97,31 @@ func showCustomer(v *kit.Visit, id string) error {
 }
 
 // lastEnd returns until when a customer has a license: the last end of the ones that are
-// active or, if none is, of the expired ones.
+// active or, if none is, of the expired ones. If only some of them end, it is the first end,
+// and the label says how many do.
 func lastEnd(list []api.License, bought bool) (label string, end *time.Time) {
 	labels := map[api.LicenseStatus]string{api.LicenseActive: "Valid until", api.LicenseExpired: "Ended"}
 	if bought {
 		labels[api.LicenseActive] = "Paid until"
 	}
 	for _, status := range []api.LicenseStatus{api.LicenseActive, api.LicenseExpired} {
+		of, ends := 0, []*time.Time{}
 		for _, l := range list {
-			switch {
-			case l.Status != status:
+			if l.Status != status {
 				continue
-			case l.ExpiresAt == nil: // nothing is paid forever
-				return "Valid until", nil
-			case end == nil || l.ExpiresAt.After(*end):
-				label, end = labels[status], l.ExpiresAt
+			}
+			if of++; l.ExpiresAt != nil {
+				ends = append(ends, l.ExpiresAt)
 			}
 		}
-		if label != "" {
-			return label, end
+		slices.SortFunc(ends, func(a, b *time.Time) int { return a.Compare(*b) })
+		switch n := len(ends); {
+		case of > 0 && n == 0: // nothing is paid forever
+			return "Valid until", nil
+		case n < of:
+			return fmt.Sprintf("%d of %d valid licenses %s, the first on", n, of, kit.Verb(n, "ends", "end")), ends[0]
+		case n > 0:
+			return labels[status], ends[n-1]
 		}
 	}
 	return "", nil

@@ -37,16 +37,26 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// explainNotFound replaces the error for an unknown license, webhook or
-// API client. If the events show that the object was deleted, the new error says
-// when and by whom.
+// explainNotFound replaces the error for an unknown record, which speaks of an API client. If
+// the events show that the record was deleted, the new error
+// says when and by whom.
 func explainNotFound(v *kit.Visit, err error) error {
-	id := v.R.PathValue("id")
-	if id == "" || !errors.Is(err, api.ErrNotFound) {
+	if !errors.Is(err, api.ErrNotFound) || errors.As(err, new(*web.Problem)) {
 		return err
+	}
+	unknown := kit.NotFound("This record does not exist. Check the address.")
+	id := v.R.PathValue("id")
+	if strings.HasPrefix(v.Path, "purchase/") {
+		return kit.NotFound("There is no purchase with this reference. Check the address.")
+	} else if id == "" {
+		return unknown
 	}
 	kind := "license"
 	switch {
+	case strings.HasPrefix(v.Path, "plan/"):
+		kind = "plan"
+	case strings.HasPrefix(v.Path, "settings/operators/"):
+		kind = "operator"
 	case strings.HasPrefix(v.Path, "settings/credentials/"):
 		kind = "API client"
 	case strings.HasPrefix(v.Path, "settings/webhooks/"):
@@ -63,7 +73,7 @@ func explainNotFound(v *kit.Visit, err error) error {
 		return web.NewProblem(http.StatusNotFound, "deleted",
 			"This "+kind+" was deleted on "+v.Moment(e.Timestamp).Full+" by "+name+".").WithCause(err)
 	case len(newest.Data) > 0: // the object exists; the error is about something else
-		return err
+		return unknown
 	}
 	return web.NewProblem(http.StatusNotFound, "not_found",
 		"There is no "+kind+" with this ID. If there was one, the record of its deletion is no longer kept.").WithCause(err)

@@ -75,5 +75,21 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	}
 	require.Contains(t, v.get("licenses/lic_nowhere").body, "There is no license with this ID.")
 	require.Contains(t, v.get("settings/webhooks/whk_nowhere").body, "There is no webhook with this ID.")
+	for page, says := range map[string]string{
+		"purchase/unknown":                "There is no purchase with this reference.",
+		"purchase/unknown/license":        "There is no purchase with this reference.",
+		"plan/unknown":                    "There is no plan with this ID.",
+		"settings/operators/op_nowhere":   "There is no operator with this ID",
+		"settings/credentials/cid_nobody": "There is no API client with this ID.",
+	} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusNotFound)
+		require.Contains(t, a.body, says)
+		require.NotContains(t, a.body, "this client")
+	}
+	other := s.license(api.CreateLicenseParams{Name: "Atlas"})
+	a := v.get("licenses/" + other.ID + "/activations/act_nowhere/release")
+	is.Equal(a.StatusCode, http.StatusNotFound)
+	require.Contains(t, a.body, "This record does not exist. Check the address.")
 	is.Equal(v.get("licenses/%00").StatusCode, http.StatusNotFound)
 }

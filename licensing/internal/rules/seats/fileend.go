@@ -1,12 +1,14 @@
 package seats
 
 import (
+	"context"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/revocations"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // longestFile returns the longest lifetime of a file for a license key holder.
@@ -53,6 +55,21 @@ func (s Service) fileEnd(f facts, ask fileAsk) (time.Time, error) {
 		}
 	}
 	return end.Truncate(time.Second), nil
+}
+
+// FileUntil returns when a file that the customer of a license gets now expires at the latest.
+func (s Service) FileUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
+	err = s.Read(ctx, func(r store.Reader) error {
+		rec, err := licenses.Of(s.Call).Find(ctx, r, licenseID)
+		if err != nil {
+			return err
+		}
+		f := s.facts(s.Now())
+		f.license = s.lendable(rec)
+		until, err = s.fileEnd(f, fileAsk{holder: true})
+		return err
+	})
+	return until, err
 }
 
 // holdUntil returns when a file of the seat that may last until end expires, and
