@@ -47,7 +47,7 @@ func (s *seller) open(keys []byte) *License {
 
 // userConfig makes a directory that of the configuration of the user.
 func userConfig(t *testing.T) string {
-	home := t.TempDir()
+	home := tempDir(t)
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
 		t.Setenv(name, home)
 	}
@@ -126,7 +126,7 @@ func TestPinnedKeysRotate(t *testing.T) {
 // case, have no name that Windows reserves, and no product finds that of another.
 func TestFolderNames(t *testing.T) {
 	is := is.New(t)
-	config := t.TempDir()
+	config := tempDir(t)
 	seen := map[string]string{}
 	for _, product := range []string{"atlas", "Atlas", "con", "nul", "CON", "con.txt", "../etc", "a b", "a-b", "a/b", "アトラス", ".", strings.Repeat("x", 255), strings.Repeat("x", 254)} {
 		dir, text := findDir(config, product, []string{"key-1", "key-2"})
@@ -154,7 +154,7 @@ func TestFolderNames(t *testing.T) {
 // TestDamagedOwner: a directory without a readable owner is that of the same keys.
 func TestDamagedOwner(t *testing.T) {
 	is := is.New(t)
-	config := t.TempDir()
+	config := tempDir(t)
 	dir, text := findDir(config, "atlas", []string{"key-1", "key-2"})
 	is.NoErr(disk{dir}.write(ownerName, "{"))
 	again, same := findDir(config, "atlas", []string{"key-1", "key-2"})

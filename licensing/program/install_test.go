@@ -77,7 +77,7 @@ func TestInstallVerifiesFirst(t *testing.T) {
 		is := is.New(t)
 		jwks, key := newKey(t)
 		_, foreign := newKey(t)
-		dir := t.TempDir()
+		dir := tempDir(t)
 		l, err := open(Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: dir}, machineWithID("x"), time.Now)
 		is.NoErr(err)
 		defer l.Close()
@@ -121,7 +121,7 @@ func TestStaleList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		jwks, key := newKey(t)
-		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: t.TempDir()}
+		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: tempDir(t)}
 		is.NoErr(disk{o.Dir}.write(listName, list(t, key, time.Now().Add(-8*day), func(r *licensefile.Revocations) {
 			r.Licenses = []licensefile.RevokedLicense{{Hash: licensefile.LicenseHash("lic_1"), MinGeneration: 2, Until: time.Now().Add(day)}}
 		})))

@@ -14,7 +14,7 @@ import (
 func TestOptions(t *testing.T) {
 	is := is.New(t)
 	jwks, _ := newKey(t)
-	dir := t.TempDir()
+	dir := tempDir(t)
 	good := Options{URL: "https://acme.example/licensing/", Keys: jwks, ProductID: "atlas", Dir: dir}
 	for want, change := range map[string]func(*Options){
 		"Options.Keys must be set":              func(o *Options) { o.Keys = nil },
@@ -95,7 +95,7 @@ func TestFingerprints(t *testing.T) {
 	same(linux, dbus)
 	same(windows, mac)
 
-	d := disk{filepath.Join(t.TempDir(), "license")}
+	d := disk{filepath.Join(tempDir(t), "license")}
 	f, err := none.fingerprint("atlas", d)
 	is.NoErr(err)
 	is.Equal(len(f), 26)

@@ -42,7 +42,7 @@ func TestKillNine(t *testing.T) {
 		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(1)), LeaseSeconds: new(int64(lease))},
 	})
 	is.NoErr(err)
-	opts := Options{URL: server.URL + "/licensing", Keys: vendor.Keys(t), ProductID: "atlas", Key: l.Key, Dir: filepath.Join(t.TempDir(), "license"), PerProcess: true}
+	opts := Options{URL: server.URL + "/licensing", Keys: vendor.Keys(t), ProductID: "atlas", Key: l.Key, Dir: filepath.Join(tempDir(t), "license"), PerProcess: true}
 
 	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillNine$")
 	victim.Env = append(os.Environ(), processURL+"="+opts.URL, processKey+"="+opts.Key, processKeys+"="+string(opts.Keys), processDir+"="+opts.Dir)

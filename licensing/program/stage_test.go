@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -151,7 +153,7 @@ type box struct {
 func (s *stage) box(id string) *box {
 	b := &box{stage: s, machine: machineWithID(id)}
 	b.opts = Options{
-		URL: licensingtest.VendorURL, Keys: s.keys, ProductID: "atlas", Key: s.license.Key, Dir: filepath.Join(s.TempDir(), "license"),
+		URL: licensingtest.VendorURL, Keys: s.keys, ProductID: "atlas", Key: s.license.Key, Dir: filepath.Join(tempDir(s.T), "license"),
 		Name: id, HTTPClient: &http.Client{Transport: s}, OnChange: func(st Status) {
 			s.mu.Lock() // two processes may share a box
 			defer s.mu.Unlock()
@@ -159,6 +161,32 @@ func (s *stage) box(id string) *box {
 		},
 	}
 	return b
+}
+
+// tempDir returns a directory that is removed after the test. Wine has not all of what
+// os.RemoveAll, and so testing.T, needs of Windows.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	if runtime.GOOS != "windows" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("", "program")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var found []string
+		filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+			found = append(found, path)
+			return nil
+		})
+		for _, path := range slices.Backward(found) {
+			if err := os.Remove(path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return dir
 }
 
 // machineWithID returns a machine that runs Linux.

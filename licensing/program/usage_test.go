@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,9 @@ func TestCount(t *testing.T) {
 	})
 }
 
+// anyName is a name that means something to a pattern, where it is one of a file.
+var anyName = map[bool]string{true: "", false: "*"}[runtime.GOOS == "windows"]
+
 // TestRefusedCount: a meter that the license does not have, or cannot have, stops no other. It
 // is reported again once an hour, and counts when the license has it. The directory may have
 // any name.
@@ -89,7 +93,7 @@ func TestRefusedCount(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.meter("calls", api.MeterChange{})
 		b := s.box("a")
-		b.opts.Dir = filepath.Join(b.opts.Dir, "[a]*")
+		b.opts.Dir = filepath.Join(b.opts.Dir, "[a]"+anyName)
 		killed, err := open(b.opts, b.machine, b.wall) // never closed
 		s.NoErr(err)
 		killed.Count("calls", 1)
