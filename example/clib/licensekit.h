@@ -20,9 +20,10 @@
  *           calls no function of the program, and has threads of its own.
  * Handles   A number, never used again. 0, a closed handle and any other number are
  *           refused with the code closed.
- * Time      timeout_ms is how long a function may wait for the service; 0 or less: 30,000.
- *           After that, the code is timeout. Functions without it do not wait, except lk_open
- *           (at most 5 seconds) and lk_close (at most 10).
+ * Time      timeout_ms is how long a function may wait for the service; 0 or less: 30,000,
+ *           but in lk_wait. After that, the code is timeout. Functions without it do not
+ *           wait, except lk_open (at most 5 seconds) and lk_close (at most 10).
+ * Failures  A failure of the library itself does not end the process: the code is internal.
  * fork      A child that was forked after the library was loaded cannot use it: the code
  *           is forked. Load the library in the child. fork with exec is allowed.
  * Unload    The library stays in the process: dlclose and FreeLibrary do not unload it.
@@ -50,36 +51,40 @@ extern "C" {
 typedef uint64_t lk_license;
 
 /* What a function says beside yes and no, in 1,024 bytes of the caller. code is ASCII, for
- * the program: a code of the status such as "suspended", or one of invalid_option,
- * invalid_argument, no_service, timeout, closed, forked and internal, or of a file:
- * file_unreadable, file_untrusted, file_other_request, file_refused. After success it is
- * empty, except of lk_valid. message is one sentence for the user. */
+ * the program: a code of the Go package, such as "suspended" or "file_untrusted", or one of
+ * invalid_argument, no_link (lk_link was not called), forked and internal. After success it
+ * is empty, except of lk_valid. message is one sentence for the user, cut if it is longer. */
 typedef struct lk_reason {
 	char code[64];
 	char message[960];
 } lk_reason;
 
-/* The version of the library, such as "0.1.0". Not to be freed. */
+/* The version of the library, such as "0.1.0"; "(devel)" if it was not built from a release.
+ * Not to be freed. */
 LK_API const char *lk_version(void);
 
 /* Opens the license. options is a JSON object:
  *     url          where the service is mounted; without it, there are no requests
- *     keys         the public keys, as GET /file/keys returns them; required
+ *     keys         the public keys, as GET /file/keys returns them: that object, or its text;
+ *                  required
  *     product_id   required
+ *     also_product_id  the product of a bundle that this program is a part of
  *     key          the license key; without it, the one that lk_set_key stored
  *     dir          directory for the files; by default below that of the user's configuration
  *     fingerprint  identifies the installation; by default, the machine
  *     name         describes it to operators; by default, the host name
+ *     version      the version of the program, such as "2.1.0", which operators see
  *     per_process  true: a seat for each process
  *     built_at     when this build was made, such as "2026-11-29T00:00:00Z"
  *     proxy        URL of a proxy; by default, that of the environment
  *     ca           certificates in PEM that are trusted instead of those of the system
  * Another member is refused. With a license file that counts, lk_open does not wait, except
- * 1 second for an overdue check. It fails only if an option is invalid. */
+ * 1 second for an overdue check. It fails only if an option is invalid: invalid_option. */
 LK_API lk_license lk_open(const char *options, lk_reason *reason);
 
 /* Returns a license with a status that never changes, for tests. status is JSON as
- * lk_status returns it, such as {"valid":true,"entitlements":{"export":true}}. */
+ * lk_status returns it, such as {"valid":true,"entitlements":{"export":true}}. Another member
+ * is refused. */
 LK_API lk_license lk_fixed(const char *status, lk_reason *reason);
 
 /* Ends the checks, reports what lk_count has counted, and with per_process frees the seat.
@@ -115,6 +120,13 @@ LK_API int lk_take_over(lk_license license, int timeout_ms, lk_reason *reason);
 LK_API int lk_release(lk_license license, int timeout_ms, lk_reason *reason);
 /* Asks the service now. Returns 1 if it has answered. */
 LK_API int lk_refresh(lk_license license, int timeout_ms, lk_reason *reason);
+
+/* The installations that have a seat of the license, as a JSON array of {"id":…,"name":…,
+ * "fingerprint":…,"this":…,"created_at":…,"last_seen_at":…,…}; this is true for the one of
+ * the program. lk_free_device frees the seat of one by its id. The code is forbidden if the
+ * vendor does not let license keys do that. */
+LK_API char *lk_devices(lk_license license, int timeout_ms, lk_reason *reason);
+LK_API int lk_free_device(lk_license license, const char *id, int timeout_ms, lk_reason *reason);
 
 /* Starts an activation in the browser: {"url":…,"code":…,"expires_at":…}. Open the URL and
  * show the code; then lk_link_wait waits for the approval of the newest link, and returns 1
