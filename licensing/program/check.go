@@ -42,14 +42,25 @@ func (l *License) begin(ctx context.Context) (_ context.Context, done func(), er
 		<-l.turn
 		return nil, nil, errClosed
 	}
+	ctx, end := l.until(ctx)
+	return ctx, func() {
+		end()
+		<-l.turn
+		l.poke() // the loop continues from this check
+	}, nil
+}
+
+// until returns a context that ends with ctx and with Close; call done at the end.
+func (l *License) until(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	if l.ctx.Err() != nil {
+		cancel()
+	}
 	stop := context.AfterFunc(l.ctx, cancel)
 	return ctx, func() {
 		stop()
 		cancel()
-		<-l.turn
-		l.poke() // the loop continues from this check
-	}, nil
+	}
 }
 
 // A result is what the service answered about a key.
@@ -84,6 +95,9 @@ func (l *License) queryAs(ctx context.Context, key string, how reach, product st
 	}
 	activate := func() (result, error) {
 		p := params{Fingerprint: seat, Name: l.opts.Name, File: longestFile, PerProcess: l.opts.PerProcess}
+		if l.opts.Version != "" {
+			p.Metadata = map[string]string{versionName: l.opts.Version}
+		}
 		if how == takeOver {
 			p.TakeOver = api.TakeOverOldest
 		}
@@ -105,7 +119,7 @@ func (l *License) queryAs(ctx context.Context, key string, how reach, product st
 	var err error
 	if file == nil || how != regular {
 		r, err = activate()
-	} else if r, err = validate(wants); err == nil && missesSeat(r.Verdict, fresh) {
+	} else if r, err = validate(wants); err == nil && (missesSeat(r.Verdict, fresh) || fresh && l.isNewer(r.Verdict)) {
 		r, err = activate()
 	} else if err == nil && r.nonce == "" && l.differs(r.answer, *file) {
 		r, err = validate(true)
@@ -114,6 +128,14 @@ func (l *License) queryAs(ctx context.Context, key string, how reach, product st
 		err = l.verify(&r)
 	}
 	return r, err
+}
+
+// versionName is where the metadata of an activation has the version of the program.
+const versionName = "version"
+
+// isNewer reports whether the activation was made by another version of the program.
+func (l *License) isNewer(v api.Verdict) bool {
+	return v.Valid && v.Activation != nil && l.opts.Version != "" && v.Activation.Metadata[versionName] != l.opts.Version
 }
 
 // missesSeat reports whether a seat is all that is missing, and may be taken. One

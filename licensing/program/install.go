@@ -16,10 +16,10 @@ import (
 // until a file is installed.
 func (l *License) Request() (text string, err error) {
 	if l.isFixed() {
-		return "", errors.New("program: a fixed license has no requests")
+		return "", l.fails(CodeNoService, errFixed)
 	}
 	if l.fingerprint == "" {
-		return "", Status{Code: CodeFingerprintRequired}.Err()
+		return "", l.fails(CodeFingerprintRequired, l.idError)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +29,7 @@ func (l *License) Request() (text string, err error) {
 	}
 	text, err = r.Text()
 	if err != nil {
-		return "", fmt.Errorf("program: request: %w", err)
+		return "", l.fails(CodeInvalidOption, fmt.Errorf("program: request: %w", err))
 	}
 	if l.nonce != r.Nonce {
 		l.nonce, l.unsaved[requestName] = r.Nonce, r.Nonce
@@ -49,8 +49,9 @@ func (l *License) pending() string {
 
 // Install verifies the text of a license file or of a revocation list, which the
 // user has pasted or brought along, and uses it afterwards. It is stored in Dir. What mail
-// programs and editors add is ignored, as by [licensefile.Pasted]. The error says why the text is refused, such as licensefile.ErrSignature or
-// licensefile.ErrExpired; then nothing has changed.
+// programs and editors add is ignored, as by [licensefile.Pasted]. The error is an [*Error]
+// that says why the text is refused, and whose cause is an error of package licensefile, such
+// as licensefile.ErrExpired; then nothing has changed.
 func (l *License) Install(text string) error {
 	if l.isFixed() {
 		return nil
@@ -65,7 +66,9 @@ func (l *License) Install(text string) error {
 		if slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }) {
 			err = damaged{err}
 		}
-		return fmt.Errorf("program: install: %w", err)
+		e := fileError(fmt.Errorf("program: install: %w", err))
+		e.Status = l.Status()
+		return e
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (l *License) Refresh(ctx context.Context) error {
 		l.poke()
 		return nil
 	}
-	return l.refresh(ctx)
+	return l.explain(ctx, l.refresh(ctx))
 }
 
 // refresh asks the service and applies the answer, unless another check that began
@@ -57,9 +57,7 @@ func (l *License) refresh(ctx context.Context) error {
 	}
 	r, err := l.query(inner, key, regular)
 	switch {
-	case err != nil && l.ctx.Err() != nil:
-		return errClosed
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (l.ctx.Err() != nil || ctx.Err() != nil):
 		return err // the caller left, which says nothing about the service
 	}
 	l.locked(func() {
@@ -107,18 +105,27 @@ func (l *License) TakeOver(ctx context.Context) error {
 	return l.take(ctx, key, takeOver)
 }
 
-func (l *License) take(ctx context.Context, key string, how reach) error {
+// canAsk returns why the service cannot be asked with a key; nil: it can.
+func (l *License) canAsk(key string) error {
 	switch {
 	case l.opts.URL == "":
-		return errNoService
+		return l.fails(CodeNoService, errNoService)
 	case key == "":
-		return Status{Code: CodeNoKey}.Err()
-	case l.fingerprint == "":
-		return Status{Code: CodeFingerprintRequired}.Err()
+		return l.fails(CodeNoKey, nil)
+	}
+	return nil
+}
+
+func (l *License) take(ctx context.Context, key string, how reach) error {
+	if err := l.canAsk(key); err != nil {
+		return err
+	}
+	if l.fingerprint == "" {
+		return l.fails(CodeFingerprintRequired, l.idError)
 	}
 	inner, done, err := l.begin(ctx)
 	if err != nil {
-		return err
+		return l.explain(ctx, err)
 	}
 	defer done()
 	r, err := l.query(inner, key, how)
@@ -126,7 +133,7 @@ func (l *License) take(ctx context.Context, key string, how reach) error {
 		return l.explain(ctx, err)
 	}
 	if r.Code == api.VerdictNotFound {
-		return Status{Code: r.Code}.Err()
+		return l.fails(r.Code, nil)
 	}
 	l.locked(func() {
 		l.key, l.file, l.denial, l.deniedAt, l.fresh, l.released = key, nil, nil, time.Time{}, true, false
@@ -146,23 +153,6 @@ func (l *License) take(ctx context.Context, key string, how reach) error {
 	return l.Status().Err()
 }
 
-// explain returns the error of a call that had no effect.
-func (l *License) explain(ctx context.Context, err error) error {
-	switch {
-	case l.ctx.Err() != nil:
-		return errClosed
-	case ctx.Err() != nil:
-		return err
-	case errors.Is(err, errUntrusted):
-		return &Error{Status: Status{Code: CodeUntrusted}, cause: err}
-	}
-	f, ok := errors.AsType[*failure](err)
-	if !ok || f.code == "" {
-		return &Error{Status: Status{Code: CodeUnreachable, sentence: unreached(err)}, cause: err}
-	}
-	return &Error{Status: Status{Code: f.code}, cause: err}
-}
-
 // Release frees the seat of this installation, and deletes the license file from
 // Dir: for an uninstallation, or at the exit of a program of which more are
 // installed than may run. The license key stays, and the next start takes a seat
@@ -173,11 +163,11 @@ func (l *License) Release(ctx context.Context) error {
 		return nil
 	}
 	if l.opts.URL == "" {
-		return errNoService
+		return l.fails(CodeNoService, errNoService)
 	}
 	inner, done, err := l.begin(ctx)
 	if err != nil {
-		return err
+		return l.explain(ctx, err)
 	}
 	defer done()
 	l.mu.Lock()
@@ -192,7 +182,7 @@ func (l *License) Release(ctx context.Context) error {
 	defer l.mu.Unlock()
 	l.forget()
 	if len(l.unsaved) > 0 {
-		return l.dirError
+		return l.fails(CodeDirUnusable, l.dirError)
 	}
 	return nil
 }

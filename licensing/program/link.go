@@ -41,18 +41,20 @@ const (
 func (l *License) Link(ctx context.Context) (Link, error) {
 	switch {
 	case l.isFixed():
-		return Link{}, errors.New("program: a fixed license has no links")
+		return Link{}, l.fails(CodeNoService, errFixed)
 	case l.opts.URL == "":
-		return Link{}, errNoService
+		return Link{}, l.fails(CodeNoService, errNoService)
 	case l.fingerprint == "":
-		return Link{}, Status{Code: CodeFingerprintRequired}.Err()
+		return Link{}, l.fails(CodeFingerprintRequired, l.idError)
 	}
+	inner, done := l.until(ctx)
+	defer done()
 	started := time.Now()
 	p := api.StartLinkParams{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Name: l.opts.Name}
 	if also := l.opts.AlsoProductID; also != "" {
 		p.AlsoProductID, p.AlsoFingerprint = also, l.seatOf(also)
 	}
-	resp, body, err := l.post(ctx, "/license/link", p)
+	resp, body, err := l.post(inner, "/license/link", p)
 	var k api.Link
 	switch {
 	case err != nil:
@@ -86,9 +88,8 @@ func isPage(url string) bool {
 // nothing has changed, and Wait can be called again.
 func (k Link) Wait(ctx context.Context) error {
 	l := k.license
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
+	inner, done := l.until(ctx)
+	defer done()
 	for wait := k.every; ; {
 		timer := time.NewTimer(wait)
 		select {
@@ -110,7 +111,7 @@ func (k Link) Wait(ctx context.Context) error {
 			return err
 		}
 		if ended {
-			return Status{Code: api.CodeLinkGone}.Err()
+			return l.fails(api.CodeLinkGone, nil)
 		}
 		wait = max(k.every, min(waitOf(err), k.left-time.Since(k.start)))
 	}

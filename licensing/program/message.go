@@ -46,6 +46,7 @@ func (s Status) Message() string {
 	return because("The license is not valid (" + string(s.Code) + ")")
 }
 
+// messages are the sentences of codes that need no more than the code.
 var messages = map[api.Code]string{
 	api.VerdictNotFound:        "No license has this license key; check it for typos.",
 	api.VerdictScheduled:       "The license has not started yet.",
@@ -68,4 +69,21 @@ var messages = map[api.Code]string{
 	CodeFingerprintRequired:    "This installation cannot be identified; its directory for the license must be writable.",
 	CodeFingerprintChanged:     "The license was activated on another machine; enter the license key again to use it here.",
 	CodeClockChanged:           "The clock of this machine is wrong; correct it, or connect to the network.",
+	CodeInvalidOption:          "This program is not set up correctly; contact the vendor.",
+	CodeNoService:              "This program has no licensing service; install a license file.",
+	CodeTimeout:                "There was no answer in time; try again.",
+	CodeCanceled:               "This was canceled before there was an answer.",
+	CodeClosed:                 "The license is closed.",
+	CodeFileUnreadable:         "This is not a whole license file; copy it again.",
+	CodeFileUntrusted:          "This license file was changed, or is of another vendor; copy it again, or request another.",
+	CodeFileOtherRequest:       "This license file does not answer the last request; send that to the vendor again.",
+	CodeFileRefused:            "This license file cannot be used here; request another.",
+	CodeListRefused:            "The revocation list does not count; get a new one.",
+	CodeListStale:              "The revocation list is out of date; get a new one.",
+	CodeDirUnusable:            "The directory for the license cannot be written; ask the administrator.",
+	api.CodeForbidden:          "This program may not manage the devices of the license; use your account at the vendor.",
+	api.CodeInternal:           "A part of the program failed; try again.",
+	api.CodeRateLimited:        "There were too many requests; wait a minute, and try again.",
+	api.VerdictUsageLimit:      "The license does not include that much usage.",
+	api.VerdictMeterMissing:    "The license does not include this kind of usage.",
 }

@@ -64,6 +64,11 @@ type Options struct {
 	// PerProcess, the ID of the process.
 	Name string
 
+	// Version is the version of the program, such as "2.1.0", which is the member version of
+	// the metadata of the activation, for operators and the support. After an update, the
+	// first check of the new version replaces it. Empty: none.
+	Version string
+
 	// HTTPClient sends the requests. Nil: a client with the transport of
 	// [http.DefaultTransport], which uses the proxy of the environment. Redirects
 	// are never followed, so that the license key reaches no other address.
@@ -90,7 +95,7 @@ func (o *Options) complete() error {
 	if o.ProductID == "" {
 		return errors.New("program: Options.ProductID must be set")
 	}
-	for _, f := range []struct{ name, value string }{{"ProductID", o.ProductID}, {"AlsoProductID", o.AlsoProductID}, {"Fingerprint", o.Fingerprint}, {"Name", o.Name}} {
+	for _, f := range []struct{ name, value string }{{"ProductID", o.ProductID}, {"AlsoProductID", o.AlsoProductID}, {"Fingerprint", o.Fingerprint}, {"Name", o.Name}, {"Version", o.Version}} {
 		if !isText(f.value) {
 			return fmt.Errorf("program: Options.%s must be at most %d characters of UTF-8 without control characters, and without white space at its ends", f.name, maxText)
 		}

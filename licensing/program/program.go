@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -78,31 +79,34 @@ type License struct {
 	shown      Status // the last status that OnChange received
 }
 
-// errClosed is returned by methods that need the service after Close.
-var errClosed = errors.New("program: the license is closed")
+var (
+	errClosed = errors.New("program: the license is closed")
+	errFixed  = errors.New("program: the license was made by Fixed")
+)
 
 // Open reads the license of this program, and starts to check it. With a license
 // file that counts, it returns immediately, unless a check is overdue: then it waits
 // for the end of the check, at most 1 second. Without one, it waits for the end of
 // the first attempt to get one, at most 5 seconds. It fails only if an option is
-// invalid: look at [License.Status] for the license.
+// invalid, with an [*Error] that has the code invalid_option: look at [License.Status] for
+// the license.
 func Open(opts Options) (*License, error) {
 	return open(opts, thisMachine(), func() time.Time { return time.Now().Round(0) })
 }
 
 func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	if err := opts.complete(); err != nil {
-		return nil, err
+		return nil, invalid(err)
 	}
 	keys, err := licensefile.ParseKeys(opts.Keys)
 	if err != nil {
-		return nil, errors.New("program: Options.Keys must be the answer of GET /file/keys: " + err.Error())
+		return nil, invalid(fmt.Errorf("program: Options.Keys must be the answer of GET /file/keys: %w", err))
 	}
 	unsaved := map[string]string{}
 	if opts.Dir == "" {
 		dir, owner, err := defaultDir(opts.ProductID, keys.IDs())
 		if err != nil {
-			return nil, err
+			return nil, invalid(err)
 		}
 		if opts.Dir = dir; owner != "" {
 			unsaved[ownerName] = owner
@@ -146,6 +150,11 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	close(l.opened)
 	l.poke()
 	return l, nil
+}
+
+// invalid returns the error of Open for an invalid option.
+func invalid(err error) error {
+	return &Error{Code: CodeInvalidOption, text: err.Error(), cause: err}
 }
 
 // connect prepares the requests to the service.

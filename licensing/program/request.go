@@ -39,6 +39,8 @@ type params struct {
 
 	PerProcess bool `json:"per_process,omitzero"`
 
+	Metadata map[string]string `json:"metadata,omitempty"` // of an activation
+
 	Entitlements []string `json:"entitlements,omitempty"` // of a validation
 
 	BuiltAt time.Time `json:"built_at,omitzero"` // not of a deactivation

@@ -49,30 +49,6 @@ type Warning struct {
 	Detail string   `json:"detail"` // one sentence
 }
 
-// Err returns nil if the status is valid, otherwise an [*Error].
-func (s Status) Err() error {
-	if s.Valid {
-		return nil
-	}
-	return &Error{Status: s}
-}
-
-// An Error says why a license is not valid, or why a call had no effect.
-// errors.Is compares its code: errors.Is(err, program.CodeUnreachable).
-type Error struct {
-	Status Status
-	cause  error
-}
-
-// Error returns one sentence for the user.
-func (e *Error) Error() string { return e.Status.Message() }
-
-// Unwrap returns why the service did not answer; nil: it did.
-func (e *Error) Unwrap() error { return e.cause }
-
-// Is reports whether target is the code of the status.
-func (e *Error) Is(target error) bool { return target == error(e.Status.Code) }
-
 // A phase is a status and when it ends, if nothing else happens before.
 type phase struct {
 	ends   time.Duration // since License.start; 0: never

@@ -68,19 +68,18 @@ type usageDay struct {
 // which none counts twice. Without a network, use Count.
 func (l *License) Use(ctx context.Context, meter string, n int64) error {
 	if l.isFixed() {
-		if s := l.Status(); !s.Valid {
-			return s.Code
-		}
-		return nil
+		return l.Status().Err()
 	}
+	inner, done := l.until(ctx)
+	defer done()
 	report := api.UsageReport{Meter: meter, ID: "use " + rand.Text(), Total: n}
 	var err error
 	for range useAttempts {
-		if err = l.report(ctx, []api.UsageReport{report}); !errors.As(err, new(*failure)) || codeOf(err) != "" || ctx.Err() != nil {
-			return err
+		if err = l.report(inner, []api.UsageReport{report}); !errors.As(err, new(*failure)) || codeOf(err) != "" || inner.Err() != nil {
+			break
 		}
 	}
-	return err
+	return l.explain(ctx, err)
 }
 
 // Count counts n units of a meter that have been used. It keeps them in Dir, and reports
@@ -130,8 +129,8 @@ func (l *License) report(ctx context.Context, reports []api.UsageReport) error {
 	l.mu.Lock()
 	p := api.CountUsageParams{Key: l.key, ProductID: l.product, Usage: reports}
 	l.mu.Unlock()
-	if l.opts.URL == "" || p.Key == "" {
-		return errors.New("program: usage needs a service and a license key")
+	if err := l.canAsk(p.Key); err != nil {
+		return err
 	}
 	resp, body, err := l.post(ctx, "/license/usage", p)
 	if err != nil {
