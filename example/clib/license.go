@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
@@ -11,14 +12,14 @@ import (
 // An opened license is what a handle stands for.
 type opened struct {
 	*program.License
-	offline bool // without Options.URL
-	idle    func()
+	idle   func()                       // closes connections; nil: there are none
+	link   atomic.Pointer[program.Link] // the newest
+	panics bool                         // in each call, for tests
 
 	mu      sync.Mutex
 	changes uint64        // of the status, and 1
 	changed chan struct{} // closed with the next change
 	closed  bool
-	link    *program.Link // the newest
 }
 
 // licenses are those that are open, by handle. A handle is never used again.
@@ -40,28 +41,39 @@ func keep(l *opened) uint64 {
 	return licenses.last
 }
 
-// find returns the license of a handle; nil: it is not open.
-func find(handle uint64) *opened {
+// find returns the license of a handle.
+func find(handle uint64) (*opened, error) {
 	licenses.RLock()
 	defer licenses.RUnlock()
-	return licenses.open[handle]
+	l := licenses.open[handle]
+	if l == nil {
+		return nil, errClosed
+	}
+	if l.panics {
+		panic("a test")
+	}
+	return l, nil
 }
 
-// closeHandle closes a license. It reports whether it was open.
-func closeHandle(handle uint64) bool {
+// closeHandle closes a license. Of several calls, one does it.
+func closeHandle(handle uint64) error {
+	l, err := find(handle)
+	if err != nil {
+		return err
+	}
 	licenses.Lock()
-	l := licenses.open[handle]
+	_, open := licenses.open[handle]
 	delete(licenses.open, handle)
 	licenses.Unlock()
-	if l == nil {
-		return false
+	if !open {
+		return errClosed
 	}
 	l.change(true)
 	_ = l.Close() // it returns nil
 	if l.idle != nil {
 		l.idle()
 	}
-	return true
+	return nil
 }
 
 func newOpened() *opened { return &opened{changes: 1, changed: make(chan struct{})} }
@@ -77,12 +89,6 @@ func (l *opened) change(closed bool) {
 	l.closed = closed
 	close(l.changed)
 	l.changed = make(chan struct{})
-}
-
-func (l *opened) isClosed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closed
 }
 
 // wait waits until the status has changed since the number seen. It returns 0 if the license

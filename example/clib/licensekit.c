@@ -34,7 +34,7 @@ static int usable(lk_reason *reason) {
 	return !forked;
 }
 
-const char *lk_version(void) { return "0.1.0"; }
+const char *lk_version(void) { return usable(NULL) ? goVersion() : ""; }
 void lk_free(char *text) { free(text); }
 
 lk_license lk_open(const char *options, lk_reason *r) { return usable(r) ? goOpen(options, r) : 0; }
@@ -51,6 +51,8 @@ int lk_set_key(lk_license l, const char *key, int ms, lk_reason *r) { return usa
 int lk_take_over(lk_license l, int ms, lk_reason *r) { return usable(r) ? goTakeOver(l, ms, r) : 0; }
 int lk_release(lk_license l, int ms, lk_reason *r) { return usable(r) ? goRelease(l, ms, r) : 0; }
 int lk_refresh(lk_license l, int ms, lk_reason *r) { return usable(r) ? goRefresh(l, ms, r) : 0; }
+char *lk_devices(lk_license l, int ms, lk_reason *r) { return usable(r) ? goDevices(l, ms, r) : NULL; }
+int lk_free_device(lk_license l, const char *id, int ms, lk_reason *r) { return usable(r) ? goFreeDevice(l, id, ms, r) : 0; }
 char *lk_link(lk_license l, int ms, lk_reason *r) { return usable(r) ? goLink(l, ms, r) : NULL; }
 int lk_link_wait(lk_license l, int ms, lk_reason *r) { return usable(r) ? goLinkWait(l, ms, r) : 0; }
 char *lk_request(lk_license l, lk_reason *r) { return usable(r) ? goRequest(l, r) : NULL; }

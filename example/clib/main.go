@@ -1,8 +1,5 @@
-// Command clib is the library of licensekit.h, for programs in any language:
-//
-//	go build -buildmode=c-shared -ldflags='-s -w' -o liblicensekit.so .
-//	go build -buildmode=c-archive -ldflags='-s -w' -o liblicensekit.a .
-//	GOOS=windows CGO_ENABLED=1 CC=x86_64-w64-mingw32-gcc go build -buildmode=c-shared -o licensekit.dll .
+// Command clib is the library of licensekit.h, for programs in any language. The script build
+// builds it.
 package main
 
 /*
@@ -13,101 +10,71 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
 func main() {}
 
-// argument returns a text of the caller.
-func argument(p C.lk_in) (string, error) {
-	if p == nil {
-		return "", errArgument
-	}
-	s := C.GoString((*C.char)(p))
-	if !utf8.ValidString(s) {
-		return "", errArgument
-	}
-	return s, nil
-}
-
-// put writes a text into a field of a reason, cut to what fits.
-func put(field []C.char, s string) {
-	n := min(len(s), len(field)-1)
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	for i := range n {
-		field[i] = C.char(s[i])
-	}
-	field[n] = 0
-}
-
-// say writes a code and a message.
-func say(r *C.lk_reason, code api.Code, message string) {
-	if r != nil {
-		put(r.code[:], string(code))
-		put(r.message[:], message)
-	}
-}
-
-// do runs a call, and writes the reason of its error. A panic ends the call, not the
-// process.
-func do(r *C.lk_reason, otherwise api.Code, call func() error) (ok C.int) {
-	defer func() {
-		if p := recover(); p != nil {
-			say(r, "internal", fmt.Sprint("The license library failed: ", p))
-			ok = 0
-		}
-	}()
-	if err := call(); err != nil {
-		code, message := explain(err, otherwise)
-		say(r, code, message)
-		return 0
-	}
-	return 1
-}
-
-// with runs a call on an open license. The service may take ms milliseconds to answer.
-func with(handle C.lk_license, ms C.int, r *C.lk_reason, call func(context.Context, *opened) error) C.int {
-	return do(r, program.CodeUnreachable, func() error {
-		l := find(uint64(handle))
-		if l == nil {
-			return errClosed
-		}
-		wait := 30 * time.Second
-		if ms > 0 {
-			wait = time.Duration(ms) * time.Millisecond
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), wait)
-		defer cancel()
-		err := call(ctx, l)
-		if err != nil && l.isClosed() {
-			return errClosed
-		}
+// ask runs a call that may wait ms milliseconds for the service.
+func ask(handle C.lk_license, ms C.int, call func(context.Context, *opened) error) error {
+	l, err := find(uint64(handle))
+	if err != nil {
 		return err
+	}
+	wait := 30 * time.Second
+	if ms > 0 {
+		wait = time.Duration(ms) * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	return call(ctx, l)
+}
+
+// askWith is ask with a text of the caller.
+func askWith(handle C.lk_license, text C.lk_in, ms C.int, call func(context.Context, *opened, string) error) error {
+	return ask(handle, ms, func(ctx context.Context, l *opened) error {
+		s, err := argument(text)
+		if err != nil {
+			return err
+		}
+		return call(ctx, l, s)
 	})
 }
 
-// online is with for a call that needs the service.
-func online(handle C.lk_license, ms C.int, r *C.lk_reason, call func(context.Context, *opened) error) C.int {
-	return with(handle, ms, r, func(ctx context.Context, l *opened) error {
-		if l.offline {
-			return errNoService
-		}
-		return call(ctx, l)
-	})
+// with runs a call on an open license with a text of the caller.
+func with(handle C.lk_license, text C.lk_in, call func(l *opened, text string) error) error {
+	l, err := find(uint64(handle))
+	if err != nil {
+		return err
+	}
+	s, err := argument(text)
+	if err != nil {
+		return err
+	}
+	return call(l, s)
 }
+
+func truth(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var versionText = sync.OnceValue(func() *C.char { return C.CString(strings.TrimPrefix(version.Of(), "v")) })
+
+//export goVersion
+func goVersion() *C.char { return versionText() }
 
 //export goOpen
-func goOpen(opts C.lk_in, r *C.lk_reason) (handle C.lk_license) {
-	do(r, codeInvalidOption, func() error {
-		text, err := argument(opts)
+func goOpen(options C.lk_in, r *C.lk_reason) (handle C.lk_license) {
+	do(r, func() error {
+		text, err := argument(options)
 		if err != nil {
 			return err
 		}
@@ -122,17 +89,17 @@ func goOpen(opts C.lk_in, r *C.lk_reason) (handle C.lk_license) {
 
 //export goFixed
 func goFixed(status C.lk_in, r *C.lk_reason) (handle C.lk_license) {
-	do(r, codeInvalidOption, func() error {
+	do(r, func() error {
 		text, err := argument(status)
 		if err != nil {
 			return err
 		}
-		var s program.Status
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
+		var s shown
+		if err := decode(text, &s); err != nil {
 			return err
 		}
 		l := newOpened()
-		l.License = program.Fixed(s)
+		l.License = program.Fixed(s.Status)
 		handle = C.lk_license(keep(l))
 		return nil
 	})
@@ -140,233 +107,225 @@ func goFixed(status C.lk_in, r *C.lk_reason) (handle C.lk_license) {
 }
 
 //export goClose
-func goClose(handle C.lk_license) (ok C.int) {
-	do(nil, "", func() error {
-		if closeHandle(uint64(handle)) {
-			ok = 1
-		}
-		return nil
-	})
-	return ok
+func goClose(handle C.lk_license) C.int {
+	return do(nil, func() error { return closeHandle(uint64(handle)) })
 }
 
 //export goValid
-func goValid(handle C.lk_license, r *C.lk_reason) C.int {
-	l := find(uint64(handle))
-	if l == nil {
-		say(r, errClosed.code, errClosed.message)
-		return 0
-	}
-	s := l.Status()
-	say(r, s.Code, s.Message())
-	return truth(s.Valid)
-}
-
-func truth(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
+func goValid(handle C.lk_license, r *C.lk_reason) (valid C.int) {
+	do(r, func() error {
+		l, err := find(uint64(handle))
+		if err == nil {
+			s := l.Status()
+			say(r, s.Code, s.Message())
+			valid = truth(s.Valid)
+		}
+		return err
+	})
+	return valid
 }
 
 //export goValidUntil
-func goValidUntil(handle C.lk_license) C.int64_t {
-	if l := find(uint64(handle)); l != nil {
-		if t := l.Status().ValidUntil; !t.IsZero() {
-			return C.int64_t(t.Unix())
+func goValidUntil(handle C.lk_license) (seconds C.int64_t) {
+	do(nil, func() error {
+		l, err := find(uint64(handle))
+		if err != nil {
+			return err
 		}
-	}
-	return 0
+		if t := l.Status().ValidUntil; !t.IsZero() {
+			seconds = C.int64_t(t.Unix())
+		}
+		return nil
+	})
+	return seconds
 }
 
 //export goStatus
-func goStatus(handle C.lk_license) (text *C.char) {
-	do(nil, "", func() error {
-		l := find(uint64(handle))
-		if l == nil {
-			return errClosed
+func goStatus(handle C.lk_license) *C.char {
+	return answer(nil, func() (string, error) {
+		l, err := find(uint64(handle))
+		if err != nil {
+			return "", err
 		}
 		s := l.Status()
-		b, err := json.Marshal(struct {
-			program.Status
-			Message string `json:"message"`
-		}{s, s.Message()})
-		if err == nil {
-			text = C.CString(string(b))
-		}
-		return err
+		return encode(shown{s, s.Message()})
+	})
+}
+
+//export goHas
+func goHas(handle C.lk_license, name C.lk_in) (has C.int) {
+	do(nil, func() error {
+		return with(handle, name, func(l *opened, name string) error {
+			has = truth(l.Has(name))
+			return nil
+		})
+	})
+	return has
+}
+
+//export goNumber
+func goNumber(handle C.lk_license, name C.lk_in, value *C.double) (has C.int) {
+	do(nil, func() error {
+		return with(handle, name, func(l *opened, name string) error {
+			v, ok := l.Number(name)
+			if has = truth(ok); ok && value != nil {
+				*value = C.double(v)
+			}
+			return nil
+		})
+	})
+	return has
+}
+
+//export goText
+func goText(handle C.lk_license, name C.lk_in) (text *C.char) {
+	do(nil, func() error {
+		return with(handle, name, func(l *opened, name string) error {
+			if v, ok := l.Text(name); ok {
+				text = C.CString(v)
+			}
+			return nil
+		})
 	})
 	return text
 }
 
-//export goHas
-func goHas(handle C.lk_license, name C.lk_in) C.int {
-	l := find(uint64(handle))
-	return truth(l != nil && name != nil && l.Has(C.GoString((*C.char)(name))))
-}
-
-//export goNumber
-func goNumber(handle C.lk_license, name C.lk_in, value *C.double) C.int {
-	l := find(uint64(handle))
-	if l == nil || name == nil {
-		return 0
-	}
-	v, ok := l.Number(C.GoString((*C.char)(name)))
-	if ok && value != nil {
-		*value = C.double(v)
-	}
-	return truth(ok)
-}
-
-//export goText
-func goText(handle C.lk_license, name C.lk_in) *C.char {
-	l := find(uint64(handle))
-	if l == nil || name == nil {
-		return nil
-	}
-	v, ok := l.Text(C.GoString((*C.char)(name)))
-	if !ok {
-		return nil
-	}
-	return C.CString(v)
-}
-
 //export goWait
-func goWait(handle C.lk_license, seen C.uint64_t, ms C.int) C.uint64_t {
-	l := find(uint64(handle))
-	if l == nil {
-		return 0
-	}
-	return C.uint64_t(l.wait(uint64(seen), time.Duration(ms)*time.Millisecond))
+func goWait(handle C.lk_license, seen C.uint64_t, ms C.int) (number C.uint64_t) {
+	do(nil, func() error {
+		l, err := find(uint64(handle))
+		if err == nil {
+			number = C.uint64_t(l.wait(uint64(seen), time.Duration(ms)*time.Millisecond))
+		}
+		return err
+	})
+	return number
 }
 
 //export goSetKey
 func goSetKey(handle C.lk_license, key C.lk_in, ms C.int, r *C.lk_reason) C.int {
-	return online(handle, ms, r, func(ctx context.Context, l *opened) error {
-		text, err := argument(key)
-		if err != nil {
-			return err
-		}
-		return l.SetKey(ctx, text)
+	return do(r, func() error {
+		return askWith(handle, key, ms, func(ctx context.Context, l *opened, key string) error { return l.SetKey(ctx, key) })
 	})
 }
 
 //export goTakeOver
 func goTakeOver(handle C.lk_license, ms C.int, r *C.lk_reason) C.int {
-	return online(handle, ms, r, func(ctx context.Context, l *opened) error { return l.TakeOver(ctx) })
+	return do(r, func() error {
+		return ask(handle, ms, func(ctx context.Context, l *opened) error { return l.TakeOver(ctx) })
+	})
 }
 
 //export goRelease
 func goRelease(handle C.lk_license, ms C.int, r *C.lk_reason) C.int {
-	return online(handle, ms, r, func(ctx context.Context, l *opened) error { return l.Release(ctx) })
+	return do(r, func() error {
+		return ask(handle, ms, func(ctx context.Context, l *opened) error { return l.Release(ctx) })
+	})
 }
 
 //export goRefresh
 func goRefresh(handle C.lk_license, ms C.int, r *C.lk_reason) C.int {
-	return with(handle, ms, r, func(ctx context.Context, l *opened) error { return l.Refresh(ctx) })
+	return do(r, func() error {
+		return ask(handle, ms, func(ctx context.Context, l *opened) error { return l.Refresh(ctx) })
+	})
+}
+
+//export goDevices
+func goDevices(handle C.lk_license, ms C.int, r *C.lk_reason) *C.char {
+	return answer(r, func() (text string, err error) {
+		err = ask(handle, ms, func(ctx context.Context, l *opened) error {
+			all, err := l.Devices(ctx)
+			if err != nil {
+				return err
+			}
+			text, err = encode(append([]program.Device{}, all...)) // [], not null
+			return err
+		})
+		return text, err
+	})
+}
+
+//export goFreeDevice
+func goFreeDevice(handle C.lk_license, id C.lk_in, ms C.int, r *C.lk_reason) C.int {
+	return do(r, func() error {
+		return askWith(handle, id, ms, func(ctx context.Context, l *opened, id string) error { return l.Free(ctx, id) })
+	})
 }
 
 //export goLink
-func goLink(handle C.lk_license, ms C.int, r *C.lk_reason) (text *C.char) {
-	online(handle, ms, r, func(ctx context.Context, l *opened) error {
-		k, err := l.Link(ctx)
-		if err != nil {
+func goLink(handle C.lk_license, ms C.int, r *C.lk_reason) *C.char {
+	return answer(r, func() (text string, err error) {
+		err = ask(handle, ms, func(ctx context.Context, l *opened) error {
+			k, err := l.Link(ctx)
+			if err != nil {
+				return err
+			}
+			l.link.Store(&k)
+			text, err = encode(map[string]any{"url": k.URL, "code": k.Code, "expires_at": k.Expires})
 			return err
-		}
-		b, err := json.Marshal(map[string]any{"url": k.URL, "code": k.Code, "expires_at": k.Expires})
-		if err != nil {
-			return err
-		}
-		l.mu.Lock()
-		l.link = &k
-		l.mu.Unlock()
-		text = C.CString(string(b))
-		return nil
+		})
+		return text, err
 	})
-	return text
 }
 
 //export goLinkWait
 func goLinkWait(handle C.lk_license, ms C.int, r *C.lk_reason) C.int {
-	return online(handle, ms, r, func(ctx context.Context, l *opened) error {
-		l.mu.Lock()
-		k := l.link
-		l.mu.Unlock()
-		if k == nil {
-			return errNoLink
-		}
-		return k.Wait(ctx)
+	return do(r, func() error {
+		return ask(handle, ms, func(ctx context.Context, l *opened) error {
+			k := l.link.Load()
+			if k == nil {
+				return errNoLink
+			}
+			return k.Wait(ctx)
+		})
 	})
 }
 
 //export goRequest
-func goRequest(handle C.lk_license, r *C.lk_reason) (text *C.char) {
-	with(handle, 0, r, func(_ context.Context, l *opened) error {
-		s, err := l.Request()
-		if err == nil {
-			text = C.CString(s)
+func goRequest(handle C.lk_license, r *C.lk_reason) *C.char {
+	return answer(r, func() (string, error) {
+		l, err := find(uint64(handle))
+		if err != nil {
+			return "", err
 		}
-		return err
+		return l.Request()
 	})
-	return text
 }
 
 //export goInstall
 func goInstall(handle C.lk_license, file C.lk_in, r *C.lk_reason) C.int {
-	return do(r, "file_refused", func() error {
-		l := find(uint64(handle))
-		if l == nil {
-			return errClosed
-		}
-		text, err := argument(file)
-		if err != nil {
-			return err
-		}
-		return l.Install(text)
+	return do(r, func() error {
+		return with(handle, file, func(l *opened, text string) error { return l.Install(text) })
 	})
 }
 
 //export goUse
 func goUse(handle C.lk_license, meter C.lk_in, n C.int64_t, ms C.int, r *C.lk_reason) C.int {
-	return online(handle, ms, r, func(ctx context.Context, l *opened) error {
-		name, err := argument(meter)
-		if err != nil {
-			return err
-		}
-		return l.Use(ctx, name, int64(n))
+	return do(r, func() error {
+		return askWith(handle, meter, ms, func(ctx context.Context, l *opened, meter string) error { return l.Use(ctx, meter, int64(n)) })
 	})
 }
 
 //export goCount
 func goCount(handle C.lk_license, meter C.lk_in, n C.int64_t) C.int {
-	return do(nil, "", func() error {
-		l := find(uint64(handle))
-		if l == nil {
-			return errClosed
-		}
-		name, err := argument(meter)
-		if err == nil {
-			l.Count(name, int64(n))
-		}
-		return err
+	return do(nil, func() error {
+		return with(handle, meter, func(l *opened, meter string) error {
+			l.Count(meter, int64(n))
+			return nil
+		})
 	})
 }
 
 //export goVerify
-func goVerify(keys, file, want C.lk_in, r *C.lk_reason) (text *C.char) {
-	do(r, "file_refused", func() error {
+func goVerify(keys, file, want C.lk_in, r *C.lk_reason) *C.char {
+	return answer(r, func() (string, error) {
 		var in [3]string
 		for i, p := range []C.lk_in{keys, file, want} {
 			var err error
 			if in[i], err = argument(p); err != nil {
-				return err
+				return "", err
 			}
 		}
-		b, err := verify(in[0], in[1], in[2])
-		if err == nil {
-			text = C.CString(string(b))
-		}
-		return err
+		return verify(in[0], in[1], in[2])
 	})
-	return text
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -12,44 +11,65 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
-// options are the options of lk_open.
+// options are the options of lk_open: those of package program, with proxy and ca in place of
+// HTTPClient.
 type options struct {
-	URL         string          `json:"url"`
-	Keys        json.RawMessage `json:"keys"` // an object, or its text
-	ProductID   string          `json:"product_id"`
-	Key         string          `json:"key"`
-	Dir         string          `json:"dir"`
-	Fingerprint string          `json:"fingerprint"`
-	Name        string          `json:"name"`
-	PerProcess  bool            `json:"per_process"`
-	BuiltAt     time.Time       `json:"built_at"`
-	Proxy       string          `json:"proxy"`
-	CA          string          `json:"ca"`
+	URL           string          `json:"url"`
+	Keys          json.RawMessage `json:"keys"` // an object, or its text
+	ProductID     string          `json:"product_id"`
+	AlsoProductID string          `json:"also_product_id"`
+	Key           string          `json:"key"`
+	Dir           string          `json:"dir"`
+	Fingerprint   string          `json:"fingerprint"`
+	Name          string          `json:"name"`
+	Version       string          `json:"version"`
+	PerProcess    bool            `json:"per_process"`
+	BuiltAt       time.Time       `json:"built_at"`
+	Proxy         string          `json:"proxy"`
+	CA            string          `json:"ca"`
+	Panic         bool            `json:"panic"` // for tests: each call panics
 }
 
-// codeInvalidOption is the code of options that cannot be used.
-const codeInvalidOption api.Code = "invalid_option"
+func (o options) program() program.Options {
+	return program.Options{
+		URL: o.URL, Keys: keysOf(o.Keys), ProductID: o.ProductID, AlsoProductID: o.AlsoProductID, Key: o.Key, Dir: o.Dir,
+		Fingerprint: o.Fingerprint, Name: o.Name, Version: o.Version, PerProcess: o.PerProcess, BuiltAt: o.BuiltAt,
+	}
+}
+
+// shown is a status in JSON.
+type shown struct {
+	program.Status
+	Message string `json:"message"`
+}
 
 // decode reads one JSON object without unknown members.
 func decode(text string, into any) error {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &coded{codeInvalidOption, wrong.Field + " has a value of the wrong type: " + wrong.Value}
+		return invalid(wrong.Field + " has a value of the wrong type: " + wrong.Value)
 	}
 	if err != nil {
-		return &coded{codeInvalidOption, "the JSON is not valid: " + strings.TrimPrefix(err.Error(), "json: ")}
+		return invalid("the JSON is not valid: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return &coded{codeInvalidOption, "the JSON is not valid: it has more than one value"}
+		return invalid("the JSON is not valid: it has more than one value")
+	}
+	if text == `{"panic":true}` {
+		panic("a test")
 	}
 	return nil
+}
+
+func encode(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
 }
 
 // keysOf returns a key set that is given as an object or as its text.
@@ -70,22 +90,21 @@ func open(text string) (*opened, error) {
 	l := newOpened()
 	client, err := l.client(o)
 	if err != nil {
-		return nil, &coded{codeInvalidOption, err.Error()}
+		return nil, invalid(err.Error())
 	}
-	l.offline = o.URL == ""
-	l.License, err = program.Open(program.Options{
-		URL: o.URL, Keys: keysOf(o.Keys), ProductID: o.ProductID, Key: o.Key, Dir: o.Dir, Fingerprint: o.Fingerprint, Name: o.Name,
-		PerProcess: o.PerProcess, BuiltAt: o.BuiltAt, HTTPClient: client, OnChange: func(program.Status) { l.change(false) },
-	})
-	if err != nil {
-		return nil, &coded{codeInvalidOption, inJSON.Replace(err.Error())}
+	l.panics = o.Panic
+	opts := o.program()
+	opts.HTTPClient, opts.OnChange = client, func(program.Status) { l.change(false) }
+	if l.License, err = program.Open(opts); err != nil {
+		return nil, invalid(inJSON.Replace(err.Error()))
 	}
 	return l, nil
 }
 
 // inJSON replaces the names of options in errors of program.Open.
-var inJSON = strings.NewReplacer("program: ", "", "Options.URL", "url", "Options.Keys", "keys", "Options.ProductID", "product_id",
-	"Options.Fingerprint", "fingerprint", "Options.Name", "name", "Options.Dir", "dir", "PerProcess", "per_process")
+var inJSON = strings.NewReplacer("program: ", "", "Options.URL", "url", "Options.Keys", "keys", "Options.AlsoProductID", "also_product_id",
+	"Options.ProductID", "product_id", "Options.Fingerprint", "fingerprint", "Options.Name", "name", "Options.Version", "version", "Options.Dir", "dir",
+	"AlsoProductID", "also_product_id", "ProductID", "product_id", "PerProcess", "per_process")
 
 // client returns the HTTP client for a proxy and certificates; nil: the default.
 func (l *opened) client(o options) (*http.Client, error) {
@@ -121,17 +140,18 @@ type expect struct {
 	Now           time.Time `json:"now"`
 	Floor         time.Time `json:"floor"`
 	Revocations   string    `json:"revocations"`
+	Panic         bool      `json:"panic"` // for tests
 }
 
 // verify verifies a license file, and returns its claims as JSON.
-func verify(keys, file, text string) ([]byte, error) {
+func verify(keys, file, text string) (claims string, err error) {
 	var e expect
 	if err := decode(text, &e); err != nil {
-		return nil, err
+		return "", err
 	}
 	set, err := licensefile.ParseKeys(keysOf([]byte(keys)))
 	if err != nil {
-		return nil, &coded{codeInvalidOption, err.Error()}
+		return "", invalid("keys must be the answer of GET /file/keys: " + err.Error())
 	}
 	want := licensefile.Expect{
 		ProductID: e.ProductID, Fingerprint: e.Fingerprint, Nonce: e.Nonce, BuiltAt: e.BuiltAt, MinGeneration: e.MinGeneration, Now: e.Now, Floor: e.Floor,
@@ -139,7 +159,7 @@ func verify(keys, file, text string) ([]byte, error) {
 	if e.Revocations != "" {
 		list, err := set.VerifyRevocations(e.Revocations)
 		if err != nil {
-			return nil, err
+			return "", program.FileError(err)
 		}
 		set, want.Revocations = set.Condemn(list.CondemnedKeys...), &list
 	}
@@ -148,7 +168,7 @@ func verify(keys, file, text string) ([]byte, error) {
 		err = f.Check(want)
 	}
 	if err != nil {
-		return nil, err
+		return "", program.FileError(err)
 	}
-	return json.Marshal(f.Claims)
+	return encode(f.Claims)
 }

@@ -1,82 +1,102 @@
 package main
 
+/*
+#include <stdlib.h>
+#include "export.h"
+*/
+import "C"
+
 import (
-	"context"
 	"errors"
-	"strings"
+	"fmt"
+	"log"
+	"runtime/debug"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
-// A coded error has a code of its own.
-type coded struct {
+// A refusal is an error of the library, beside those of package program.
+type refusal struct {
 	code    api.Code
 	message string
 }
 
-func (e *coded) Error() string { return e.message }
+func (e *refusal) Error() string { return e.message }
 
 var (
-	errArgument  = &coded{"invalid_argument", "An argument is NULL, or a text that is not UTF-8."}
-	errClosed    = &coded{"closed", "The license is closed."}
-	errNoService = &coded{"no_service", "The program has no licensing service; install a license file."}
-	errTimeout   = &coded{"timeout", "The licensing service did not answer in time."}
-	errNoLink    = &coded{"no_link", "No activation in the browser was started."}
+	errArgument = &refusal{"invalid_argument", "An argument is NULL, or a text that is not UTF-8."}
+	errNoLink   = &refusal{"no_link", "No activation in the browser was started."}
+	errClosed   = &refusal{program.CodeClosed, program.Status{Code: program.CodeClosed}.Message()}
 )
 
-// fileCodes are the codes of what package licensefile refuses.
-var fileCodes = []struct {
-	code api.Code
-	errs []error
-}{
-	{"file_unreadable", []error{
-		licensefile.ErrTooLarge, licensefile.ErrTruncated, licensefile.ErrEncoding, licensefile.ErrMalformed, licensefile.ErrDuplicate, licensefile.ErrType,
-		licensefile.ErrCritical, licensefile.ErrCompressed, licensefile.ErrUnencoded, licensefile.ErrNoKeyID,
-	}},
-	{"file_untrusted", []error{
-		licensefile.ErrUnknownKey, licensefile.ErrCondemnedKey, licensefile.ErrAlgorithm, licensefile.ErrSignature, licensefile.ErrLent,
-	}},
-	{"file_other_request", []error{licensefile.ErrNonce}},
-	{api.VerdictProductMismatch, []error{licensefile.ErrProduct}},
-	{program.CodeFingerprintChanged, []error{licensefile.ErrFingerprint}},
-	{api.VerdictRevoked, []error{licensefile.ErrRevoked}},
-	{program.CodeFileOutdated, []error{licensefile.ErrOldGeneration}},
-	{program.CodeClockChanged, []error{licensefile.ErrClock}},
-	{api.VerdictScheduled, []error{licensefile.ErrEarly}},
-	{program.CodeFileExpired, []error{licensefile.ErrExpired}},
-	{api.VerdictUpdatesEnded, []error{licensefile.ErrUpdatesEnded}},
-	{program.CodeListStale, []error{licensefile.ErrStaleList}},
-}
+// invalid returns the error for options that cannot be used.
+func invalid(message string) error { return &refusal{program.CodeInvalidOption, message} }
 
-// explain returns the code and the message of an error; otherwise is the code of one that
-// has none.
-func explain(err error, otherwise api.Code) (code api.Code, message string) {
-	var known api.Code
-	if e, ok := errors.AsType[*coded](err); ok {
-		return e.code, e.message
+// do runs the call of a function. It writes the reason of its error, and contains a panic.
+func do(r *C.lk_reason, call func() error) (ok C.int) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Printf("license: panic: %v\n%s", p, debug.Stack())
+			say(r, api.CodeInternal, fmt.Sprint("The license library failed: ", p))
+			ok = 0
+		}
+	}()
+	err := call()
+	if err == nil {
+		return 1
 	}
 	if e, ok := errors.AsType[*program.Error](err); ok {
-		return e.Status.Code, e.Error()
+		say(r, e.Code, e.Message())
+	} else if e, ok := errors.AsType[*refusal](err); ok {
+		say(r, e.code, e.message)
+	} else {
+		say(r, api.CodeInternal, err.Error())
 	}
-	if errors.As(err, &known) { // of Use
-		return known, program.Status{Code: known}.Message()
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errTimeout.code, errTimeout.message
-	}
-	message = err.Error()
-	for _, prefix := range []string{"program: ", "install: ", "request: ", "licensefile: "} {
-		message = strings.TrimPrefix(message, prefix)
-	}
-	message = strings.ToUpper(message[:1]) + message[1:] + "."
-	for _, f := range fileCodes {
-		for _, known := range f.errs {
-			if errors.Is(err, known) {
-				return f.code, message
-			}
+	return 0
+}
+
+// answer is do for a call that returns a text, which the caller frees.
+func answer(r *C.lk_reason, call func() (string, error)) (text *C.char) {
+	do(r, func() error {
+		s, err := call()
+		if err == nil {
+			text = C.CString(s)
 		}
+		return err
+	})
+	return text
+}
+
+// say writes a code and a message.
+func say(r *C.lk_reason, code api.Code, message string) {
+	if r != nil {
+		put(r.code[:], string(code))
+		put(r.message[:], message)
 	}
-	return otherwise, message
+}
+
+// put writes a text into a field of a reason, cut to what fits.
+func put(field []C.char, s string) {
+	n := min(len(s), len(field)-1)
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	for i := range n {
+		field[i] = C.char(s[i])
+	}
+	field[n] = 0
+}
+
+// argument returns a text of the caller.
+func argument(p C.lk_in) (string, error) {
+	if p == nil {
+		return "", errArgument
+	}
+	s := C.GoString((*C.char)(p))
+	if !utf8.ValidString(s) {
+		return "", errArgument
+	}
+	return s, nil
 }

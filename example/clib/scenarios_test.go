@@ -5,13 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/version"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
 // TestScenarios: a program in each language sees what a Go program sees.
@@ -52,6 +55,10 @@ var scenarios = []struct {
 		p.is("!invalid_option url has a value of the wrong type: number", "open", s.options(map[string]any{"url": 1}))
 		p.is("!invalid_option product_id must be set", "open", s.options(map[string]any{"product_id": nil}))
 		p.is("!invalid_option keys must be the answer of GET /file/keys: …", "open", s.options(map[string]any{"keys": map[string]any{}}))
+		p.is("!invalid_option also_product_id must be another product than product_id", "open", s.options(map[string]any{"also_product_id": "atlas"}))
+		p.is("!invalid_option proxy must be a URL …", "open", s.options(map[string]any{"proxy": "proxy"}))
+		p.is("!invalid_option ca must have …", "open", s.options(map[string]any{"ca": "x"}))
+		p.is("!invalid_option the JSON is not valid: …", "fixed", `{"vlaid":true}`)
 		p.is("ok", "open", s.options(map[string]any{"keys": string(s.keys)})) // as a text
 		p.is("true…", "valid")
 		p.end()
@@ -91,7 +98,7 @@ var scenarios = []struct {
 	{"suspended", func(s *scene) {
 		p := s.opened(nil)
 		p.is("ok", "watch")
-		_, err := s.service().Suspend(s.Context(), api.MoveLicenseParams{ID: s.license.ID, Reason: "Rechnung fällig"})
+		_, err := s.service().Suspend(s.Context(), api.ChangeStateParams{ID: s.license.ID, Reason: "Rechnung fällig"})
 		s.NoErr(err)
 		p.is("ok", "refresh", 0)
 		p.is("false suspended The license is suspended: Rechnung fällig", "valid")
@@ -110,7 +117,7 @@ var scenarios = []struct {
 		p.is("ok", "open", s.options(nil))
 		p.is("false suspended…", "valid")
 		s.mode.Store("answers")
-		_, err = s.service().Reinstate(s.Context(), api.MoveLicenseParams{ID: s.license.ID})
+		_, err = s.service().Reinstate(s.Context(), api.ChangeStateParams{ID: s.license.ID})
 		s.NoErr(err)
 		p.is("ok", "refresh", 0)
 		p.is("true valid…", "valid")
@@ -144,6 +151,38 @@ var scenarios = []struct {
 		s.Equal(s.seats(), 0)
 		one.is("ok", "set_key", s.license.Key, 0)
 		one.is("true…", "valid")
+	}},
+	{"devices", func(s *scene) {
+		one := s.opened(map[string]any{"name": "Büro 株", "version": "2.1.0"})
+		one.is("true…", "valid")
+		two := s.opened(map[string]any{"fingerprint": "pc-2", "dir": s.dir + "2"})
+		three := s.opened(map[string]any{"fingerprint": "pc-3", "dir": s.dir + "3"})
+		three.is("false activation_limit…", "valid")
+		all := two.devices()
+		s.Equal(len(all), 2)
+		first := slices.IndexFunc(all, func(d program.Device) bool { return d.Fingerprint == "pc-1" })
+		s.Equal(all[first].Name, "Büro 株")
+		s.Equal(all[first].Metadata, map[string]string{"version": "2.1.0"})
+		s.True(!all[first].This && all[1-first].This)
+		three.is("!not_found The license has no such device.", "free_device", "act_x", 0)
+		three.is("ok", "free_device", all[first].ID, 0)
+		three.is("ok", "refresh", 0)
+		three.is("true…", "valid")
+		one.is("ok", "refresh", 0)
+		one.is("false not_activated…", "valid")
+		two.is("ok", "free_device", all[1-first].ID, 0) // its own
+		two.is("false not_activated…", "valid")
+		s.Equal(s.seats(), 1)
+	}},
+	{"a bundle", func(s *scene) {
+		p := s.prog()
+		s.create(api.CreateLicenseParams{ProductID: "suite", Terms: api.Terms{Entitlements: map[string]any{"atlas": true, "export": true}}})
+		p.is("ok", "open", s.options(nil))
+		p.is("false product_mismatch…", "valid")
+		p.is("true", "close")
+		p.is("ok", "open", s.options(map[string]any{"also_product_id": "suite"}))
+		p.is("true…", "valid")
+		p.is("true", "has", "export")
 	}},
 	{"clock set back", func(s *scene) {
 		p := s.opened(nil)
@@ -305,7 +344,7 @@ var scenarios = []struct {
 	}},
 	{"no faults of the language", func(s *scene) {
 		p := s.opened(nil)
-		p.is("0.1.0", "version")
+		p.is(strings.TrimPrefix(version.Of(), "v"), "version")
 		p.is("caught", "null") // a signal, in some
 		p.is("true", "has", "export")
 	}},

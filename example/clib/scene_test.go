@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -43,7 +45,7 @@ func newScene(t *testing.T, start func(env ...string) *exec.Cmd) *scene {
 	s := &scene{T: t, I: is.NewRelaxed(t), start: start, dir: filepath.Join(t.TempDir(), "Größe 株")}
 	s.mode.Store("answers")
 	s.handler = licensing.NewHandler(memory.New(), licensing.Options{
-		Logger: slog.New(slog.DiscardHandler), PortalURL: "https://acme.example/account/licenses",
+		Logger: slog.New(slog.DiscardHandler), KeyHolderSeats: true, PortalURL: "https://acme.example/account/licenses",
 	})
 	mounted := http.StripPrefix("/licensing", s.handler)
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +84,7 @@ func (s *scene) service() *license.Service { return s.handler.Service() }
 // create replaces the license.
 func (s *scene) create(p api.CreateLicenseParams) {
 	s.Helper()
-	p.Name, p.ProductID, p.CustomerID = "Größe 株 Ltd", "atlas", "cus_1"
+	p.Name, p.ProductID, p.CustomerID = "Größe 株 Ltd", cmp.Or(p.ProductID, "atlas"), "cus_1"
 	var err error
 	s.license, err = s.service().Create(s.Context(), p)
 	if err != nil {
@@ -194,6 +196,15 @@ func (s *scene) opened(change map[string]any) *prog {
 	p := s.prog()
 	p.is("ok", "open", s.options(change))
 	return p
+}
+
+// devices returns the installations that have a seat.
+func (p *prog) devices() (all []program.Device) {
+	p.Helper()
+	if err := json.Unmarshal([]byte(p.do("devices", 0)), &all); err != nil {
+		p.Fatal(err)
+	}
+	return all
 }
 
 // status returns the status, and the codes of its warnings.

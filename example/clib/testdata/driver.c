@@ -48,6 +48,8 @@ int main(void) {
 		else if (!strcmp(c, "take_over")) yes(lk_take_over(lic, atoi(a[1]), &why));
 		else if (!strcmp(c, "release")) yes(lk_release(lic, atoi(a[1]), &why));
 		else if (!strcmp(c, "refresh")) yes(lk_refresh(lic, atoi(a[1]), &why));
+		else if (!strcmp(c, "devices")) show(lk_devices(lic, atoi(a[1]), &why), NULL);
+		else if (!strcmp(c, "free_device")) yes(lk_free_device(lic, a[1], atoi(a[2]), &why));
 		else if (!strcmp(c, "link")) show(lk_link(lic, 0, &why), NULL);
 		else if (!strcmp(c, "link_wait")) yes(lk_link_wait(lic, atoi(a[1]), &why));
 		else if (!strcmp(c, "request")) show(lk_request(lic, &why), NULL);
