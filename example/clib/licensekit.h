@@ -23,7 +23,6 @@
  * Time      timeout_ms is how long a function may wait for the service; 0 or less: 30,000,
  *           but in lk_wait. After that, the code is timeout. Functions without it do not
  *           wait, except lk_open (at most 5 seconds) and lk_close (at most 10).
- * Failures  A failure of the library itself does not end the process: the code is internal.
  * fork      A child that was forked after the library was loaded cannot use it: the code
  *           is forked. Load the library in the child. fork with exec is allowed.
  * Unload    The library stays in the process: dlclose and FreeLibrary do not unload it.
@@ -53,22 +52,20 @@ typedef uint64_t lk_license;
 /* What a function says beside yes and no, in 1,024 bytes of the caller. code is ASCII, for
  * the program: a code of the Go package, such as "suspended" or "file_untrusted", or one of
  * invalid_argument, no_link (lk_link was not called), forked and internal. After success it
- * is empty, except of lk_valid. message is one sentence for the user, cut if it is longer. */
+ * is empty, except of lk_valid. message is one sentence for the user, cut if it is longer.
+ * internal is a failure of the library, which never ends the process. */
 typedef struct lk_reason {
 	char code[64];
 	char message[960];
 } lk_reason;
 
-/* The version of the library, such as "0.1.0"; "(devel)" if it was not built from a release.
- * Not to be freed. */
+/* The version of the library: "0.1.0", or "(devel)" between releases. Not to be freed. */
 LK_API const char *lk_version(void);
 
 /* Opens the license. options is a JSON object:
  *     url          where the service is mounted; without it, there are no requests
- *     keys         the public keys, as GET /file/keys returns them: that object, or its text;
- *                  required
- *     product_id   required
- *     also_product_id  the product of a bundle that this program is a part of
+ *     keys         required: the public keys, as GET /file/keys returns them, or their text
+ *     product_id   required; also_product_id: the bundle that this program is a part of
  *     key          the license key; without it, the one that lk_set_key stored
  *     dir          directory for the files; by default below that of the user's configuration
  *     fingerprint  identifies the installation; by default, the machine
@@ -83,8 +80,7 @@ LK_API const char *lk_version(void);
 LK_API lk_license lk_open(const char *options, lk_reason *reason);
 
 /* Returns a license with a status that never changes, for tests. status is JSON as
- * lk_status returns it, such as {"valid":true,"entitlements":{"export":true}}. Another member
- * is refused. */
+ * lk_status returns it, such as {"valid":true,"entitlements":{"export":true}}. */
 LK_API lk_license lk_fixed(const char *status, lk_reason *reason);
 
 /* Ends the checks, reports what lk_count has counted, and with per_process frees the seat.
@@ -120,7 +116,6 @@ LK_API int lk_take_over(lk_license license, int timeout_ms, lk_reason *reason);
 LK_API int lk_release(lk_license license, int timeout_ms, lk_reason *reason);
 /* Asks the service now. Returns 1 if it has answered. */
 LK_API int lk_refresh(lk_license license, int timeout_ms, lk_reason *reason);
-
 /* The installations that have a seat of the license, as a JSON array of {"id":…,"name":…,
  * "fingerprint":…,"this":…,"created_at":…,"last_seen_at":…,…}; this is true for the one of
  * the program. lk_free_device frees the seat of one by its id. The code is forbidden if the

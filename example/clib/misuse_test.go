@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,17 +28,32 @@ func compile(t *testing.T, source string, flags ...string) (program, out string)
 	return program, out
 }
 
-// TestMisuse: wrong arguments, closed handles, threads, fork, signals, and two libraries.
+// TestMisuse: wrong arguments, panics, threads, calls while closing, fork, signals, many opens,
+// and two libraries.
 func TestMisuse(t *testing.T) {
-	s := newScene(t, nil)
 	program, out := compile(t, "misuse.c")
 	copy := filepath.Join(t.TempDir(), "other.so")
 	if err := duplicate(filepath.Join(out, "liblicensekit.so"), copy); err != nil {
 		t.Fatal(err)
 	}
-	got, err := command(out, program, s.options(nil), copy).Output()
-	if string(got) != "ok\n" || err != nil {
-		t.Errorf("%v\n%s", err, got)
+	for _, part := range []string{"arguments", "panics", "threads", "closes", "forks", "handlers", "grows", "copies"} {
+		t.Run(part, func(t *testing.T) {
+			s := newScene(t, nil)
+			options := s.options(nil)
+			switch part {
+			case "panics":
+				options = s.options(map[string]any{"panic": true})
+			case "closes":
+				s.mode.Store("stalls")
+			}
+			cmd := command(out, program, part, options, copy)
+			cmd.Stderr = nil // stacks of panics
+			got, err := cmd.Output()
+			if !strings.HasSuffix(string(got), "ok\n") || err != nil {
+				t.Errorf("%v\n%s", err, got)
+			}
+			t.Logf("%s", got)
+		})
 	}
 }
 
@@ -53,7 +71,8 @@ func duplicate(from, to string) error {
 	return err
 }
 
-// TestExports: a program sees the functions of the header, and no other of its namespace.
+// TestExports: a program sees the functions of the header, and no other of its namespace, in
+// the library and in the archive.
 func TestExports(t *testing.T) {
 	out, err := library()
 	if err != nil {
@@ -63,21 +82,66 @@ func TestExports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	symbols, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(out, "liblicensekit.so")).Output()
-	if err != nil {
-		t.Skip("nm is missing")
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^LK_API .*?\b(lk_\w+)\(`).FindAllStringSubmatch(string(header), -1) {
+		want = append(want, m[1])
 	}
-	found := 0
-	for line := range strings.Lines(string(symbols)) {
-		fields := strings.Fields(line)
-		if name := fields[len(fields)-1]; strings.HasPrefix(name, "lk_") {
-			found++
-			if !strings.Contains(string(header), name+"(") {
-				t.Errorf("%s is not in the header", name)
+	slices.Sort(want)
+	if len(want) != 25 {
+		t.Errorf("the header has %d functions", len(want))
+	}
+	for _, args := range [][]string{{"-D", "liblicensekit.so"}, {"-g", "liblicensekit.a"}} {
+		symbols, err := exec.Command("nm", args[0], "--defined-only", filepath.Join(out, args[1])).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range regexp.MustCompile(`(?m) T (lk_\w+)$`).FindAllStringSubmatch(string(symbols), -1) {
+			got = append(got, m[1])
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s exports %v, and the header has %v", args[1], got, want)
+		}
+	}
+}
+
+// TestBuild: what ./build makes is all that a program needs, and names no folder of who built it.
+func TestBuild(t *testing.T) {
+	out, err := library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := exec.Command("go", "env", "GOROOT", "GOPATH", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"liblicensekit.so", "liblicensekit.a", "licensekit.h", "LICENSE.licensekit", "LICENSE.go"} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, folder := range append(strings.Fields(string(roots)), filepath.Join(here, "../.."), out) {
+			if bytes.Contains(text, []byte(folder)) {
+				t.Errorf("%s names %s", name, folder)
 			}
 		}
 	}
-	if declared := strings.Count(string(header), "\nLK_API "); found != declared {
-		t.Errorf("%d functions are exported, and %d declared", found, declared)
+	header, _ := os.ReadFile("licensekit.h")
+	if built, _ := os.ReadFile(filepath.Join(out, "licensekit.h")); !bytes.Equal(header, built) {
+		t.Error("the header is not that of the source")
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	if err := run(command(out, "cc", "-Wall", "-Werror", "-I{out}", "-o", program, "testdata/driver.c", "{out}/liblicensekit.a", "-lpthread")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin = strings.NewReader("fixed\t{\"valid\":true,\"entitlements\":{\"export\":true}}\nhas\texport\n")
+	if got, err := cmd.Output(); err != nil || string(got) != "ok\ntrue\n" {
+		t.Errorf("the program with the archive: %q %v", got, err)
 	}
 }
