@@ -167,7 +167,7 @@ func TestReplay(t *testing.T) {
 func TestInstallFromMail(t *testing.T) {
 	onStage(t, func(s *stage) {
 		jwks, key := newKey(s.T)
-		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: s.TempDir()}
+		o := Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: tempDir(s.T)}
 		l, err := open(o, machineWithID("x"), time.Now)
 		s.NoErr(err)
 		defer l.Close()

@@ -68,7 +68,7 @@ func TestNetworkSentences(t *testing.T) {
 				defer func() { http.DefaultTransport = before }()
 				http.DefaultTransport = tt.standard
 			}
-			o := Options{URL: tt.url, Keys: jwks, ProductID: "atlas", Key: "k", Fingerprint: "pc-1", Dir: t.TempDir()}
+			o := Options{URL: tt.url, Keys: jwks, ProductID: "atlas", Key: "k", Fingerprint: "pc-1", Dir: tempDir(t)}
 			if tt.transport != nil {
 				o.HTTPClient = &http.Client{Transport: tt.transport}
 			}
