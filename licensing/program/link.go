@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -27,6 +28,7 @@ type Link struct {
 	every   time.Duration // between two polls
 	left    time.Duration // at start
 	start   time.Time     // with a monotonic reading
+	due     *atomic.Int64 // the next poll, in nanoseconds after start
 }
 
 const (
@@ -66,8 +68,9 @@ func (l *License) Link(ctx context.Context) (Link, error) {
 	if err != nil {
 		return Link{}, l.explain(ctx, err)
 	}
-	link := Link{URL: k.URL, Code: k.Code, Expires: k.ExpiresAt, license: l, secret: k.Secret, start: started}
+	link := Link{URL: k.URL, Code: k.Code, Expires: k.ExpiresAt, license: l, secret: k.Secret, start: started, due: new(atomic.Int64)}
 	link.every = min(max(time.Duration(k.Interval)*time.Second, shortestPoll), longestPoll)
+	link.next(link.every)
 	sent, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		sent = started
@@ -90,14 +93,15 @@ func (k Link) Wait(ctx context.Context) error {
 	l := k.license
 	inner, done := l.until(ctx)
 	defer done()
-	for wait := k.every; ; {
-		timer := time.NewTimer(wait)
+	for {
+		timer := time.NewTimer(time.Duration(k.due.Load()) - time.Since(k.start))
 		select {
 		case <-inner.Done():
 			timer.Stop()
 			return l.explain(ctx, inner.Err())
 		case <-timer.C:
 		}
+		k.next(k.every)
 		ended := time.Since(k.start) >= k.left
 		key, err := k.poll(inner)
 		if key != "" {
@@ -113,9 +117,12 @@ func (k Link) Wait(ctx context.Context) error {
 		if ended {
 			return l.fails(api.CodeLinkGone, nil)
 		}
-		wait = max(k.every, min(waitOf(err), k.left-time.Since(k.start)))
+		k.next(max(k.every, min(waitOf(err), k.left-time.Since(k.start))))
 	}
 }
+
+// next sets when the next poll is due, also for another call of Wait.
+func (k Link) next(wait time.Duration) { k.due.Store(int64(time.Since(k.start) + wait)) }
 
 // poll returns the license key; empty: the customer has not decided.
 func (k Link) poll(ctx context.Context) (key string, err error) {

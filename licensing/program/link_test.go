@@ -62,6 +62,35 @@ func TestLink(t *testing.T) {
 	})
 }
 
+// TestLinkInSteps: calls of Wait that are shorter than the time between two polls poll too, and
+// no more often than one long call.
+func TestLinkInSteps(t *testing.T) {
+	onStage(t, func(s *stage) {
+		_, l := s.withoutKey("pc-1")
+		k, err := l.Link(s.Context())
+		s.NoErr(err)
+		s.requests()
+		wait := func() error {
+			ctx, cancel := context.WithTimeout(s.Context(), 700*time.Millisecond)
+			defer cancel()
+			return k.Wait(ctx)
+		}
+		for range 30 { // 21 seconds
+			require.ErrorIs(t, wait(), CodeTimeout)
+		}
+		s.Equal(len(s.requests()), 4)
+		s.approve(k)
+		err = wait()
+		for range 9 {
+			if errors.Is(err, CodeTimeout) {
+				err = wait()
+			}
+		}
+		s.NoErr(err)
+		s.is(l, "valid")
+	})
+}
+
 // TestLinkLoses: whatever gets lost after the approval, the program asks again.
 func TestLinkLoses(t *testing.T) {
 	for _, path := range []string{"/license/link/poll", "/license/activate"} {
