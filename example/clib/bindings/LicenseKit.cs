@@ -45,6 +45,8 @@ public sealed class License : IDisposable {
     [DllImport(Lib)] static extern int lk_refresh(ulong l, int ms, byte[] reason);
     [DllImport(Lib)] static extern IntPtr lk_link(ulong l, int ms, byte[] reason);
     [DllImport(Lib)] static extern int lk_link_wait(ulong l, int ms, byte[] reason);
+    [DllImport(Lib)] static extern IntPtr lk_devices(ulong l, int ms, byte[] reason);
+    [DllImport(Lib)] static extern int lk_free_device(ulong l, byte[] id, int ms, byte[] reason);
     [DllImport(Lib)] static extern IntPtr lk_request(ulong l, byte[] reason);
     [DllImport(Lib)] static extern int lk_install(ulong l, byte[] text, byte[] reason);
     [DllImport(Lib)] static extern int lk_use(ulong l, byte[] meter, long n, int ms, byte[] reason);
@@ -70,7 +72,8 @@ public sealed class License : IDisposable {
         bool valid = lk_valid(handle, reason) != 0;
         return new Check { Valid = valid, Code = Part(reason, 0, CodeSize), Message = Part(reason, CodeSize, Size) };
     }
-    public bool Valid { get { return Check().Valid; } }
+    public bool Valid { get { return lk_valid(handle, null) != 0; } }
+    public string Message { get { return Check().Message; } } // for the user
     public DateTimeOffset ValidUntil { get { return DateTimeOffset.FromUnixTimeSeconds(lk_valid_until(handle)); } }
     public string Status { get { return Take(lk_status(handle)); } } // JSON
     public bool Has(string entitlement) { return lk_has(handle, Utf8(entitlement)) != 0; }
@@ -83,6 +86,8 @@ public sealed class License : IDisposable {
     public void Refresh(int ms = 0) { Call(r => lk_refresh(handle, ms, r)); }
     public string Link(int ms = 0) { return Take(Call(r => lk_link(handle, ms, r))); } // JSON
     public Task LinkWait(int ms = 600000) { return Task.Run(() => { Call(r => lk_link_wait(handle, ms, r)); }); }
+    public string Devices(int ms = 0) { return Take(Call(r => lk_devices(handle, ms, r))); } // JSON
+    public void FreeDevice(string id, int ms = 0) { Call(r => lk_free_device(handle, Utf8(id), ms, r)); }
     public string Request() { return Take(Call(r => lk_request(handle, r))); }
     public void Install(string text) { Call(r => lk_install(handle, Utf8(text), r)); }
     public void Use(string meter, long n = 1, int ms = 0) { Call(r => lk_use(handle, Utf8(meter), n, ms, r)); }

@@ -5,6 +5,7 @@ import com.sun.jna.ptr.DoubleByReference;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.function.Function;
 
 /**
  * The license of a program: the Java binding of licensekit.h, which says what each function
@@ -31,6 +32,8 @@ public final class LicenseKit implements AutoCloseable {
         int lk_refresh(long l, int ms, byte[] reason);
         Pointer lk_link(long l, int ms, byte[] reason);
         int lk_link_wait(long l, int ms, byte[] reason);
+        Pointer lk_devices(long l, int ms, byte[] reason);
+        int lk_free_device(long l, String id, int ms, byte[] reason);
         Pointer lk_request(long l, byte[] reason);
         int lk_install(long l, String text, byte[] reason);
         int lk_use(long l, String meter, long n, int ms, byte[] reason);
@@ -67,20 +70,14 @@ public final class LicenseKit implements AutoCloseable {
     private final long handle;
 
     /** Takes the options of lk_open in JSON. */
-    public LicenseKit(String options) throws LicenseException { this(options, LIB::lk_open); }
-
-    private LicenseKit(String text, Opener opener) throws LicenseException {
-        byte[] reason = new byte[SIZE];
-        handle = opener.open(text, reason);
-        if (handle == 0) throw new LicenseException(reason);
-    }
-
-    public static LicenseKit fixed(String status) throws LicenseException { return new LicenseKit(status, LIB::lk_fixed); }
+    public LicenseKit(String options) throws LicenseException { this(r -> LIB.lk_open(options, r)); }
+    private LicenseKit(Function<byte[], Long> open) throws LicenseException { handle = call(open); }
+    public static LicenseKit fixed(String status) throws LicenseException { return new LicenseKit(r -> LIB.lk_fixed(status, r)); }
     public static String version() { return LIB.lk_version(); }
 
     /** Returns the claims of a license file as JSON. */
     public static String verify(String keys, String file, String expect) throws LicenseException {
-        return text(r -> LIB.lk_verify(keys, file, expect, r));
+        return take(call(r -> LIB.lk_verify(keys, file, expect, r)));
     }
 
     public Check check() {
@@ -88,6 +85,8 @@ public final class LicenseKit implements AutoCloseable {
         boolean valid = LIB.lk_valid(handle, reason) != 0;
         return new Check(valid, reason);
     }
+    /** One sentence for the user. */
+    public String message() { return check().message; }
     public boolean valid() { return LIB.lk_valid(handle, null) != 0; }
     /** In Unix seconds; 0: it is not valid. */
     public long validUntil() { return LIB.lk_valid_until(handle); }
@@ -101,16 +100,19 @@ public final class LicenseKit implements AutoCloseable {
     /** Returns null if there is no such text. */
     public String text(String entitlement) { return take(LIB.lk_text(handle, entitlement)); }
 
-    public void setKey(String key, int ms) throws LicenseException { act(r -> LIB.lk_set_key(handle, key, ms, r)); }
-    public void takeOver(int ms) throws LicenseException { act(r -> LIB.lk_take_over(handle, ms, r)); }
-    public void release(int ms) throws LicenseException { act(r -> LIB.lk_release(handle, ms, r)); }
-    public void refresh(int ms) throws LicenseException { act(r -> LIB.lk_refresh(handle, ms, r)); }
+    public void setKey(String key, int ms) throws LicenseException { call(r -> LIB.lk_set_key(handle, key, ms, r)); }
+    public void takeOver(int ms) throws LicenseException { call(r -> LIB.lk_take_over(handle, ms, r)); }
+    public void release(int ms) throws LicenseException { call(r -> LIB.lk_release(handle, ms, r)); }
+    public void refresh(int ms) throws LicenseException { call(r -> LIB.lk_refresh(handle, ms, r)); }
     /** Returns JSON. */
-    public String link(int ms) throws LicenseException { return text(r -> LIB.lk_link(handle, ms, r)); }
-    public void linkWait(int ms) throws LicenseException { act(r -> LIB.lk_link_wait(handle, ms, r)); }
-    public String request() throws LicenseException { return text(r -> LIB.lk_request(handle, r)); }
-    public void install(String file) throws LicenseException { act(r -> LIB.lk_install(handle, file, r)); }
-    public void use(String meter, long n, int ms) throws LicenseException { act(r -> LIB.lk_use(handle, meter, n, ms, r)); }
+    public String link(int ms) throws LicenseException { return take(call(r -> LIB.lk_link(handle, ms, r))); }
+    public void linkWait(int ms) throws LicenseException { call(r -> LIB.lk_link_wait(handle, ms, r)); }
+    /** Returns JSON. */
+    public String devices(int ms) throws LicenseException { return take(call(r -> LIB.lk_devices(handle, ms, r))); }
+    public void freeDevice(String id, int ms) throws LicenseException { call(r -> LIB.lk_free_device(handle, id, ms, r)); }
+    public String request() throws LicenseException { return take(call(r -> LIB.lk_request(handle, r))); }
+    public void install(String file) throws LicenseException { call(r -> LIB.lk_install(handle, file, r)); }
+    public void use(String meter, long n, int ms) throws LicenseException { call(r -> LIB.lk_use(handle, meter, n, ms, r)); }
     public boolean count(String meter, long n) { return LIB.lk_count(handle, meter, n) != 0; }
 
     /** Calls an action on a thread of its own after each change, until close. */
@@ -128,19 +130,12 @@ public final class LicenseKit implements AutoCloseable {
     /** Closes the license, and returns whether it was open. */
     public boolean closed() { return LIB.lk_close(handle) != 0; }
 
-    private interface Opener { long open(String text, byte[] reason); }
-    private interface Act { int run(byte[] reason); }
-    private interface Text { Pointer run(byte[] reason); }
-
-    private static void act(Act f) throws LicenseException {
+    /** Calls a function that takes a reason. Returns its result, or throws the reason if that is 0 or null. */
+    private static <T> T call(Function<byte[], T> f) throws LicenseException {
         byte[] reason = new byte[SIZE];
-        if (f.run(reason) == 0) throw new LicenseException(reason);
-    }
-    private static String text(Text f) throws LicenseException {
-        byte[] reason = new byte[SIZE];
-        Pointer p = f.run(reason);
-        if (p == null) throw new LicenseException(reason);
-        return take(p);
+        T result = f.apply(reason);
+        if (result == null || result instanceof Number && ((Number) result).longValue() == 0) throw new LicenseException(reason);
+        return result;
     }
     private static String take(Pointer p) {
         if (p == null) return null;

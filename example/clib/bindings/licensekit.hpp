@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "licensekit.h"
 
@@ -61,26 +62,24 @@ class License {
 		return result;
 	}
 	lk_license handle = 0;
-	std::thread watcher;
+	std::vector<std::thread> watchers;
 
 public:
 	// Takes the options of lk_open in JSON.
 	explicit License(const std::string &options) : License(lk_open, options) {}
 	static License fixed(const std::string &status) { return License(lk_fixed, status); }
 
-	License(License &&other) noexcept : handle(std::exchange(other.handle, 0)), watcher(std::move(other.watcher)) {}
+	License(License &&other) noexcept : handle(std::exchange(other.handle, 0)), watchers(std::move(other.watchers)) {}
 	License &operator=(License &&other) noexcept {
-		close();
-		handle = std::exchange(other.handle, 0);
-		watcher = std::move(other.watcher);
+		std::swap(handle, other.handle);
+		std::swap(watchers, other.watchers);
 		return *this;
 	}
 	~License() { close(); }
 
 	bool close() {
-		bool open = lk_close(std::exchange(handle, 0));
-		if (watcher.get_id() == std::this_thread::get_id()) watcher.detach();
-		else if (watcher.joinable()) watcher.join();
+		bool open = lk_close(handle);
+		for (auto &w : std::exchange(watchers, {})) w.get_id() == std::this_thread::get_id() ? w.detach() : w.join();
 		return open;
 	}
 
@@ -90,6 +89,7 @@ public:
 		return {valid, why.code, why.message};
 	}
 	bool valid() const { return lk_valid(handle, nullptr); }
+	std::string message() const { return check().message; } // for the user
 	int64_t valid_until() const { return lk_valid_until(handle); }
 	std::string status() const { return taken(lk_status(handle)).value_or("null"); } // JSON
 	bool has(const char *entitlement) const { return lk_has(handle, entitlement); }
@@ -106,6 +106,8 @@ public:
 	void refresh(int timeout_ms = 0) { call(lk_refresh, timeout_ms); }
 	std::string link(int timeout_ms = 0) { return *taken(call(lk_link, timeout_ms)); } // JSON
 	void link_wait(int timeout_ms = 600000) { call(lk_link_wait, timeout_ms); }
+	std::string devices(int timeout_ms = 0) { return *taken(call(lk_devices, timeout_ms)); } // JSON
+	void free_device(const std::string &id, int timeout_ms = 0) { call(lk_free_device, id.c_str(), timeout_ms); }
 	std::string request() { return *taken(call(lk_request)); }
 	void install(const std::string &text) { call(lk_install, text.c_str()); }
 	void use(const char *meter, int64_t n = 1, int timeout_ms = 0) { call(lk_use, meter, n, timeout_ms); }
@@ -113,7 +115,7 @@ public:
 
 	// Calls f on a thread of its own after each change, until close.
 	void on_change(std::function<void()> f) {
-		watcher = std::thread([h = handle, f = std::move(f)] {
+		watchers.emplace_back([h = handle, f = std::move(f)] {
 			for (uint64_t seen = lk_wait(h, 0, 0); seen;) {
 				if ((seen = lk_wait(h, seen, -1))) f();
 			}

@@ -20,6 +20,7 @@ const f = Object.fromEntries([
   'int lk_number(uint64_t l, str n, _Out_ double *v)', 'Text lk_text(uint64_t l, str n)', 'uint64_t lk_wait(uint64_t l, uint64_t seen, int ms)',
   'int lk_set_key(uint64_t l, str k, int ms, uint8_t *r)', 'int lk_take_over(uint64_t l, int ms, uint8_t *r)',
   'int lk_release(uint64_t l, int ms, uint8_t *r)', 'int lk_refresh(uint64_t l, int ms, uint8_t *r)', 'Text lk_link(uint64_t l, int ms, uint8_t *r)',
+  'Text lk_devices(uint64_t l, int ms, uint8_t *r)', 'int lk_free_device(uint64_t l, str id, int ms, uint8_t *r)',
   'int lk_link_wait(uint64_t l, int ms, uint8_t *r)', 'Text lk_request(uint64_t l, uint8_t *r)', 'int lk_install(uint64_t l, str t, uint8_t *r)',
   'int lk_use(uint64_t l, str m, int64_t n, int ms, uint8_t *r)', 'int lk_count(uint64_t l, str m, int64_t n)',
   'Text lk_verify(str keys, str file, str expect, uint8_t *r)',
@@ -56,7 +57,6 @@ export const verify = (keys, file, expect) =>
 
 export class License {
   #handle
-  #timer
 
   // Takes the options of lk_open. It waits for the service if there is no license file;
   // License.open does not block the thread.
@@ -73,7 +73,6 @@ export class License {
     return {valid, code, message}
   }
   get valid() { return this.check().valid }
-  get code() { return this.check().code }
   get message() { return this.check().message }
   get validUntil() { return new Date(Number(f.valid_until(this.#handle)) * 1000) }
   get status() { return JSON.parse(f.status(this.#handle) ?? 'null') }
@@ -89,7 +88,14 @@ export class License {
   async release(ms = 0) { await wait('release', this.#handle, ms) }
   async refresh(ms = 0) { await wait('refresh', this.#handle, ms) }
   async link(ms = 0) { return JSON.parse(await wait('link', this.#handle, ms)) }
-  async linkWait(ms = 600_000) { await wait('link_wait', this.#handle, ms) }
+  // A second at a time, because Node.js cannot end before its threads do.
+  async linkWait(ms = 600_000) {
+    for (; ; ms -= 1000) {
+      try { await wait('link_wait', this.#handle, Math.min(ms, 1000)); return } catch (e) { if (e.code !== 'timeout' || ms <= 1000) throw e }
+    }
+  }
+  async devices(ms = 0) { return JSON.parse(await wait('devices', this.#handle, ms)) }
+  async freeDevice(id, ms = 0) { await wait('free_device', this.#handle, id, ms) }
   async use(meter, n = 1, ms = 0) { await wait('use', this.#handle, meter, n, ms) }
   count(meter, n = 1) { return f.count(this.#handle, meter, n) === 1 }
   request() { return call('request', this.#handle) }
@@ -98,14 +104,12 @@ export class License {
   // Calls call() after a change, within a second. It keeps no process alive.
   onChange(call) {
     let seen = f.wait(this.#handle, 0, 0)
-    this.#timer = setInterval(() => {
-      const now = f.wait(this.#handle, seen, 0)
-      if (now && now !== seen) call()
-      seen = now
+    const timer = setInterval(() => {
+      const before = seen
+      seen = f.wait(this.#handle, before, 0)
+      if (!seen) clearInterval(timer)
+      else if (seen !== before) call()
     }, 1000).unref()
   }
-  async close() {
-    clearInterval(this.#timer)
-    return await promisify(f.close.async)(this.#handle) === 1
-  }
+  async close() { return await promisify(f.close.async)(this.#handle) === 1 }
 }

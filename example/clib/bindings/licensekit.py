@@ -23,7 +23,7 @@ _functions = {  # the result and the arguments; _void as a result is a text to f
     "valid_until": (_i64, _u64), "status": (_void, _u64), "has": (_int, _u64, _str), "number": (_int, _u64, _str, ctypes.POINTER(ctypes.c_double)),
     "text": (_void, _u64, _str), "wait": (_u64, _u64, _u64, _int), "set_key": (_int, _u64, _str, _int, _why), "take_over": (_int, _u64, _int, _why),
     "release": (_int, _u64, _int, _why), "refresh": (_int, _u64, _int, _why), "link": (_void, _u64, _int, _why), "link_wait": (_int, _u64, _int, _why),
-    "request": (_void, _u64, _why), "install": (_int, _u64, _str, _why), "use": (_int, _u64, _str, _i64, _int, _why), "count": (_int, _u64, _str, _i64),
+    "devices": (_void, _u64, _int, _why), "free_device": (_int, _u64, _str, _int, _why), "request": (_void, _u64, _why), "install": (_int, _u64, _str, _why), "use": (_int, _u64, _str, _i64, _int, _why), "count": (_int, _u64, _str, _i64),
     "verify": (_void, _str, _str, _str, _why), "free": (None, _void),
 }
 _names = {"win32": "licensekit.dll", "darwin": "liblicensekit.dylib"}
@@ -86,7 +86,6 @@ class License:
         return ok, why.code.decode(), why.message.decode()
 
     valid = property(lambda self: self.check()[0])
-    code = property(lambda self: self.check()[1])
     message = property(lambda self: self.check()[2])
     valid_until = property(lambda self: _lib.lk_valid_until(self._handle))
 
@@ -110,12 +109,23 @@ class License:
     def take_over(self, timeout_ms=0): _call("take_over", self._handle, timeout_ms)
     def release(self, timeout_ms=0): _call("release", self._handle, timeout_ms)
     def refresh(self, timeout_ms=0): _call("refresh", self._handle, timeout_ms)
+    def devices(self, timeout_ms=0): return json.loads(_call("devices", self._handle, timeout_ms))
+    def free_device(self, id, timeout_ms=0): _call("free_device", self._handle, id, timeout_ms)
     def link(self, timeout_ms=0): return json.loads(_call("link", self._handle, timeout_ms))
-    def link_wait(self, timeout_ms=600_000): _call("link_wait", self._handle, timeout_ms)
     def request(self): return _call("request", self._handle)
     def install(self, text): _call("install", self._handle, text)
     def use(self, meter, n=1, timeout_ms=0): _call("use", self._handle, meter, n, timeout_ms)
     def count(self, meter, n=1): return bool(_lib.lk_count(self._handle, meter.encode(), n))
+
+    def link_wait(self, timeout_ms=600_000):
+        """Waits a second at a time, so that Ctrl-C ends it."""
+        while True:
+            try:
+                return bool(_call("link_wait", self._handle, min(timeout_ms, 1000)))
+            except LicenseError as e:
+                timeout_ms -= 1000
+                if e.code != "timeout" or timeout_ms <= 0:
+                    raise
 
     def on_change(self, call):
         """Calls call() on a thread of its own after each change, until close."""

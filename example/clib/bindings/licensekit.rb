@@ -1,5 +1,5 @@
 # The license of a program: the Ruby binding of licensekit.h, which says what each function
-# does. For Ruby 2.7 or later, with the gem ffi.
+# does. For Ruby 3.0 or later, with the gem ffi.
 #
 #   LicenseKit::License.open(url: 'https://acme.example/licensing', keys: KEYS, product_id: 'atlas') do |lic|
 #     lic.has?('export')
@@ -11,30 +11,18 @@ module LicenseKit
   module Lib
     extend FFI::Library
     ffi_lib ENV['LICENSEKIT_LIBRARY'] || File.join(__dir__, FFI.map_library_name('licensekit'))
-    waits = { blocking: true } # other threads of Ruby run meanwhile
-    attach_function :lk_version, [], :string
-    attach_function :lk_open, %i[string pointer], :uint64, waits
-    attach_function :lk_fixed, %i[string pointer], :uint64
-    attach_function :lk_close, %i[uint64], :int, waits
-    attach_function :lk_valid, %i[uint64 pointer], :int
-    attach_function :lk_valid_until, %i[uint64], :int64
-    attach_function :lk_status, %i[uint64], :pointer
-    attach_function :lk_has, %i[uint64 string], :int
-    attach_function :lk_number, %i[uint64 string pointer], :int
-    attach_function :lk_text, %i[uint64 string], :pointer
-    attach_function :lk_wait, %i[uint64 uint64 int], :uint64
-    attach_function :lk_set_key, %i[uint64 string int pointer], :int, waits
-    attach_function :lk_take_over, %i[uint64 int pointer], :int, waits
-    attach_function :lk_release, %i[uint64 int pointer], :int, waits
-    attach_function :lk_refresh, %i[uint64 int pointer], :int, waits
-    attach_function :lk_link, %i[uint64 int pointer], :pointer, waits
-    attach_function :lk_link_wait, %i[uint64 int pointer], :int, waits
-    attach_function :lk_request, %i[uint64 pointer], :pointer
-    attach_function :lk_install, %i[uint64 string pointer], :int
-    attach_function :lk_use, %i[uint64 string int64 int pointer], :int, waits
-    attach_function :lk_count, %i[uint64 string int64], :int
-    attach_function :lk_verify, %i[string string string pointer], :pointer
-    attach_function :lk_free, %i[pointer], :void
+    {
+      version: [[], :string], open: [%i[string pointer], :uint64], fixed: [%i[string pointer], :uint64], close: [%i[uint64], :int],
+      valid: [%i[uint64 pointer], :int], valid_until: [%i[uint64], :int64], status: [%i[uint64], :pointer], has: [%i[uint64 string], :int],
+      number: [%i[uint64 string pointer], :int], text: [%i[uint64 string], :pointer], wait: [%i[uint64 uint64 int], :uint64],
+      set_key: [%i[uint64 string int pointer], :int], take_over: [%i[uint64 int pointer], :int], release: [%i[uint64 int pointer], :int],
+      refresh: [%i[uint64 int pointer], :int], link: [%i[uint64 int pointer], :pointer], link_wait: [%i[uint64 int pointer], :int],
+      devices: [%i[uint64 int pointer], :pointer], free_device: [%i[uint64 string int pointer], :int], request: [%i[uint64 pointer], :pointer],
+      install: [%i[uint64 string pointer], :int], use: [%i[uint64 string int64 int pointer], :int], count: [%i[uint64 string int64], :int],
+      verify: [%i[string string string pointer], :pointer], free: [%i[pointer], :void]
+    }.each do |name, (arguments, result)| # other threads of Ruby run during what waits
+      attach_function "lk_#{name}", arguments, result, blocking: %i[open close].include?(name) || arguments.last(2) == %i[int pointer]
+    end
   end
 
   # Why a call had no effect: code is for the program, message one sentence for the user.
@@ -97,7 +85,6 @@ module LicenseKit
     end
 
     def valid? = check.valid
-    def code = check.code
     def message = check.message
     def valid_until = Time.at(Lib.lk_valid_until(@handle))
     def status = JSON.parse(LicenseKit.text(Lib.lk_status(@handle)) || 'null')
@@ -114,11 +101,21 @@ module LicenseKit
     def release(ms = 0) = LicenseKit.call(:lk_release, @handle, ms)
     def refresh(ms = 0) = LicenseKit.call(:lk_refresh, @handle, ms)
     def link(ms = 0) = JSON.parse(LicenseKit.text(LicenseKit.call(:lk_link, @handle, ms)))
-    def link_wait(ms = 600_000) = LicenseKit.call(:lk_link_wait, @handle, ms)
+    def devices(ms = 0) = JSON.parse(LicenseKit.text(LicenseKit.call(:lk_devices, @handle, ms)))
+    def free_device(id, ms = 0) = LicenseKit.call(:lk_free_device, @handle, id, ms)
     def request = LicenseKit.text(LicenseKit.call(:lk_request, @handle))
     def install(text) = LicenseKit.call(:lk_install, @handle, text)
     def use(meter, n = 1, ms = 0) = LicenseKit.call(:lk_use, @handle, meter, n, ms)
     def count(meter, n = 1) = Lib.lk_count(@handle, meter, n) == 1
+
+    # Waits a second at a time, so that Ctrl-C ends it.
+    def link_wait(ms = 600_000)
+      LicenseKit.call(:lk_link_wait, @handle, [ms, 1000].min)
+    rescue Error => e
+      raise if e.code != 'timeout' || (ms -= 1000) <= 0
+
+      retry
+    end
 
     # Calls the block on a thread of its own after a change, within a second, until close. It
     # does not wait in the library, because Ruby could not end that wait at its exit.

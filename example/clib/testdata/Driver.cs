@@ -26,6 +26,8 @@ static class Driver {
         case "refresh": lic.Refresh(int.Parse(a[1])); break;
         case "link": return lic.Link();
         case "link_wait": lic.LinkWait(int.Parse(a[1])).GetAwaiter().GetResult(); break;
+        case "devices": return lic.Devices(int.Parse(a[1]));
+        case "free_device": lic.FreeDevice(a[1], int.Parse(a[2])); break;
         case "request": return lic.Request();
         case "install": lic.Install(a[1]); break;
         case "use": lic.Use(a[1], long.Parse(a[2]), int.Parse(a[3])); break;

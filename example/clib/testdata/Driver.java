@@ -26,6 +26,8 @@ class Driver {
         case "refresh": lic.refresh(number(a[1])); break;
         case "link": return lic.link(0);
         case "link_wait": lic.linkWait(number(a[1])); break;
+        case "devices": return lic.devices(number(a[1]));
+        case "free_device": lic.freeDevice(a[1], number(a[2])); break;
         case "request": return lic.request();
         case "install": lic.install(a[1]); break;
         case "use": lic.use(a[1], number(a[2]), number(a[3])); break;

@@ -36,6 +36,8 @@ static std::string run(const Args &a) {
 	else if (c == "refresh") lic->refresh(std::stoi(a[1]));
 	else if (c == "link") return lic->link();
 	else if (c == "link_wait") lic->link_wait(std::stoi(a[1]));
+	else if (c == "devices") return lic->devices(std::stoi(a[1]));
+	else if (c == "free_device") lic->free_device(a[1], std::stoi(a[2]));
 	else if (c == "request") return lic->request();
 	else if (c == "install") lic->install(a[1]);
 	else if (c == "use") lic->use(a[1].c_str(), std::stoll(a[2]), std::stoi(a[3]));

@@ -30,6 +30,10 @@ def run(command, args):
         getattr(lic, command)(int(args[0]))
     elif command == "set_key":
         lic.set_key(args[0], int(args[1]))
+    elif command == "devices":
+        return json.dumps(lic.devices(int(args[0])))
+    elif command == "free_device":
+        lic.free_device(args[0], int(args[1]))
     elif command == "request":
         return lic.request()
     elif command == "install":

@@ -37,6 +37,8 @@ fn run(lic: &mut Option<License>, a: &[&str]) -> Result<String, Error> {
         "refresh" => l.refresh(ms(1))?,
         "link" => return l.link(0),
         "link_wait" => l.link_wait(ms(1))?,
+        "devices" => return l.devices(ms(1)),
+        "free_device" => l.free_device(a[1], ms(2))?,
         "request" => return l.request(),
         "install" => l.install(a[1])?,
         "use" => l.use_units(a[1], a[2].parse().unwrap(), ms(3))?,

@@ -55,6 +55,7 @@ public final class License: @unchecked Sendable {
         return (valid, s.code, s.message)
     }
     public var valid: Bool { lk_valid(handle, nil) != 0 }
+    public var message: String { check().message } // for the user
     public var validUntil: Date { Date(timeIntervalSince1970: TimeInterval(lk_valid_until(handle))) }
     public var status: String? { taken(lk_status(handle)) } // JSON
     public func has(_ entitlement: String) -> Bool { lk_has(handle, entitlement) != 0 }
@@ -75,6 +76,8 @@ public final class License: @unchecked Sendable {
         if lk_install(handle, text, &why) == 0 { throw said(why) }
     }
     public func link(ms: Int32 = 0) throws -> String { try text { lk_link($0, ms, $1) } } // JSON
+    public func devices(ms: Int32 = 0) throws -> String { try text { lk_devices($0, ms, $1) } } // JSON
+    public func freeDevice(_ id: String, ms: Int32 = 0) async throws { try await act { lk_free_device($0, id, ms, $1) } }
     public func request() throws -> String { try text { lk_request($0, $1) } }
     @discardableResult public func count(_ meter: String, _ n: Int64 = 1) -> Bool { lk_count(handle, meter, n) != 0 }
     @discardableResult public func close() -> Bool { lk_close(handle) != 0 }
