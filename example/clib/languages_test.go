@@ -23,6 +23,7 @@ type language struct {
 }
 
 const (
+	koffi = "{out}/node_modules/koffi"
 	jna   = "/usr/share/java/jna.jar"
 	mingw = "x86_64-w64-mingw32-gcc"
 	wine  = "/usr/lib/wine/wine64"
@@ -33,11 +34,11 @@ var languages = []language{
 	{name: "C", needs: []string{"cc"}, build: strings.Fields("cc -Wall -Wextra -Werror -std=c11 -I. -o {out}/driver-c testdata/driver.c -L{out} -llicensekit"), run: []string{"{out}/driver-c"}},
 	{name: "C++", needs: []string{"c++"}, build: strings.Fields("c++ -Wall -Wextra -Werror -std=c++17 -I. -Ibindings -o {out}/driver-cpp testdata/driver.cpp -L{out} -llicensekit"), run: []string{"{out}/driver-cpp"}},
 	{name: "Python", needs: []string{"/usr/bin/python3"}, run: []string{"/usr/bin/python3", "testdata/driver.py"}, env: []string{"PYTHONPATH=bindings"}},
-	{name: "JavaScript", needs: []string{"node", "{out}/node_modules/koffi"}, run: []string{"node", "testdata/driver.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
-	{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{out}/driver.exe testdata/Driver.cs bindings/LicenseKit.cs"), run: []string{"mono", "{out}/driver.exe"}},
+	{name: "JavaScript", needs: []string{"node", koffi}, run: []string{"node", "testdata/driver.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
+	{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{out}/driver-cs.exe testdata/Driver.cs bindings/LicenseKit.cs"), run: []string{"mono", "{out}/driver-cs.exe"}},
 	{name: "Java", needs: []string{"javac", jna}, build: strings.Fields("javac -cp " + jna + " -d {out} bindings/LicenseKit.java testdata/Driver.java"), run: strings.Fields("java -Djna.library.path={out} -cp " + jna + ":{out} Driver")},
 	{name: "Ruby", needs: []string{"ruby"}, run: []string{"ruby", "-Ibindings", "testdata/driver.rb"}},
-	{name: "Windows", needs: []string{mingw, wine}, build: strings.Fields(mingw + " -Wall -Wextra -Werror -std=c11 -I. -o {out}/driver.exe testdata/driver.c {out}/licensekit.dll"), run: []string{wine, "{out}/driver.exe"}, env: []string{"WINEDLLOVERRIDES=bcryptprimitives=n", "WINEDEBUG=-all", "LANG=C.UTF-8"}},
+	{name: "Windows", needs: []string{mingw, wine, "$WINEPREFIX/system.reg"}, build: strings.Fields(mingw + " -Wall -Wextra -Werror -std=c11 -I. -o {out}/driver.exe testdata/driver.c {out}/licensekit.dll"), run: []string{wine, "{out}/driver.exe"}, env: []string{"WINEDLLOVERRIDES=bcryptprimitives=n", "WINEDEBUG=-all", "LANG=C.UTF-8"}},
 	{name: "Rust", needs: []string{"rustc"}, build: strings.Fields("rustc -Adead_code -O --edition 2018 -L {out} -o {out}/driver-rs testdata/driver.rs"), run: []string{"{out}/driver-rs"}},
 }
 
@@ -100,7 +101,7 @@ func libraryName() string {
 
 func command(out string, args ...string) *exec.Cmd {
 	here, _ := os.Getwd()
-	r := strings.NewReplacer("{out}", out, "{here}", here)
+	r := strings.NewReplacer("{out}", out, "{here}", here, "$WINEPREFIX", os.Getenv("WINEPREFIX"))
 	for i := range args {
 		args[i] = r.Replace(args[i])
 	}
@@ -120,13 +121,13 @@ func wants(name string) bool {
 	return *chosen == "" || slices.Contains(strings.Split(strings.ToLower(*chosen), ","), strings.ToLower(name))
 }
 
-// each runs a test for each language that was chosen.
-func each(t *testing.T, test func(t *testing.T, start func(env ...string) *exec.Cmd)) {
+// each runs a test for each language of a table that was chosen.
+func each(t *testing.T, table []language, test func(t *testing.T, start func(env ...string) *exec.Cmd)) {
 	out, err := library()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range languages {
+	for _, l := range table {
 		if !wants(l.name) {
 			continue
 		}

@@ -19,7 +19,7 @@ import (
 
 // TestScenarios: a program in each language sees what a Go program sees.
 func TestScenarios(t *testing.T) {
-	each(t, func(t *testing.T, start func(env ...string) *exec.Cmd) {
+	each(t, languages, func(t *testing.T, start func(env ...string) *exec.Cmd) {
 		for _, sc := range scenarios {
 			t.Run(sc.name, func(t *testing.T) { sc.play(newScene(t, start)) })
 		}
