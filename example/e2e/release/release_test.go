@@ -83,7 +83,8 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(said)
 	}
-	require.Contains(t, said, " v0.98.7\n", " example/licensekit/v0.98.7\n", "refs/tags/v0.98.7 refs/tags/example/licensekit/v0.98.7")
+	require.Contains(t, said, " v0.98.7\n", " example/licensekit/v0.98.7\n", " example/clib/v0.98.7\n",
+		"refs/tags/v0.98.7 refs/tags/example/licensekit/v0.98.7 refs/tags/example/clib/v0.98.7")
 	files := filepath.Join(out, "files")
 	name := "licensekit_0.98.7_" + runtime.GOOS + "_" + runtime.GOARCH
 	version, err := exec.Command(filepath.Join(files, name), "version").Output()
@@ -107,6 +108,18 @@ func TestRelease(t *testing.T) {
 	licenses, err := os.ReadFile(filepath.Join(files, "LICENSES.txt"))
 	is.NoErr(err)
 	require.Contains(t, string(licenses), "modernc.org/sqlite", "github.com/jackc/pgx/v5", "Go go1")
+	library := filepath.Join(out, "liblicensekit_0.98.7_"+runtime.GOOS+"_"+runtime.GOARCH)
+	is.NoErr(exec.Command("tar", "-C", out, "-xzf", filepath.Join(files, filepath.Base(library)+".tar.gz")).Run())
+	is.NoErr(os.WriteFile(filepath.Join(out, "main.c"), []byte("#include <stdio.h>\n#include <licensekit.h>\nint main(void) { puts(lk_version()); return 0; }\n"), 0o644))
+	made, err := exec.Command("cc", "-I"+library, "-o", filepath.Join(out, "main"), filepath.Join(out, "main.c"), "-L"+library, "-Wl,-rpath,"+library, "-llicensekit").CombinedOutput()
+	is.NoErr(err) // made
+	made, err = exec.Command(filepath.Join(out, "main")).CombinedOutput()
+	is.NoErr(err)
+	is.Equal(string(made), "0.98.7\n")
+	for _, name := range []string{"licensekit.hpp", "LICENSE.licensekit", "LICENSE.go"} {
+		_, err := os.Stat(filepath.Join(library, name))
+		is.NoErr(err)
+	}
 	sums := exec.Command("sha256sum", "--check", "--quiet", "SHA256SUMS")
 	sums.Dir = files
 	is.NoErr(sums.Run())
