@@ -17,29 +17,46 @@ import (
 type language struct {
 	name  string
 	needs []string // commands and files; the first that is missing skips the language
-	build []string // a command in this directory; {out} is the directory for what it makes
+	build []string // a command in this directory; {out} is that of the library, for what it makes
 	run   []string
 	env   []string
 }
 
 const (
-	koffi = "{out}/node_modules/koffi"
 	jna   = "/usr/share/java/jna.jar"
 	mingw = "x86_64-w64-mingw32-gcc"
-	wine  = "/usr/lib/wine/wine64"
 )
 
-// languages are those that have a binding, and C.
-var languages = []language{
-	{name: "C", needs: []string{"cc"}, build: strings.Fields("cc -Wall -Wextra -Werror -std=c11 -I. -o {out}/driver-c testdata/driver.c -L{out} -llicensekit"), run: []string{"{out}/driver-c"}},
-	{name: "C++", needs: []string{"c++"}, build: strings.Fields("c++ -Wall -Wextra -Werror -std=c++17 -I. -Ibindings -o {out}/driver-cpp testdata/driver.cpp -L{out} -llicensekit"), run: []string{"{out}/driver-cpp"}},
-	{name: "Python", needs: []string{"/usr/bin/python3"}, run: []string{"/usr/bin/python3", "testdata/driver.py"}, env: []string{"PYTHONPATH=bindings"}},
-	{name: "JavaScript", needs: []string{"node", koffi}, run: []string{"node", "testdata/driver.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
-	{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{out}/driver-cs.exe testdata/Driver.cs bindings/LicenseKit.cs"), run: []string{"mono", "{out}/driver-cs.exe"}},
-	{name: "Java", needs: []string{"javac", jna}, build: strings.Fields("javac -cp " + jna + " -d {out} bindings/LicenseKit.java testdata/Driver.java"), run: strings.Fields("java -Djna.library.path={out} -cp " + jna + ":{out} Driver")},
-	{name: "Ruby", needs: []string{"ruby"}, run: []string{"ruby", "-Ibindings", "testdata/driver.rb"}},
-	{name: "Windows", needs: []string{mingw, wine, "$WINEPREFIX/system.reg"}, build: strings.Fields(mingw + " -Wall -Wextra -Werror -std=c11 -I. -o {out}/driver.exe testdata/driver.c {out}/licensekit.dll"), run: []string{wine, "{out}/driver.exe"}, env: []string{"WINEDLLOVERRIDES=bcryptprimitives=n", "WINEDEBUG=-all", "LANG=C.UTF-8"}},
-	{name: "Rust", needs: []string{"rustc"}, build: strings.Fields("rustc -Adead_code -O --edition 2018 -L {out} -o {out}/driver-rs testdata/driver.rs"), run: []string{"{out}/driver-rs"}},
+// languages are the drivers of the tests.
+var languages = programs("testdata", "driver")
+
+// programs are those of a folder that have the same name in each language that has a binding,
+// and in C, also with the DLL.
+func programs(folder, name string) []language {
+	title := strings.ToUpper(name[:1]) + name[1:]
+	list := []language{
+		{name: "C", needs: []string{"gcc"}, build: strings.Fields("gcc -Wall -Wextra -Werror -std=c11 -I. -o {bin}-c {source}.c -L{out} -llicensekit"), run: []string{"{bin}-c"}},
+		{name: "C++", needs: []string{"c++"}, build: strings.Fields("c++ -Wall -Wextra -Werror -std=c++17 -I. -Ibindings -o {bin}-cpp {source}.cpp -L{out} -llicensekit"), run: []string{"{bin}-cpp"}},
+		{name: "Python", needs: []string{"/usr/bin/python3"}, run: []string{"/usr/bin/python3", "-B", "{source}.py"}, env: []string{"PYTHONPATH=bindings"}},
+		{name: "JavaScript", needs: []string{"node", "{out}/node_modules/koffi"}, run: []string{"node", "{source}.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
+		{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{bin}-cs.exe {folder}/{title}.cs bindings/LicenseKit.cs"), run: []string{"mono", "{bin}-cs.exe"}},
+		{name: "Java", needs: []string{"javac", jna}, build: strings.Fields("javac -cp " + jna + " -d {bin} bindings/LicenseKit.java {folder}/{title}.java"), run: strings.Fields("java -Djna.library.path={out} -cp " + jna + ":{bin} {title}")},
+		{name: "Ruby", needs: []string{"ruby"}, run: []string{"ruby", "-Ibindings", "{source}.rb"}},
+		{name: "Rust", needs: []string{"rustc"}, build: strings.Fields("rustc -Adead_code -O --edition 2021 -L {out} -o {bin}-rs {source}.rs"), run: []string{"{bin}-rs"}},
+		{name: "Windows", needs: []string{mingw, "$WINE", "$WINEPREFIX/system.reg"}, build: strings.Fields(mingw + " -Wall -Wextra -Werror -std=c11 -I. -o {bin}-win.exe {source}.c {out}/licensekit.dll"), run: []string{"$WINE", "{bin}-win.exe"}},
+	}
+	if windows := &list[len(list)-1]; runtime.GOOS == "windows" { // without Wine, for which .ci/windows makes a prefix
+		windows.needs, windows.build[0], windows.run = []string{"gcc"}, "gcc", windows.run[1:]
+	}
+	r := strings.NewReplacer("{bin}", "{out}/"+name, "{source}", folder+"/"+name, "{folder}", folder, "{title}", title)
+	for _, l := range list {
+		for _, words := range [][]string{l.build, l.run} {
+			for i := range words {
+				words[i] = r.Replace(words[i])
+			}
+		}
+	}
+	return list
 }
 
 // library builds the library, once and as a vendor does, and returns its directory. The
@@ -50,7 +67,7 @@ var library = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	err = run(command(dir, "bash", "./build", dir))
-	if _, missing := exec.LookPath(mingw); err == nil && missing == nil && wants("Windows") {
+	if _, missing := exec.LookPath(mingw); err == nil && missing == nil && wants("Windows") && runtime.GOOS != "windows" {
 		build := command(dir, "bash", "./build", dir)
 		build.Env = append(build.Env, "GOOS=windows", "CC="+mingw)
 		err = run(build)
@@ -101,7 +118,7 @@ func libraryName() string {
 
 func command(out string, args ...string) *exec.Cmd {
 	here, _ := os.Getwd()
-	r := strings.NewReplacer("{out}", out, "{here}", here, "$WINEPREFIX", os.Getenv("WINEPREFIX"))
+	r := strings.NewReplacer("{out}", out, "{here}", here, "$WINEPREFIX", os.Getenv("WINEPREFIX"), "$WINE", os.Getenv("WINE")) // of .ci/windows
 	for i := range args {
 		args[i] = r.Replace(args[i])
 	}

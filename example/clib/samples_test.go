@@ -15,22 +15,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// samples are the programs of the folder samples, by language.
-var samples = []language{
-	{name: "C", needs: []string{"cc"}, build: strings.Fields("cc -Wall -Wextra -Werror -std=c11 -I. -o {out}/menu-c samples/menu.c -L{out} -llicensekit"), run: []string{"{out}/menu-c"}},
-	{name: "C++", needs: []string{"c++"}, build: strings.Fields("c++ -Wall -Wextra -Werror -std=c++17 -I. -Ibindings -o {out}/menu-cpp samples/menu.cpp -L{out} -llicensekit"), run: []string{"{out}/menu-cpp"}},
-	{name: "Python", needs: []string{"/usr/bin/python3"}, run: []string{"/usr/bin/python3", "-B", "samples/menu.py"}, env: []string{"PYTHONPATH=bindings"}},
-	{name: "JavaScript", needs: []string{"node", koffi}, run: []string{"node", "samples/menu.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
-	{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{out}/menu.exe samples/Menu.cs bindings/LicenseKit.cs"), run: []string{"mono", "{out}/menu.exe"}},
-	{name: "Java", needs: []string{"javac", jna}, build: strings.Fields("javac -cp " + jna + " -d {out}/menu bindings/LicenseKit.java samples/Menu.java"), run: strings.Fields("java -Djna.library.path={out} -cp " + jna + ":{out}/menu Menu")},
-	{name: "Ruby", needs: []string{"ruby"}, run: []string{"ruby", "-Ibindings", "samples/menu.rb"}},
-	{name: "Rust", needs: []string{"rustc"}, build: strings.Fields("rustc -O --edition 2021 -L {out} -o {out}/menu-rs samples/menu.rs"), run: []string{"{out}/menu-rs"}},
-}
-
 // TestSamples: a user of each sample gets from the first start to a valid license in each way,
 // also if all seats are taken.
 func TestSamples(t *testing.T) {
-	each(t, samples, func(t *testing.T, start func(env ...string) *exec.Cmd) {
+	each(t, programs("samples", "menu"), func(t *testing.T, start func(env ...string) *exec.Cmd) {
 		t.Run("by key", func(t *testing.T) { byKey(newScene(t, start)) })
 		t.Run("by browser", func(t *testing.T) { byBrowser(newScene(t, start)) })
 		t.Run("by file", func(t *testing.T) { byFile(newScene(t, start)) })

@@ -1,6 +1,6 @@
 // The license of a program: the Swift binding of licensekit.h, which says what each function
-// does. For Swift 5.5 or later, with module.modulemap beside licensekit.h. It was never
-// compiled: no test of this repository runs it.
+// does. For Swift 5.5 or later: swiftc -I FOLDER, with module.modulemap in the folder, and
+// licensekit.h in the one above. Only the workflow for macOS compiles it, and nothing runs it.
 //
 //   let lic = try License(options) // the options of lk_open in JSON
 //   if lic.has("export") { … }
