@@ -1,5 +1,6 @@
-// A program with a license: it activates with its key, keeps a license file, and
-// starts from the file without a network. For Node.js 20 or later, without packages.
+// A program with a license, for systems that cannot load the library (musl, serverless): it
+// activates with its key, keeps a license file, and starts from the file without a network. For
+// Node.js 20 or later, without packages.
 //
 //   LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… node license.mjs keys.json license.jws MACHINE
 import { createHash, createPublicKey, verify } from "node:crypto";

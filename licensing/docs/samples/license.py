@@ -1,6 +1,7 @@
-"""A program with a license: it activates with its key, keeps a license file, and
-starts from the file without a network. For Python 3.9 or later, with PyJWT 2.6 or
-later and cryptography (on Debian: python3-jwt and python3-cryptography).
+"""A program with a license, for systems that cannot load the library (musl, serverless): it
+activates with its key, keeps a license file, and starts from the file without a network. For
+Python 3.9 or later, with PyJWT 2.6 or later and cryptography (on Debian: python3-jwt and
+python3-cryptography).
 
 LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… python3 license.py keys.json license.jws MACHINE
 """

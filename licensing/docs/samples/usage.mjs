@@ -1,5 +1,6 @@
 // Asks the service for units of a meter of a license, and prints what is left of each
-// meter. For Node.js 20 or later, without packages.
+// meter, for systems that cannot load the library (musl, serverless). For Node.js 20 or later,
+// without packages.
 //
 //   LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… node usage.mjs METER UNITS
 import { randomUUID } from "node:crypto";

@@ -1,5 +1,6 @@
 """Asks the service for units of a meter of a license, and prints what is left of each
-meter. For Python 3.9 or later, without packages.
+meter, for systems that cannot load the library (musl, serverless). For Python 3.9 or later,
+without packages.
 
 LICENSE_SERVER=https://example.com/licensing LICENSE_KEY=… python3 usage.py METER UNITS
 """
