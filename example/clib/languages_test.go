@@ -38,7 +38,7 @@ func programs(folder, name string) []language {
 		{name: "C", needs: []string{"gcc"}, build: strings.Fields("gcc -Wall -Wextra -Werror -std=c11 -I. -o {bin}-c {source}.c -L{out} -llicensekit"), run: []string{"{bin}-c"}},
 		{name: "C++", needs: []string{"c++"}, build: strings.Fields("c++ -Wall -Wextra -Werror -std=c++17 -I. -Ibindings -o {bin}-cpp {source}.cpp -L{out} -llicensekit"), run: []string{"{bin}-cpp"}},
 		{name: "Python", needs: []string{"/usr/bin/python3"}, run: []string{"/usr/bin/python3", "-B", "{source}.py"}, env: []string{"PYTHONPATH=bindings"}},
-		{name: "JavaScript", needs: []string{"node", "{out}/node_modules/koffi"}, run: []string{"node", "{source}.mjs"}, env: []string{"LICENSEKIT_BINDING={here}/bindings/licensekit.mjs", "LICENSEKIT_KOFFI={out}/x.js"}},
+		{name: "JavaScript", needs: []string{"node", "{out}/node_modules/koffi"}, build: strings.Fields("cp {source}.mjs {out}"), run: []string{"node", "{bin}.mjs"}},
 		{name: "C#", needs: []string{"mcs", "mono"}, build: strings.Fields("mcs -out:{bin}-cs.exe {folder}/{title}.cs bindings/LicenseKit.cs"), run: []string{"mono", "{bin}-cs.exe"}},
 		{name: "Java", needs: []string{"javac", jna}, build: strings.Fields("javac -cp " + jna + " -d {bin} bindings/LicenseKit.java {folder}/{title}.java"), run: strings.Fields("java -Djna.library.path={out} -cp " + jna + ":{bin} {title}")},
 		{name: "Ruby", needs: []string{"ruby"}, run: []string{"ruby", "-Ibindings", "{source}.rb"}},

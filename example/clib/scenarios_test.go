@@ -226,7 +226,7 @@ var scenarios = []struct {
 		p.is("!usage_limit …", "use", "exports", 2, 0)
 		p.is("!meter_missing …", "use", "nothing", 1, 0)
 		p.is("true", "count", "calls", 40)
-		p.is("true", "count", "calls", 2)
+		p.is("true", "count", "calls", 4_000_000_000)
 		p.is("true", "close") // reports
 		page, err := s.handler.Metering().ListUsage(s.Context(), api.ListUsageParams{LicenseID: s.license.ID})
 		s.NoErr(err)
@@ -234,7 +234,7 @@ var scenarios = []struct {
 		for _, m := range page.Data {
 			used[m.Meter] = m.Used
 		}
-		s.Equal(used, map[string]int64{"exports": 2, "calls": 42})
+		s.Equal(used, map[string]int64{"exports": 2, "calls": 4_000_000_040})
 		s.mode.Store("dead")
 		p.is("ok", "open", s.options(nil))
 		p.is("!unreachable …", "use", "exports", 1, 0)
@@ -337,8 +337,14 @@ var scenarios = []struct {
 	}},
 	{"fixed", func(s *scene) {
 		p := s.prog()
-		p.is("ok", "fixed", `{"valid":true,"entitlements":{"users":5}}`)
-		p.is("5", "number", "users")
+		p.is("ok", "fixed", `{"valid":true,"entitlements":{"users":5,"half":-2.5,"many":4000000000,"nothing":0,"empty":"","off":false}}`)
+		for name, want := range map[string]string{"users": "5", "half": "-2.5", "many": "4000000000", "nothing": "0", "empty": "none"} {
+			p.is(want, "number", name)
+		}
+		p.is("", "text", "empty")
+		p.is("none", "text", "users")
+		p.is("true", "has", "off") // whatever its value
+		p.is("false", "has", "")
 		p.is("ok", "fixed", `{"code":"expired"}`)
 		p.is("false expired…", "valid")
 	}},

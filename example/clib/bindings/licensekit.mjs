@@ -5,12 +5,11 @@
 //   if (lic.has('export')) …
 //
 // What waits for the service returns a promise, and runs on a thread of libuv.
-import {createRequire} from 'node:module'
 import {fileURLToPath} from 'node:url'
 import {dirname, join} from 'node:path'
 import {promisify} from 'node:util'
+import koffi from 'koffi'
 
-const koffi = createRequire(process.env.LICENSEKIT_KOFFI ?? import.meta.url)('koffi')
 const file = {win32: 'licensekit.dll', darwin: 'liblicensekit.dylib'}[process.platform] ?? 'liblicensekit.so'
 const lib = koffi.load(process.env.LICENSEKIT_LIBRARY ?? join(dirname(fileURLToPath(import.meta.url)), file))
 const Text = koffi.disposable('Text', 'str', lib.func('void lk_free(void *text)'))

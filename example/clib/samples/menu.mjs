@@ -6,8 +6,8 @@
 // options.json has the options of lk_open; a real program has them in itself.
 import {readFileSync} from 'node:fs'
 import {createInterface} from 'node:readline'
+import {License} from './licensekit.mjs'
 
-const {License} = await import(process.env.LICENSEKIT_BINDING ?? './licensekit.mjs')
 const lines = createInterface({input: process.stdin})[Symbol.asyncIterator]()
 
 async function ask(prompt) {

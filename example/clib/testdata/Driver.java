@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -18,7 +19,7 @@ class Driver {
         case "valid_until": return "" + lic.validUntil();
         case "status": return lic.status();
         case "has": return "" + lic.has(a[1]);
-        case "number": var v = lic.number(a[1]); return v.isEmpty() ? "none" : String.format("%.0f", v.getAsDouble());
+        case "number": var v = lic.number(a[1]); return v.isEmpty() ? "none" : new BigDecimal(v.getAsDouble() + "").stripTrailingZeros().toPlainString();
         case "text": var t = lic.text(a[1]); return t == null ? "none" : t;
         case "set_key": lic.setKey(a[1], number(a[2])); break;
         case "take_over": lic.takeOver(number(a[1])); break;
@@ -30,8 +31,8 @@ class Driver {
         case "free_device": lic.freeDevice(a[1], number(a[2])); break;
         case "request": return lic.request();
         case "install": lic.install(a[1]); break;
-        case "use": lic.use(a[1], number(a[2]), number(a[3])); break;
-        case "count": return "" + lic.count(a[1], number(a[2]));
+        case "use": lic.use(a[1], Long.parseLong(a[2]), number(a[3])); break;
+        case "count": return "" + lic.count(a[1], Long.parseLong(a[2]));
         case "verify": return LicenseKit.verify(a[1], a[2], a[3]);
         case "watch": lic.onChange(noticed::incrementAndGet); break;
         case "noticed": return "" + noticed;

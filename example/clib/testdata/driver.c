@@ -42,7 +42,7 @@ int main(void) {
 		} else if (!strcmp(c, "valid_until")) printf("%" PRId64 "\n", lk_valid_until(lic));
 		else if (!strcmp(c, "status")) show(lk_status(lic), "null");
 		else if (!strcmp(c, "has")) puts(lk_has(lic, a[1]) ? "true" : "false");
-		else if (!strcmp(c, "number")) lk_number(lic, a[1], &v) ? printf("%g\n", v) : puts("none");
+		else if (!strcmp(c, "number")) lk_number(lic, a[1], &v) ? printf("%.15g\n", v) : puts("none");
 		else if (!strcmp(c, "text")) show(lk_text(lic, a[1]), "none");
 		else if (!strcmp(c, "set_key")) yes(lk_set_key(lic, a[1], atoi(a[2]), &why));
 		else if (!strcmp(c, "take_over")) yes(lk_take_over(lic, atoi(a[1]), &why));

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -27,7 +28,7 @@ static std::string run(const Args &a) {
 		auto v = lic->number(a[1].c_str());
 		if (!v) return "none";
 		std::ostringstream out;
-		out << *v;
+		out << std::setprecision(15) << *v;
 		return out.str();
 	} else if (c == "text") return lic->text(a[1].c_str()).value_or("none");
 	else if (c == "set_key") lic->set_key(a[1], std::stoi(a[2]));
@@ -56,6 +57,7 @@ int main() {
 		Args args;
 		std::istringstream in(line);
 		for (std::string s; std::getline(in, s, '\t');) args.push_back(s);
+		args.resize(5);
 		try {
 			std::cout << run(args) << std::endl;
 		} catch (const licensekit::Error &e) {

@@ -1,6 +1,6 @@
 import {createInterface} from 'node:readline'
+import * as lk from './licensekit.mjs'
 
-const lk = await import(process.env.LICENSEKIT_BINDING)
 let lic, noticed = 0
 
 const commands = {

@@ -23,7 +23,7 @@ def run(command, args):
         return str(lic.has(args[0])).lower()
     elif command in ("number", "text"):
         v = getattr(lic, command)(args[0])
-        return "none" if v is None else f"{v:g}" if command == "number" else v
+        return "none" if v is None else f"{v:.15g}" if command == "number" else v
     elif command == "link":
         return json.dumps(lic.link())
     elif command in ("link_wait", "take_over", "release", "refresh"):

@@ -12,7 +12,7 @@ commands = {
   'valid_until' => -> { lic.valid_until.to_i },
   'status' => -> { JSON.generate(lic.status) },
   'has' => ->(n) { lic.has?(n) },
-  'number' => ->(n) { lic.number(n)&.to_i || 'none' },
+  'number' => ->(n) { (v = lic.number(n)) ? v.to_s.delete_suffix('.0') : 'none' },
   'text' => ->(n) { lic.text(n) || 'none' },
   'set_key' => ->(k, ms) { ok[lic.set_key(k, ms.to_i)] },
   'take_over' => ->(ms) { ok[lic.take_over(ms.to_i)] },

@@ -1,4 +1,5 @@
-const {License} = await import(process.env.LICENSEKIT_BINDING)
+import {License} from './licensekit.mjs'
+
 const show = message => console.log('show', message), offerExport = () => console.log('export')
 const options = JSON.parse(process.argv[2])
 try {
