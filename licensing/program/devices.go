@@ -18,22 +18,20 @@ type Device struct {
 // Devices returns the installations that have a seat of the license, oldest first. The
 // service must have the option KeyHolderSeats; otherwise, the code of the error is forbidden.
 func (l *License) Devices(ctx context.Context) (all []Device, err error) {
-	var page api.Page[api.Activation]
-	for more := !l.isFixed(); more; more = page.NextCursor != "" {
-		p := map[string]any{"limit": 200}
-		if page.NextCursor != "" {
-			p["cursor"] = page.NextCursor
-		}
-		page = api.Page[api.Activation]{}
-		if err := l.manage(ctx, "/license/activation", p, &page); err != nil {
+	p := map[string]any{"limit": 200}
+	for !l.isFixed() {
+		var page api.Page[api.Activation]
+		own, err := l.manage(ctx, "/license/activation", p, &page)
+		if err != nil {
 			return nil, err
 		}
-		l.mu.Lock()
-		own := l.seatOf(l.product)
-		l.mu.Unlock()
 		for _, a := range page.Data {
 			all = append(all, Device{a, a.Fingerprint == own})
 		}
+		if page.NextCursor == "" {
+			break
+		}
+		p["cursor"] = page.NextCursor
 	}
 	return all, nil
 }
@@ -46,33 +44,30 @@ func (l *License) Free(ctx context.Context, device string) error {
 	if l.isFixed() {
 		return nil
 	}
-	l.mu.Lock()
-	own := l.file != nil && l.file.ActivationID == device
-	l.mu.Unlock()
+	own := false
+	l.locked(func() { own = l.file != nil && l.file.ActivationID == device })
 	if own {
 		return l.Release(ctx)
 	}
-	err := l.manage(ctx, "/license/deactivate", map[string]any{"activation_id": device}, new(api.Activation))
+	_, err := l.manage(ctx, "/license/deactivate", map[string]any{"activation_id": device}, new(api.Activation))
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == api.CodeNotFound {
 		e.sentence = "The license has no such device."
 	}
 	return err
 }
 
-// manage sends a request with the license key, and decodes the answer.
-func (l *License) manage(ctx context.Context, path string, p map[string]any, into any) error {
-	l.mu.Lock()
-	key := l.key
-	l.mu.Unlock()
-	if err := l.canAsk(key); err != nil {
-		return err
+// manage sends a request with the license key, and decodes the answer. It returns the
+// fingerprint of this installation.
+func (l *License) manage(ctx context.Context, path string, p map[string]any, into any) (own string, err error) {
+	l.locked(func() { p["key"], own = l.key, l.seatOf(l.product) })
+	if err := l.canAsk(p["key"].(string)); err != nil {
+		return "", err
 	}
 	inner, done := l.until(ctx)
 	defer done()
-	p["key"] = key
 	resp, body, err := l.post(inner, path, p)
 	if err == nil && (resp.StatusCode != http.StatusOK || json.Unmarshal(body, into) != nil) {
 		err = refused(resp, problemOf(body))
 	}
-	return l.explain(ctx, err)
+	return own, l.explain(ctx, err)
 }

@@ -113,16 +113,9 @@ var fileCodes = []struct {
 	{CodeListStale, []error{licensefile.ErrStaleList}},
 }
 
-// FileError returns an error of package licensefile as an [*Error], for a program that verifies
-// a license file itself; nil for nil.
-func FileError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fileError(err)
-}
-
-func fileError(err error) *Error {
+// FileError returns an error of package licensefile with its code, for a program that verifies
+// a license file itself.
+func FileError(err error) *Error {
 	e := &Error{Code: CodeFileRefused, text: err.Error(), cause: err}
 	for _, f := range fileCodes {
 		if slices.ContainsFunc(f.errs, func(known error) bool { return errors.Is(err, known) }) {

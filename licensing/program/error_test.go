@@ -117,12 +117,12 @@ func TestErrorsOfFiles(t *testing.T) {
 			err := FileError(cause)
 			is.True(errors.Is(err, cause) && errors.Is(err, f.code))
 			is.Equal(err.Error(), cause.Error())
+			is.True(messages[err.Code] != "") // err.Code
 		}
 	}
-	e := fileError(licensefile.ErrOffice)
+	e := FileError(licensefile.ErrOffice)
 	is.Equal(e.Code, CodeFileRefused)
 	is.Equal(e.Message(), "This license file cannot be used here: for an office, which lends the license to programs; install it there.")
-	is.NoErr(FileError(nil))
 	_, err := Open(Options{})
 	require.ErrorIs(t, err, CodeInvalidOption)
 	is.Equal(errors.Unwrap(err).Error(), err.Error())
@@ -150,4 +150,22 @@ func TestEveryCodeHasASentence(t *testing.T) {
 	if found < 20 {
 		t.Errorf("%d codes were found", found)
 	}
+}
+
+// TestErrorOfUse: a license that is not valid says so, with the code of the verdict.
+func TestErrorOfUse(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.meter("exports", api.MeterChange{})
+		l := s.box("pc-1").open()
+		_, err := s.service().Suspend(s.Context(), api.ChangeStateParams{ID: s.license.ID})
+		s.NoErr(err)
+		err = l.Use(s.Context(), "exports", 1)
+		e, ok := errors.AsType[*Error](err)
+		s.True(ok && e.Status.Valid) // from its file, until it asks
+		s.Equal(e.Code, api.VerdictSuspended)
+		s.Equal(e.Message(), "The license is suspended.")
+		err = l.Use(s.Context(), "exports", 0)
+		require.ErrorIs(s.T, err, api.CodeInvalidParameters)
+		s.Equal(err.Error(), "The licensing service has refused this (invalid_parameters).")
+	})
 }

@@ -66,7 +66,7 @@ func (l *License) Install(text string) error {
 		if slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }) {
 			err = damaged{err}
 		}
-		e := fileError(fmt.Errorf("program: install: %w", err))
+		e := FileError(fmt.Errorf("program: install: %w", err))
 		e.Status = l.Status()
 		return e
 	}

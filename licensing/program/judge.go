@@ -74,20 +74,8 @@ func (l *License) withoutFile() api.Code {
 
 // fileCode returns the code for why a file does not count.
 func (l *License) fileCode(f licensefile.File, why error) api.Code {
-	switch {
-	case errors.Is(why, licensefile.ErrProduct):
-		return api.VerdictProductMismatch
-	case errors.Is(why, licensefile.ErrFingerprint):
-		return CodeFingerprintChanged
-	case errors.Is(why, licensefile.ErrRevoked):
-		return api.VerdictRevoked
-	case errors.Is(why, licensefile.ErrClock):
-		return CodeClockChanged
-	case errors.Is(why, licensefile.ErrUpdatesEnded):
-		return api.VerdictUpdatesEnded
-	case errors.Is(why, licensefile.ErrEarly):
-		return api.VerdictScheduled
-	case errors.Is(why, licensefile.ErrExpired):
+	switch code := FileError(why).Code; code {
+	case CodeFileExpired:
 		if end := f.LicenseExpiresAt; !end.IsZero() && !end.After(f.ExpiresAt) {
 			return api.VerdictExpired
 		}
@@ -97,7 +85,9 @@ func (l *License) fileCode(f licensefile.File, why error) api.Code {
 		case l.refused != nil:
 			return l.refused.Code
 		}
-		return CodeFileExpired
+		return code
+	case api.VerdictProductMismatch, CodeFingerprintChanged, api.VerdictRevoked, CodeClockChanged, api.VerdictUpdatesEnded, api.VerdictScheduled:
+		return code
 	}
 	return CodeFileOutdated
 }

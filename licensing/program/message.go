@@ -32,7 +32,6 @@ func (s Status) Message() string {
 		if !s.ExpiresAt.IsZero() {
 			return "The license expired on " + date(s.ExpiresAt) + "; renew it."
 		}
-		return "The license has expired; renew it."
 	case api.VerdictUpdatesEnded:
 		return "The license includes updates until " + date(s.UpdatesUntil) + ", and this version is newer; versions made until then keep running."
 	case api.VerdictSuspended:
@@ -48,6 +47,10 @@ func (s Status) Message() string {
 
 // messages are the sentences of codes that need no more than the code.
 var messages = map[api.Code]string{
+	api.VerdictExpired:         "The license has expired; renew it.",
+	api.VerdictUpdatesEnded:    "This version is newer than the updates that the license includes; versions made until then keep running.",
+	api.VerdictSuspended:       "The license is suspended.",
+	api.VerdictRevoked:         "The license was revoked.",
 	api.VerdictNotFound:        "No license has this license key; check it for typos.",
 	api.VerdictScheduled:       "The license has not started yet.",
 	api.VerdictProductMismatch: "The license is for another product.",
