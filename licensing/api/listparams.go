@@ -15,7 +15,8 @@ type ListLicensesParams struct {
 	// PlanID and Only select by what no index knows, so that a page examines at most 1,000
 	// licenses and can be short. Only is "due", "near_limit", "updates_end_soon" or
 	// "updates_ended": of the license, its updates or a purchase, something ends in the next
-	// 30 days; at least 80 % of the seats or of a meter are used; the updates end in the next
+	// 30 days that no purchase renews by itself; at least 80 % of five or more seats or of a
+	// meter are used, or a seat was refused in the last 30 days; the updates end in the next
 	// 30 days; they have ended. Not for callers limited to products, and not for Count.
 	PlanID string `query:"plan_id" validate:"omitempty,text"`
 	Only   string `query:"only" validate:"omitempty,oneof=due near_limit updates_end_soon updates_ended"`

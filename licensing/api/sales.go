@@ -42,7 +42,7 @@ type PlanSales struct {
 	PlanID string `json:"plan_id"`
 	SalesNumbers
 	InForce int64 `json:"in_force"` // licenses at the end of the period
-	DueSoon int64 `json:"due_soon"` // ends in the next 30 days
+	DueSoon int64 `json:"due_soon"` // ends in the next 30 days, with those that renew by themselves
 }
 
 // DaySales are what was sold of a plan on a day, such as "2026-11-28", in UTC.

@@ -116,3 +116,36 @@ func TestListWhereContinues(t *testing.T) {
 		}
 	}
 }
+
+// TestNearAfterARefusedSeat: a license of two seats is not near its limit while both are used,
+// but is for 30 days after an activation was refused, unless it has ended since.
+func TestNearAfterARefusedSeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	two := f.create(t, func(p *api.CreateLicenseParams) { p.Name, p.MaxActivations = "Two", new(int64(2)) })
+	f.activate(t, two.Key, "pc-1")
+	f.activate(t, two.Key, "pc-2")
+	near := func() (n int) {
+		for more := true; more; {
+			var err error
+			_, more, err = inner.Of(f.Service).Sales().Count(t.Context())
+			is.NoErr(err)
+		}
+		page, err := f.List(t.Context(), api.ListLicensesParams{Only: "near_limit"})
+		is.NoErr(err)
+		soon, err := inner.Of(f.Service).Sales().Soon(t.Context())
+		is.NoErr(err)
+		is.Equal(soon.NearN, len(page.Data)) // one rule
+		return len(page.Data)
+	}
+	is.Equal(near(), 0)
+	deny(t, f.Service, two.Key, "pc-3")
+	is.NoErr(inner.Of(f.Service).StoreUsage(t.Context()))
+	is.Equal(near(), 1)
+	f.now = f.now.Add(29 * 24 * time.Hour)
+	_, err := f.Update(t.Context(), api.UpdateLicenseParams{ID: two.ID, Name: new("Two seats")}) // it is counted again
+	is.NoErr(err)
+	is.Equal(near(), 1)
+	f.now = f.now.Add(2 * 24 * time.Hour)
+	is.Equal(near(), 0)
+}

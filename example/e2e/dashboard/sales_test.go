@@ -131,12 +131,14 @@ func (h *host) counted(t *testing.T) {
 		}
 		f, err := h.Selling().RecordPurchase(t.Context(), p)
 		is.NoErr(err)
-		for n := range 3 {
+		_, err = h.Service().Update(t.Context(), api.UpdateLicenseParams{ID: f.License.ID, MaxActivations: api.To[int64](5)})
+		is.NoErr(err)
+		for n := range 4 {
 			_, err = h.Service().Activate(t.Context(), api.ActivateKeyParams{Key: f.License.Key, Fingerprint: fmt.Sprint("pc-", n)})
 			is.NoErr(err)
 		}
 	}
-	h.runUntil(t, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("3/3")`)
+	h.runUntil(t, `document.body.textContent.includes("7 licenses") && document.body.textContent.includes("4/5")`)
 }
 
 // runUntil runs the service until an expression is true on the overview with the month's

@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
@@ -50,9 +51,9 @@ func (r rowReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Ent
 	return list, err
 }
 
-// TestSalesCostTheSameAtAnyScale: what the pages about sales read does not depend on the
-// number of licenses.
-func TestSalesCostTheSameAtAnyScale(t *testing.T) {
+// TestSalesCostIsBounded: what the pages about sales read does not depend on the number of
+// licenses, but for those that end soon, of which they look at 1,000.
+func TestSalesCostIsBounded(t *testing.T) {
 	is := is.New(t)
 	read := func(licenses int) int {
 		st := &rowStore{Store: memory.New()}
@@ -86,5 +87,5 @@ func TestSalesCostTheSameAtAnyScale(t *testing.T) {
 	}
 	few := read(1000)
 	is.True(few < 200)
-	is.Equal(read(10_000), few)
+	require.AtMost(t, read(20_000), few+1000) // as many licenses as a report looks at
 }

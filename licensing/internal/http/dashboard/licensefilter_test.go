@@ -26,8 +26,10 @@ func TestListConditions(t *testing.T) {
 		s.advance(time.Millisecond)
 		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Bought-%02d", i), PlanID: "price_1"})
 	}
-	full := s.license(api.CreateLicenseParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr[int64](1)}})
-	s.activate(full, "pc-1", "")
+	full := s.license(api.CreateLicenseParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr[int64](5)}})
+	for _, pc := range []string{"pc-1", "pc-2", "pc-3", "pc-4"} {
+		s.activate(full, pc, "")
+	}
 	s.license(api.CreateLicenseParams{Name: "Old", UpdatesUntil: &ended})
 
 	a := v.get("licenses?only=near_limit")

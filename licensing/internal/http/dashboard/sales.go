@@ -29,6 +29,7 @@ type salesPage struct {
 
 	Due     []soonRow
 	DueAll  string // their number, as the text of a link
+	DueMore bool   // there may be more
 	Near    []soonRow
 	NearAll string
 }
@@ -75,8 +76,8 @@ var salesPeriods = map[string][2]string{
 // defaultPeriod is the one of which a seller asks on Monday.
 const defaultPeriod = "last-week"
 
-// salesReport returns what was sold in the period that the operator has chosen. If he has
-// chosen none, it is the default one, or the current week until something was sold before.
+// salesReport returns what was sold in the period that the operator has chosen. Without a
+// choice, it is the default one, or the current week until something was sold before.
 func salesReport(v *kit.Visit) (rep sales.Report, err error) {
 	chosen := v.R.URL.Query().Get("period")
 	for _, name := range []string{cmp.Or(chosen, defaultPeriod), "week"} {
@@ -119,7 +120,7 @@ func readSales(v *kit.Visit, few int) (*salesPage, error) {
 			return salesNumberOf(v, n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
 		}
 		line := salesLine{
-			Name: planLabel(plans, p.Plan), InForce: kit.Thousands(p.InForce), DueSoon: dueNumber(v, p.DueSoon, p.Plan),
+			Name: planLabel(plans, p.Plan), InForce: kit.Thousands(p.InForce), DueSoon: dueNumber(v, soon, p.Plan),
 			New: number(p.New, sales.New), ByHand: number(p.ByHand, sales.ByHand), Trials: number(p.Numbers.Trials, sales.Trial),
 			Converted: number(p.Converted, sales.Converted), Renewed: number(p.Renewed, sales.Renewed), Ended: number(p.Ended, sales.Ended),
 		}
@@ -135,7 +136,8 @@ func readSales(v *kit.Visit, few int) (*salesPage, error) {
 		}
 		body.Due = append(body.Due, row)
 	}
-	body.DueAll = kit.Thousands(rep.Due)
+	body.DueMore = soon.DueMore
+	body.DueAll = kit.MatchCount{N: int64(soon.DueN), More: soon.DueMore}.Number()
 	for _, n := range soon.Near[:min(len(soon.Near), few)] {
 		row := soonRow{ID: n.License.ID, Name: n.License.Name, About: aboutSales(v, n.License, plans), Used: usedOf(n.Used, &n.Limit)}
 		if n.Meter != "" {
@@ -165,8 +167,9 @@ func planLabel(plans map[string]api.Plan, id string) string {
 
 // dueNumber returns how much of a plan is due, with the list of its licenses; no list has
 // only those without a plan.
-func dueNumber(v *kit.Visit, n int64, plan string) salesNumber {
-	due := salesNumber{N: kit.Thousands(n)}
+func dueNumber(v *kit.Visit, soon sales.Soon, plan string) salesNumber {
+	n := soon.DueOf[plan]
+	due := salesNumber{N: kit.MatchCount{N: int64(n), More: soon.DueMore}.Number()}
 	if n > 0 && plan != "" {
 		due.Link = v.Root + "licenses?" + Filter{Plan: plan, Only: "due"}.query().Encode()
 	}

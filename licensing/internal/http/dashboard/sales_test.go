@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +187,7 @@ func TestNearTheLimit(t *testing.T) {
 	is.NoErr(err)
 	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
-	require.Contains(t, v.get("").body, "No license uses 80 % of its seats or of a meter.") // nothing was counted
+	require.Contains(t, v.get("").body, "No license uses 80 % of five or more seats or of a meter, and none was refused a seat in the last 30 days.") // nothing was counted
 	s.run(t, func() bool {
 		return v.get("").says("<span>4/5</span>") && v.get("").says("<span>900/1,000</span>")
 	})
@@ -232,6 +233,44 @@ func TestDueOfAPlanLinksToItsLicenses(t *testing.T) {
 	_, err = s.Selling().RecordPurchase(t.Context(), pro)
 	is.NoErr(err)
 	require.NotContains(t, v.get("").body, "purchase ends", "plan=pro")
+}
+
+// TestDueDoesNotRenewByItself: a purchase that is charged again at its end is not due, on no
+// page and in no list, unless it is paused, was canceled, or is late.
+func TestDueDoesNotRenewByItself(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.plan(api.PutPlanParams{ID: "month", Duration: api.Duration{Days: 10}, Terms: api.Terms{GraceSeconds: 5 * 86400}})
+	say := func(customer string, renews *bool, state api.PurchaseState) {
+		t.Helper()
+		s.advance(time.Second)
+		_, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{Reference: "sub:" + customer, CustomerID: customer, PlanID: "month", Renews: renews, State: state, At: s.clock()})
+		is.NoErr(err)
+	}
+	for _, customer := range []string{"renews", "paused", "canceled"} {
+		say(customer, new(true), api.PurchaseActive)
+	}
+	say("unknown", nil, api.PurchaseActive)
+	sees := func(want ...string) {
+		t.Helper()
+		for _, page := range []string{"", "licenses?only=due", "licenses?only=due&plan=month"} {
+			a := v.get(page).body
+			for _, customer := range []string{"renews", "paused", "canceled", "unknown"} {
+				is.Equal(strings.Contains(a, `">`+customer+`</a>`), slices.Contains(want, customer))
+			}
+			if !strings.HasPrefix(page, "licenses") {
+				require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?only=due&amp;plan=month">%d</a>`, len(want)), fmt.Sprintf(`<h2 id="due-title">Due in the next 30 days</h2> <span class="small">%d</span>`, len(want)))
+			}
+		}
+	}
+	sees("unknown")
+	say("paused", nil, api.PurchasePaused)
+	say("canceled", new(false), "")
+	sees("unknown", "paused", "canceled")
+	s.advance(10*24*time.Hour + time.Hour) // the charge of the last day has not come
+	v = s.signedIn("ada@example.com")
+	sees("unknown", "paused", "canceled", "renews")
 }
 
 // TestDueOfSeveralPurchasesOfALicense: the list has each end that the number counts, also

@@ -3,8 +3,11 @@ package find
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/entries"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -23,8 +26,24 @@ type Near struct {
 func (n Near) Share() float64 { return float64(n.Used) / float64(n.Limit) }
 
 // NearKind is the kind of the entries of licenses that were near a limit when package
-// sales last counted one of their events. Key is the license ID.
+// sales last counted one of their events. Key is the license ID, and Data the time at which an
+// activation was last refused because no seat is free, if sales has seen one.
 const NearKind = "near"
+
+// fewSeats is the number of seats below which all of them are often in use, and 80 % says
+// nothing. A refused activation says it for reachedFor.
+const (
+	fewSeats   = 5
+	reachedFor = 30 * 24 * time.Hour
+)
+
+// ReadReached returns when the limit of the seats of a license was reached.
+func ReadReached(e store.Entry) (at time.Time, err error) {
+	if len(e.Data) > 0 {
+		err = call.Decode(e.Data, &at)
+	}
+	return at, err
+}
 
 // nearRows is listRows for the licenses of a batch of these entries, in order of ID. Some
 // may not match p.
@@ -61,8 +80,9 @@ func (s Service) nearRows(ctx context.Context, p api.ListLicensesParams) (rowPag
 }
 
 // NearLimits returns, by ID, those of some licenses that are near a limit at an instant: at
-// least 80 % of the seats, or of the limit of a meter in its period, are used, and the
-// license is neither revoked nor past its grace period. It reads the seats of all licenses
+// least 80 % of five or more seats, or of the limit of a meter in its period, are used, or an
+// activation was refused in the last 30 days because no seat was free; and the license is
+// neither revoked nor past its grace period. It reads the seats of all licenses
 // together, and their meters; a license without limits costs no read.
 func NearLimits(ctx context.Context, r store.Reader, list []record.License, at time.Time) (map[string]Near, error) {
 	var seated []string
@@ -83,6 +103,14 @@ func NearLimits(ctx context.Context, r store.Reader, list []record.License, at t
 	if err != nil {
 		return nil, fmt.Errorf("licenses near a limit: %w", err)
 	}
+	reached := map[string]time.Time{}
+	for some := range slices.Chunk(seated, store.MaxLimit) {
+		part, err := entries.Of(ctx, r, NearKind, some, ReadReached)
+		if err != nil {
+			return nil, fmt.Errorf("licenses near a limit: %w", err)
+		}
+		maps.Copy(reached, part)
+	}
 	uses, err := meters.UsesOf(ctx, r, metered, at)
 	if err != nil {
 		return nil, fmt.Errorf("licenses near a limit: %w", err)
@@ -94,7 +122,8 @@ func NearLimits(ctx context.Context, r store.Reader, list []record.License, at t
 		}
 	}
 	for _, id := range seated {
-		if n := int64(used[id].N); n*5 >= limits[id]*4 {
+		n, refused := int64(used[id].N), reached[id]
+		if limits[id] >= fewSeats && n*5 >= limits[id]*4 || !refused.IsZero() && at.Sub(refused) < reachedFor {
 			add(id, Near{Used: n, Limit: limits[id]})
 		}
 	}

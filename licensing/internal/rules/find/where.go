@@ -20,7 +20,7 @@ type where struct {
 	planID    string
 	nearLimit bool            // see NearLimits
 	updates   store.TimeRange // when the updates end
-	due       bool            // see EndsOf
+	due       bool            // see DuesOf
 }
 
 // soon is how soon updates end that end soon.
@@ -52,7 +52,7 @@ const (
 
 // ListWhere is List with a PlanID or Only, for the dashboard. Of the licenses near a limit, see
 // [NearLimits], it returns the ones of [NearKind] in order of ID, unless it searches; due are
-// the ones with an end of [EndsOf]. The page can be short although HasMore is true; examined is the
+// the ones of [DuesOf]. The page can be short although HasMore is true; examined is the
 // number of licenses that it looked at. Seats are those of [Service.SeatCounts].
 func (s Service) ListWhere(ctx context.Context, p api.ListLicensesParams) (page api.ListPage, examined int, err error) {
 	found, examined, err := s.listWhere(ctx, p, store.MaxExamined)
@@ -122,16 +122,16 @@ func (w where) matches(ctx context.Context, r store.Reader, part rowPage, q stor
 		}
 		all[i] = selects(q, row) && (w.planID == "" || l.PlanID == w.planID) &&
 			(w.updates.IsZero() || !l.UpdatesUntil.IsZero() && w.updates.Contains(l.UpdatesUntil))
-		if all[i] && w.due {
-			shown, err := licenses.FromRecord(l, part.at)
-			if err != nil {
-				return nil, err
-			}
-			all[i] = isDue(shown, part.at)
-		}
 		if all[i] {
 			recs = append(recs, l)
 		}
+	}
+	if w.due {
+		dues, err := DuesOf(ctx, r, recs, part.at)
+		for i, row := range part.rows {
+			all[i] = all[i] && dues[row.ID] != nil
+		}
+		return all, err
 	}
 	if !w.nearLimit {
 		return all, nil

@@ -62,7 +62,7 @@ func (s Service) countSome(ctx context.Context, events, licenses int) (n int, mo
 				err = c.put(ctx, tx)
 			}
 			if err == nil {
-				err = putNear(ctx, tx, c.touched, c.now)
+				err = putNear(ctx, tx, c.touched, c.reached, c.now)
 			}
 			return err
 		})

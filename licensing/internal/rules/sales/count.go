@@ -38,14 +38,15 @@ type count struct {
 	at        feed.Place
 	days      byDay // what is to be added to the entries
 	standings map[string]standing
-	changed   map[string]bool // licenses whose standings are to be written
-	left      map[string]bool // the keys of the ends that licenses had
-	touched   map[string]bool // licenses of the events; true: they may have limits
+	changed   map[string]bool      // licenses whose standings are to be written
+	left      map[string]bool      // the keys of the ends that licenses had
+	touched   map[string]bool      // licenses of the events; true: they may have limits
+	reached   map[string]time.Time // when the limit of their seats was, for those of which an event says it
 }
 
 // readCount returns what has been counted by now.
 func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, error) {
-	c := &count{state: state{Totals: byPlan{}}, now: now, days: byDay{}, standings: map[string]standing{}, changed: map[string]bool{}, left: map[string]bool{}, touched: map[string]bool{}}
+	c := &count{state: state{Totals: byPlan{}}, now: now, days: byDay{}, standings: map[string]standing{}, changed: map[string]bool{}, left: map[string]bool{}, touched: map[string]bool{}, reached: map[string]time.Time{}}
 	stored, err := entries.Of(ctx, r, stateKind, []string{stateKind}, call.ReadJSON[state])
 	if err != nil {
 		return nil, err
@@ -107,6 +108,9 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 		if record.IsID("lic", e.Subject) {
 			ids = append(ids, e.Subject)
 			c.touched[e.Subject] = c.touched[e.Subject] || all[i].mayHaveLimits()
+			if e.Type == api.EventActivationLimit {
+				c.reached[e.Subject], c.touched[e.Subject] = e.Time, true
+			}
 		}
 	}
 	if err := c.load(ctx, r, ids); err != nil {

@@ -15,9 +15,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// putNear writes which of some licenses are near their limits. It reads the ones that may have
+// putNear writes which of some licenses are near their limits, and when those of reached were. It reads the ones that may have
 // limits, and the ones that were near one.
-func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, now time.Time) error {
+func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, reached map[string]time.Time, now time.Time) error {
+	var refused []store.Entry
+	for id, at := range reached {
+		refused = append(refused, store.Entry{Kind: find.NearKind, Key: id, Data: record.Encode(at), CreatedAt: now})
+	}
+	if len(refused) > 0 {
+		if err := tx.PutEntries(ctx, refused...); err != nil {
+			return err
+		}
+	}
 	ids := slices.Sorted(maps.Keys(touched))
 	was, err := entries.Of(ctx, tx, find.NearKind, ids, func(store.Entry) (bool, error) { return true, nil })
 	if err != nil || len(ids) == 0 {

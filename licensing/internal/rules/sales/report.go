@@ -32,7 +32,6 @@ type Report struct {
 
 	CountedTo *time.Time // the last event that was counted, if there are too many after it
 	KeptSince *time.Time // the first event that is kept, if the period begins before it
-	Due       int64      // ends in the next 30 days
 
 	Uncounted      int64  // events, and licenses older than all events, that could not be counted
 	FirstUncounted string // the ID of the first
@@ -142,7 +141,6 @@ func (s Service) report(ctx context.Context, r store.Reader, period, before Peri
 			}
 			if soon.Contains(day) {
 				plan(id).DueSoon += ends
-				rep.Due += ends
 			}
 		}
 	}
