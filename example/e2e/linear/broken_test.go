@@ -23,7 +23,7 @@ type broken struct {
 	defect string
 
 	mu   sync.Mutex
-	read map[string]read // by license id: what "stale read" returns again
+	read map[string]read // by license id or key: what a "stale read" returns again
 }
 
 type read struct {
@@ -61,14 +61,27 @@ func (tx brokenTx) License(ctx context.Context, id string) (store.License, error
 	if err != nil || tx.s.defect != "stale read" {
 		return l, err
 	}
+	return tx.stale(id, l), nil
+}
+
+func (tx brokenTx) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	l, err := tx.Tx.LicenseByKey(ctx, key)
+	if err != nil || tx.s.defect != "stale read by key" {
+		return l, err
+	}
+	return tx.stale(key, l), nil
+}
+
+// stale returns a license as it was up to 20 milliseconds ago.
+func (tx brokenTx) stale(name string, l store.License) store.License {
 	tx.s.mu.Lock()
 	defer tx.s.mu.Unlock()
-	if old, ok := tx.s.read[id]; ok && time.Since(old.at) < 20*time.Millisecond {
-		return old.license, nil
+	if old, ok := tx.s.read[name]; ok && time.Since(old.at) < 20*time.Millisecond {
+		return old.license
 	}
 	l.Document = bytes.Clone(l.Document)
-	tx.s.read[id] = read{l, time.Now()}
-	return l, nil
+	tx.s.read[name] = read{l, time.Now()}
+	return l
 }
 
 func (tx brokenTx) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
@@ -107,7 +120,7 @@ func (tx brokenTx) PutActivations(ctx context.Context, activations ...store.Acti
 // impossible, and those of a service whose clock is very wrong.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	for _, defect := range []string{"stale read", "extra seat", "forgotten reply", "lost commit", "forgotten plan", "forgotten purchase", "forgotten trial", "endless lease", "slow clock", "fast clock"} {
+	for _, defect := range []string{"stale read", "stale read by key", "extra seat", "forgotten reply", "lost commit", "forgotten plan", "forgotten purchase", "forgotten trial", "endless lease", "slow clock", "fast clock"} {
 		t.Run(defect, func(t *testing.T) {
 			is := is.New(t)
 			st := openStore(t, "sqlite", filepath.Join(t.TempDir(), "licenses.db"))

@@ -24,7 +24,7 @@ import (
 
 const (
 	clients     = 16
-	licenses    = 4  // and as many plans, purchases and groups of trials, that they compete for in one round
+	licenses    = 4  // and as many plans, purchases, groups of trials and batches, that they compete for in one round
 	asks        = 24 // of each client in one round
 	cancelAfter = 4 * time.Millisecond
 )
@@ -38,10 +38,11 @@ var verbs = map[string][]string{
 	"plan":  {"put plan", "put plan", "put plan", "get plan", "delete plan"},
 	"shop":  {"fulfill", "fulfill", "fulfill", "purchase"},
 	"trial": {"trial"},
+	"batch": {"batch", "claim", "claim", "claim", "unclaimed"},
 }
 
 // subjects are what they ask about; what is repeated is more frequent.
-var subjects = []string{"license", "license", "license", "license", "license", "license", "plan", "shop", "trial"}
+var subjects = []string{"license", "license", "license", "license", "license", "license", "plan", "shop", "trial", "batch"}
 
 // An address is where a service listens. A service that is restarted has another.
 type address struct{ atomic.Pointer[string] }
@@ -60,9 +61,10 @@ type group struct {
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	known   map[string]license // the latest seen of each subject
-	ids     map[string]string  // of the licenses, by number; of those of purchases and trials
-	answers map[string]int     // how often the answer to each verb had each status
+	known   map[string]license  // the latest seen of each subject
+	ids     map[string]string   // of the licenses, by number; of those of purchases, trials and batches
+	keys    map[string][]string // of the licenses of a batch
+	answers map[string]int      // how often the answer to each verb had each status
 }
 
 // A license is what clients know about one.
@@ -72,7 +74,7 @@ type license struct {
 }
 
 func newGroup(t *testing.T, token string, services ...*address) *group {
-	g := &group{t: t, services: services, token: token, ids: map[string]string{}, answers: map[string]int{}}
+	g := &group{t: t, services: services, token: token, ids: map[string]string{}, keys: map[string][]string{}, answers: map[string]int{}}
 	g.http.Transport = &http.Transport{MaxIdleConnsPerHost: clients}
 	t.Cleanup(g.http.CloseIdleConnections)
 	return g
@@ -114,12 +116,15 @@ func (g *group) round() []porcupine.Operation {
 // version that was seen last, by this client or another.
 func (g *group) choose(kind, subject string) request {
 	g.mu.Lock()
-	seen := g.known[subject]
+	seen, keys := g.known[subject], g.keys[subject]
 	g.mu.Unlock()
 	number := int(g.numbers.Add(1))
 	q := request{subject: subject, verb: verbs[kind][rand.N(len(verbs[kind]))], number: seen.number, fingerprint: rand.N(fingerprints)}
 	if kind == "license" && q.number == 0 && !slices.Contains([]string{"list", "activate", "take over", "release"}, q.verb) {
 		q.verb = "create" // nothing else has an id yet
+	}
+	if q.verb == "claim" && keys == nil {
+		q.verb = "batch" // no client has a key yet
 	}
 	mayHaveKey, mayHaveMatch := false, false
 	switch q.verb {
@@ -134,6 +139,10 @@ func (g *group) choose(kind, subject string) request {
 	case "fulfill":
 		q.at = purchasesSince.UnixMilli() + rand.Int64N(1e9)
 		q.quantity = rand.N(3) * number
+	case "batch":
+		q.key = "key-" + subject // of every client, at both services
+	case "claim":
+		q.number, q.fingerprint = rand.N(batchSize), rand.N(customers)
 	}
 	if mayHaveKey && (q.verb == "create" || rand.N(2) == 0) {
 		q.key = fmt.Sprintf("key-%d", number)
@@ -151,7 +160,7 @@ func (g *group) choose(kind, subject string) request {
 var purchasesSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func changes(q request) bool {
-	return !slices.Contains([]string{"list", "get", "seats", "get plan", "purchase"}, q.verb)
+	return !slices.Contains([]string{"list", "get", "seats", "get plan", "purchase", "unclaimed"}, q.verb)
 }
 
 // ask sends a request to one of the services and records it. It reports whether
@@ -214,7 +223,7 @@ func (g *group) send(ctx context.Context, q request) (string, error) {
 // encode returns the HTTP request, for one of the services.
 func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 	g.mu.Lock()
-	id := g.ids[strconv.Itoa(q.number)]
+	id, keys := g.ids[strconv.Itoa(q.number)], g.keys[q.subject]
 	g.mu.Unlock()
 	method, path, body := "POST", "/license/"+id, ""
 	switch q.verb {
@@ -222,7 +231,7 @@ func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 		path = "/license"
 		body = fmt.Sprintf(`{"name":%q,"product_id":"p","customer_id":%q,"key":%q,"max_activations":%d,"lease_seconds":%d,"expires_at":"%d-01-01T00:00:00Z","metadata":{"number":"%d"}}`,
 			q.name, q.subject, q.subject, seatLimit, lease/1000, firstYear, q.number)
-	case "list":
+	case "list", "unclaimed":
 		method, path = "GET", "/license?customer_id="+q.subject
 	case "get":
 		method = "GET"
@@ -257,6 +266,10 @@ func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 	case "trial":
 		path = "/license/trial"
 		body = fmt.Sprintf(`{"plan_id":%q,"customer_id":"%s-%d","subjects":["device:%s-%d"]}`, soldPlan, q.subject, q.fingerprint, q.subject, q.number)
+	case "batch":
+		path, body = "/license/batch", fmt.Sprintf(`{"count":%d,"name":"n","product_id":"p","customer_id":%q}`, batchSize, q.subject)
+	case "claim":
+		path, body = "/license/claim", fmt.Sprintf(`{"key":%q,"customer_id":"claimer-%d"}`, keys[q.number], q.fingerprint)
 	case "activate":
 		path, body = "/license/activate", fmt.Sprintf(`{"key":%q,"fingerprint":"%d"}`, q.subject, q.fingerprint)
 	case "take over":
@@ -285,6 +298,8 @@ func (g *group) encode(ctx context.Context, q request) (*http.Request, error) {
 // resource is what the model needs of the answers.
 type resource struct {
 	ID       string
+	Key      string
+	Customer string `json:"customer_id"`
 	Name     string
 	Status   any // a number in an error
 	Revision int
@@ -330,6 +345,19 @@ func (g *group) decode(q request, status int, data []byte) (string, error) {
 			}
 		}
 		words = append(words, fmt.Sprint(fields), g.same(q.subject, answer.LicenseID))
+	case q.verb == "batch":
+		ids, keys := "", []string{}
+		for _, l := range answer.Data {
+			ids, keys = ids+l.ID, append(keys, l.Key)
+		}
+		g.mu.Lock()
+		g.keys[q.subject] = keys
+		g.mu.Unlock()
+		words = append(words, strconv.Itoa(len(keys)), g.same(q.subject, ids))
+	case q.verb == "claim":
+		words = append(words, answer.Customer)
+	case q.verb == "unclaimed":
+		words = append(words, strconv.Itoa(len(answer.Data)))
 	case q.verb == "put plan" || q.verb == "get plan":
 		g.mu.Lock()
 		g.known[q.subject] = license{version: strconv.Itoa(answer.Revision)}

@@ -1,6 +1,6 @@
 // Package linear checks that the API is linearizable: two services on one store
 // answer as one that handles requests one after another. Clients send requests
-// about a few licenses, plans, purchases and trials to both, cancel some, repeat
+// about a few licenses, plans, purchases, trials and batches to both, cancel some, repeat
 // some with their Idempotency-Key, and porcupine searches for an order of all
 // requests about a subject, each between its call and its answer, in which the
 // model gives the same answers. A request without an answer may take effect at any

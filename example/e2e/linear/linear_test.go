@@ -49,10 +49,11 @@ const (
 // which the model does not have.
 func options(skew time.Duration) licensing.Options {
 	return licensing.Options{
-		Now:    func() time.Time { return now().Add(skew) },
-		Logger: slog.New(slog.DiscardHandler),
-		Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
-		Tokens: auth.TokenOptions{TTL: 24 * time.Hour},
+		Now:       func() time.Time { return now().Add(skew) },
+		Logger:    slog.New(slog.DiscardHandler),
+		Limits:    licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+		Tokens:    auth.TokenOptions{TTL: 24 * time.Hour},
+		ClaimFrom: []string{"batch-key-of:"},
 	}
 }
 
@@ -199,6 +200,7 @@ func (g *group) missing() (answers []string) {
 		"create 201", "create 409", "create lost", "update 200", "update 412", "update lost", "suspend 200", "reinstate 200",
 		"delete 200", "renew 200", "activate 200", "activate 409", "activate lost", "take over 200", "release 200",
 		"put plan 200", "put plan 412", "delete plan 200", "fulfill 200", "fulfill 201", "trial 200", "trial 201", "trial 409",
+		"batch 201", "claim 200", "claim 409", "unclaimed 200",
 	} {
 		if g.answers[answer] == 0 {
 			answers = append(answers, answer)

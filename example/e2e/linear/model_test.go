@@ -10,8 +10,9 @@ import (
 const (
 	seatLimit    = 2
 	fingerprints = 4
-	customers    = 3 // of trials
+	customers    = 3 // of trials, and who claim
 	devices      = 2 // of trials
+	batchSize    = 3
 
 	lease    = 120_000    // of activations, in milliseconds of the clocks
 	maxSkew  = 30_000     // of the clock of a service
@@ -22,14 +23,14 @@ const (
 const lost = "lost"
 
 // A request is one call of the API about one subject: the license with a certain
-// key, a plan, the purchase with a certain reference, or the trials of some customers.
+// key, a plan, the purchase with a certain reference, the trials of some customers, or a batch.
 type request struct {
 	subject     string
 	verb        string // see verbs
-	number      int    // "create": of the license that it creates; other verbs of licenses: of the license that they address; "trial": of the device
+	number      int    // "create": of the license that it creates; other verbs of licenses: of the license that they address; "trial": of the device; "claim": of the license in its batch
 	name        string // "create", "update", "put plan"; "fulfill": of the metadata, or ""
 	ifMatch     string
-	fingerprint int    // "activate", "take over", "release"; "trial": the number of the customer
+	fingerprint int    // "activate", "take over", "release"; "trial", "claim": the number of the customer
 	quantity    int    // "fulfill", or 0
 	at          int64  // "fulfill", in milliseconds
 	key         string // Idempotency-Key
@@ -40,7 +41,7 @@ type request struct {
 // A record is what the service knows about one subject. Of a license key, that is
 // at most one license, its activations, and the stored replies.
 type record struct {
-	number    int // of the license; of a plan or a purchase: 1; 0: none
+	number    int // of the license; of a plan, a purchase or a batch: 1; 0: none
 	revision  int
 	name      string
 	year      int // in which the license ends
@@ -52,6 +53,8 @@ type record struct {
 	fields [2]field // of a purchase: quantity and metadata
 	trials [customers]bool
 	taken  [devices]bool
+
+	claimed [batchSize]string // the customer who has claimed each license of a batch
 }
 
 // A seat is the latest activation of a fingerprint. Its lease ends between two
@@ -169,6 +172,8 @@ func (r record) handle(q request) []outcome {
 		return one(r.purchase(q))
 	case "trial":
 		return one(r.trial(q))
+	case "batch", "claim", "unclaimed":
+		return one(r.batch(q))
 	}
 	switch {
 	case r.number != q.number:
@@ -287,6 +292,30 @@ func (r record) trial(q request) (answer string, next record) {
 	}
 	r.trials[q.fingerprint], r.taken[q.number] = true, true
 	return "201 started", r
+}
+
+// batch is handle for a batch: its Idempotency-Key makes it once, and each of its licenses
+// has the customer who was the first to claim it.
+func (r record) batch(q request) (answer string, next record) {
+	customer := fmt.Sprint("claimer-", q.fingerprint)
+	switch {
+	case q.verb == "batch":
+		r.number = 1
+		return fmt.Sprint("201 ", batchSize), r
+	case q.verb == "unclaimed":
+		unclaimed := 0
+		for _, by := range r.claimed {
+			if by == "" {
+				unclaimed += r.number
+			}
+		}
+		return fmt.Sprint("200 ", unclaimed), r
+	case r.claimed[q.number] == "":
+		r.claimed[q.number] = customer
+	case r.claimed[q.number] != customer:
+		return "409 license_claimed", r
+	}
+	return "200 " + customer, r
 }
 
 // model is the specification in the form that the checker requires. Each subject
