@@ -35,8 +35,9 @@ const rangesShown = 5 // of the rows with one fault
 type importPage struct {
 	Problems []string // faults of the whole file
 	MaxRows  string
-	Checked  bool // the page is a preview
-	Imported bool // the page is a result
+	Zone     string // of dates
+	Checked  bool   // the page is a preview
+	Imported bool   // the page is a result
 
 	Rows       []previewRow
 	N          map[string]int // licenses by result
@@ -87,7 +88,7 @@ func (f *csvFault) Rows() string {
 func showImport(v *kit.Visit) error { return renderImport(v, http.StatusOK, importPage{}) }
 
 func renderImport(v *kit.Visit, status int, body importPage) error {
-	body.MaxRows = kit.Thousands(csvfile.MaxRows)
+	body.MaxRows, body.Zone = kit.Thousands(csvfile.MaxRows), v.Zone().String()
 	return v.Render(status, "import", kit.Page{Title: "Import licenses", Section: "licenses", Body: body})
 }
 

@@ -76,3 +76,45 @@ func TestEndsOfForms(t *testing.T) {
 		})
 	}
 }
+
+// TestDaysOfWhatComes: the history of a license, what comes, and its purchases have days of
+// the zone, and ends by their last day. Seconds of an end are in UTC, which the page says, and
+// so are the days of sales.
+func TestDaysOfWhatComes(t *testing.T) {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil {
+		t.Skip(err)
+	}
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{TimeZone: zone})
+	v := s.admin()
+	end := func(month time.Month, day, hour int) time.Time { return time.Date(2027, month, day, hour, 0, 0, 0, zone) }
+	first, later := end(2, 1, 0), end(5, 1, 0) // in winter and in summer
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ExpiresAt: &first})
+	for _, to := range []time.Time{later, end(5, 1, 6)} {
+		_, err := s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: l.ID, ExpiresAt: api.To(to)})
+		is.NoErr(err)
+	}
+	for _, page := range []string{"audit", "licenses/" + l.ID + "/activity"} {
+		require.Contains(t, v.get(page).body, ">Expires: 31 Jan 2027 → 30 Apr 2027<", ">Expires: 1 May 2027, 07:00:00 UTC → 1 May 2027, 13:00:00 UTC<")
+	}
+
+	s.plan(api.PutPlanParams{ID: "base"})
+	s.plan(api.PutPlanParams{ID: "extra", Kind: api.PlanAddOn})
+	tell := func(reference, plan, license string, until time.Time) string {
+		f, err := s.Selling().RecordPurchase(t.Context(), api.RecordPurchaseParams{
+			Reference: reference, PlanID: plan, LicenseID: license, At: s.clock(), CustomerID: "cus_ada", State: api.PurchaseActive, Until: api.To(until),
+		})
+		is.NoErr(err)
+		return f.LicenseID
+	}
+	id := tell("shop:1", "base", "", later)
+	tell("shop:2", "extra", id, first)
+	page := v.get("licenses/" + id).body
+	require.Contains(t, page, "counts until 30 April 2027", "extra · counts until 31 January 2027")
+	require.Contains(t, v.get("?period=week").body, "Days are in UTC")
+	s.advance(first.Sub(s.clock()))
+	v = s.signedIn("ada@example.com") // the session has ended
+	require.Contains(t, v.get("purchase/shop:2").body, "ended on 31 January 2027")
+	require.Contains(t, v.get("licenses/import").body, "in America/Los_Angeles.")
+}

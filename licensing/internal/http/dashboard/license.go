@@ -59,7 +59,7 @@ func showLicense(v *kit.Visit, head licenseHead) error {
 	}
 	body := licensePage{
 		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: v.Email(l), Plan: plan,
-		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l),
+		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l, v.Zone()),
 		Life: lifeOf(v, l), Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older,
 	}
 	return v.Render(status, "license", kit.Page{Title: l.Name, Section: "licenses", Body: body})

@@ -43,6 +43,7 @@ type purchaseRow struct {
 	Waits string // empty: for nothing, or it does not wait
 	Adds  string // what it allows; empty: unknown
 	Over  bool   // its end has passed, although no event has ended it
+	zone  *time.Location
 }
 
 // Ready reports whether the purchase waits for nothing any more, so that it can have
@@ -64,7 +65,7 @@ func (r purchaseRow) Missing() string {
 }
 
 func purchaseRowOf(v *kit.Visit, f api.Purchase) purchaseRow {
-	r := purchaseRow{Purchase: f, Waits: waitingTexts[f.Waiting]}
+	r := purchaseRow{Purchase: f, Waits: waitingTexts[f.Waiting], zone: v.Zone()}
 	r.Over = !f.Counts && f.EndsAt != nil && !f.EndsAt.After(v.Opts.Now())
 	r.Plan, _ = f.Fields["plan_id"].Value.(string)
 	r.Named = r.Plan
@@ -182,7 +183,7 @@ func showPurchase(v *kit.Visit, f api.Purchase) error {
 				field.Value = *value
 			}
 		case bool:
-			field.Value = kit.DescribeValue(name, value, "")
+			field.Value = kit.DescribeValue(name, value, v.Zone())
 		default:
 			field.Value = kit.FormatValue(value)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
@@ -18,8 +19,8 @@ type upcomingRow struct {
 	Texts []string
 }
 
-// upcomingRows returns what time will change in a license.
-func upcomingRows(l api.License) (rows []upcomingRow) {
+// upcomingRows returns what time will change in a license. Days are those of the zone.
+func upcomingRows(l api.License, zone *time.Location) (rows []upcomingRow) {
 	for _, c := range l.Upcoming {
 		var fields map[string]any
 		text, _ := json.Marshal(c)        // always encodes
@@ -31,7 +32,7 @@ func upcomingRows(l api.License) (rows []upcomingRow) {
 			if to, ok := fields[field].(map[string]any); ok {
 				members = append(members, upcomingMembers(field, to)...)
 			} else {
-				texts = append(texts, kit.ChangeLabel(field)+": "+kit.DescribeValue(field, fields[field], kit.DayLayout))
+				texts = append(texts, kit.ChangeLabel(field)+": "+kit.DescribeValue(field, fields[field], zone))
 			}
 		}
 		rows = append(rows, upcomingRow{c.At, append(texts, members...)})
@@ -113,20 +114,21 @@ func (r purchaseRow) Part() string {
 // Standing says whether a purchase counts in its license, and until when. Empty: it has no
 // license, or waits.
 func (r purchaseRow) Standing() string {
-	text := "counts"
+	const layout = "2 January 2006"
+	text, last := "counts", func() string { return dates.Last(*r.EndsAt, r.zone).Format(layout) }
 	switch {
 	case r.Counts:
 	case r.License == nil || r.Waiting != "":
 		return ""
 	case r.Over:
-		return "ended on " + r.EndsAt.Format("2 January 2006")
+		return "ended on " + last()
 	case r.StartsAt == nil:
 		return "does not count"
 	default:
-		text += " from " + r.StartsAt.Format("2 January 2006")
+		text += " from " + r.StartsAt.In(r.zone).Format(layout)
 	}
 	if r.EndsAt != nil {
-		text += " until " + r.EndsAt.Format("2 January 2006")
+		text += " until " + last()
 	}
 	return text
 }

@@ -150,7 +150,7 @@ func (f *AuditFilter) found(e api.Event) bool {
 	if x := data.Activation; x != nil {
 		texts = append(texts, x.Name, x.Fingerprint, x.ID)
 	}
-	for _, s := range append(texts, kit.DescribeChanges(data.Changes)...) {
+	for _, s := range append(texts, kit.DescribeChanges(data.Changes, f.actors.V.Zone())...) {
 		if in(s) {
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/dates"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
@@ -30,11 +31,11 @@ var changeBlanks = map[string]string{
 const maxMapChanges = 20
 
 // DescribeChanges describes changes of fields, except the status and its reason,
-// which are part of the text of an event, and of what comes.
-func DescribeChanges(changes map[string]api.FieldChange) (lines []string) {
+// which are part of the text of an event, and of what comes. Days are those of the zone.
+func DescribeChanges(changes map[string]api.FieldChange, zone *time.Location) (lines []string) {
 	for _, field := range slices.Sorted(maps.Keys(changes)) {
 		if field != "status" && field != "status_reason" && field != "upcoming" {
-			lines = append(lines, describeChange(field, changes[field])...)
+			lines = append(lines, describeChange(field, changes[field], zone)...)
 		}
 	}
 	return lines
@@ -43,7 +44,7 @@ func DescribeChanges(changes map[string]api.FieldChange) (lines []string) {
 // describeChange describes the change of a field in one or more lines, such as
 // "Expires: 31 Jan 2027 → 31 Jan 2028". A line contains both values if they are
 // short enough.
-func describeChange(field string, c api.FieldChange) []string {
+func describeChange(field string, c api.FieldChange, zone *time.Location) []string {
 	label := ChangeLabel(field)
 	if field == "entitlements" || field == "metadata" {
 		return describeMapChange(label, c)
@@ -54,11 +55,13 @@ func describeChange(field string, c api.FieldChange) []string {
 	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
 		return []string{label + " changed"}
 	}
-	layout := DayLayout
-	if clockOf(c.From) != clockOf(c.To) {
-		layout = "2 Jan 2006, 15:04:05 UTC"
+	describe := func(x any) string {
+		if t, ok := changedTime(x); ok && clockOf(c.From, zone) != clockOf(c.To, zone) {
+			return t.Format("2 Jan 2006, 15:04:05 UTC")
+		}
+		return DescribeValue(field, x, zone)
 	}
-	return []string{changeLine(label, DescribeValue(field, c.From, layout), DescribeValue(field, c.To, layout))}
+	return []string{changeLine(label, describe(c.From), describe(c.To))}
 }
 
 // changeLine describes a change with both values if they are short enough.
@@ -105,13 +108,16 @@ func ChangeLabel(field string) string {
 	return strings.TrimSpace(label + " " + entry)
 }
 
-// DayLayout formats a time for a page as its day.
-const DayLayout = "2 Jan 2006"
+// endFields are the fields with an end, which is shown by its last day.
+var endFields = []string{"expires_at", "updates_until", "ends_at"}
 
-// DescribeValue formats a value of a field for a page, and a time by the layout.
-func DescribeValue(field string, x any, layout string) string {
+// DescribeValue formats a value of a field for a page, and a time by its day in the zone.
+func DescribeValue(field string, x any, zone *time.Location) string {
 	if t, ok := changedTime(x); ok {
-		return t.Format(layout)
+		if t = t.In(zone); slices.Contains(endFields, field) {
+			t = dates.Last(t, zone)
+		}
+		return t.Format("2 Jan 2006")
 	}
 	list, isList := x.([]any)
 	if blank := changeBlanks[field]; blank != "" && (x == nil || x == "" || isList && len(list) == 0) {
@@ -141,10 +147,14 @@ func changedTime(x any) (t time.Time, ok bool) {
 	return t.UTC(), err == nil
 }
 
-// clockOf returns the time of day of a value; of one that is no time, that is midnight.
-func clockOf(x any) string {
-	t, _ := changedTime(x)
-	return t.Format(time.TimeOnly)
+// clockOf returns the time of day of a value in the zone; of one that is no time, that is
+// midnight.
+func clockOf(x any, zone *time.Location) string {
+	t, ok := changedTime(x)
+	if !ok {
+		return "00:00:00"
+	}
+	return t.In(zone).Format(time.TimeOnly)
 }
 
 // isObjectList reports whether x is a list of JSON objects, such as the secrets

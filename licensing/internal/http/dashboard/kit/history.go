@@ -188,7 +188,7 @@ func (n *ActorNames) HistoryEntry(eventType, actor string, at time.Time, data Ev
 	if data.Address != "" {
 		h.Details = append(h.Details, "from "+data.Address)
 	}
-	h.Details = append(h.Details, DescribeChanges(data.Changes)...)
+	h.Details = append(h.Details, DescribeChanges(data.Changes, n.V.Zone())...)
 	return h
 }
 
