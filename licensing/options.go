@@ -153,7 +153,7 @@ type Options struct {
 
 	// IdempotencyTTL is how long the response to a request with an
 	// Idempotency-Key is stored and returned for the same request. At least
-	// 24 hours, the default.
+	// 24 hours. Default: 24 hours.
 	IdempotencyTTL time.Duration `validate:"omitempty,min=24h"`
 
 	// KeyHolderSeats lets license key holders list and release all

@@ -28,11 +28,14 @@ type Portal struct {
 	// [license.Service.Mailbox].
 	Mailbox func(http.ResponseWriter, *http.Request) (address string, ok bool)
 
-	// Name and Email return the name and the email address of the customer who makes the
-	// request, for a license that the customer claims with its key; empty: none, and then the
-	// license keeps its name and has no address. Take them from a verified session. With
-	// Mailbox, its address takes the place of Email. Default: none.
-	Name  func(*http.Request) string
+	// Name returns the name of the customer who makes the request, from a verified
+	// session, for a license that the customer claims with its key. Default: none; the
+	// license keeps its name.
+	Name func(*http.Request) string
+
+	// Email returns the email address of that customer, also from a verified session. With
+	// Mailbox, its address takes the place of Email. Default: none; the license has no
+	// address.
 	Email func(*http.Request) string
 
 	// Origins are the origins, such as "https://shop.example", at which browsers reach the

@@ -26,6 +26,16 @@ var own = []string{"Options.Dashboard.ConfigFile", "Options.Dashboard.MailsKeys"
 // IsOwn reports whether the program sets the option at a path itself.
 func IsOwn(path string) bool { return slices.Contains(own, path) }
 
+// SettingOf returns the path of the setting over which a flag wins; empty: there is none.
+func SettingOf(flag string) string {
+	for path, f := range flagOf {
+		if f == flag {
+			return path
+		}
+	}
+	return ""
+}
+
 // File returns the path of the configuration file; empty: none.
 func (s *Set) File() string { return s.config }
 
