@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -188,6 +189,20 @@ func TestDatabaseStays(t *testing.T) {
 	is.Equal(statusOfToken(t, third, third.field("client_id"), third.field("client_secret")), http.StatusOK)
 	is.True(third.field("client_id") != id)
 	require.Contains(t, third.out.String(), `"product_id":"beacon"`) // the line creates what the client may
+}
+
+// TestFirstLine: the example says something before it opens its store.
+func TestFirstLine(t *testing.T) {
+	is := is.New(t)
+	var out bytes.Buffer
+	failed := errors.New("no store")
+	said := ""
+	b := host.Backend{Program: "example", Flag: "db", Open: func(context.Context, string) (*host.Database, error) {
+		said = out.String()
+		return nil, failed
+	}}
+	is.Equal(host.Run(t.Context(), b, []string{"-addr", "127.0.0.1:0"}, &out, io.Discard), failed)
+	is.Equal(said, "example: opening the database\n")
 }
 
 // TestSeedOnRequest puts the samples into a database that is kept, once.

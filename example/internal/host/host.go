@@ -67,6 +67,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(out, b.Program+": opening the database") // so that a host sees that it was compiled
 	db, err := b.Open(ctx, set.database)
 	if err != nil {
 		return err
