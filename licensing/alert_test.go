@@ -14,8 +14,8 @@ import (
 )
 
 // TestAlertsReadTheMetrics compares the rules for Prometheus, and the series of
-// their tests, with the gauge that each code of Health in the production guide
-// sets. TestConditionsOfTheGuide makes Health report each of them.
+// their tests, with the gauge that each code of Health in docs/errors.md sets.
+// TestConditionsOfTheGuide makes Health report each of them.
 func TestAlertsReadTheMetrics(t *testing.T) {
 	is := is.New(t)
 	read := func(name string) string {
@@ -30,14 +30,11 @@ func TestAlertsReadTheMetrics(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	_, conditions, _ := strings.Cut(read("production.md"), "## What to alert on\n")
-	conditions, _, _ = strings.Cut(conditions, "\n## ")
+	_, problems, _ := strings.Cut(read("errors.md"), "## Problems that Health reports\n")
 	var gauges []string
-	for _, code := range all("(?m)^\\| `([a-z_]+)`", conditions) {
-		if code != "store_error" { // which Observe reports
-			problem := licensing.HealthProblem{Code: licensing.HealthCode(code)}
-			gauges = append(gauges, healthMetrics(licensing.Health{Problems: []licensing.HealthProblem{problem}})[2])
-		}
+	for _, code := range all("(?m)^\\| `([a-z_]+)`", problems) {
+		problem := licensing.HealthProblem{Code: licensing.HealthCode(code)}
+		gauges = append(gauges, healthMetrics(licensing.Health{Problems: []licensing.HealthProblem{problem}})[2])
 	}
 	const gauge = `(licensing_problem\{code="\w+")`
 	gauges = all(gauge, strings.Join(gauges, ""))

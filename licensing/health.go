@@ -74,33 +74,6 @@ type HealthProblem struct {
 	Since   *time.Time `json:"since"` // nil: unknown
 }
 
-// A HealthCode is the kind of a [HealthProblem].
-type HealthCode string
-
-// The codes of problems, in the order of Health.Problems.
-const (
-	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then only the three problems below are known
-	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
-	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
-	HealthRequests          HealthCode = "requests_failing"    // requests of this process were answered 500 in the last minute
-	HealthPayment           HealthCode = "payment_failing"     // what a payment provider reports to this process keeps failing
-	HealthJob               HealthCode = "job_failing"         // background work of this process keeps failing, also with a panic; the rest continues
-	HealthUncounted         HealthCode = "events_uncounted"    // sales do not have some events, because counting them kept failing
-	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
-	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
-	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
-	HealthDeadLetters       HealthCode = "dead_letters"        // a subscriber gave up on events
-	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails
-	HealthWebhookDisabled   HealthCode = "webhook_disabled"    // a webhook failed for five days or answered 410
-	HealthPositionAhead     HealthCode = "position_ahead"      // the stored position of a subscriber or a webhook is above the newest event
-	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets or signing keys are encrypted with another MasterKey
-	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets or signing keys are stored in plain text
-	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
-	HealthListAhead         HealthCode = "list_ahead"          // a revocation list was signed with a clock more than a day ahead
-	HealthListLarge         HealthCode = "list_large"          // a revocation list is half full, or has become too large
-	HealthOfficeEnding      HealthCode = "office_ending"       // the file of this office ends within 30 days, or has ended
-)
-
 // A SubscriberLag is how far a subscriber is behind the event feed.
 type SubscriberLag struct {
 	Name   string     `json:"name"`

@@ -6,7 +6,7 @@ import (
 )
 
 // TestAlerts provokes each alert once, with series like those of the example in
-// the production guide.
+// licensekit serve.
 func TestAlerts(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A Constant is a string constant with the comment behind it.
-type Constant struct{ Name, Value, Comment string }
+// A Constant is a string constant with the comment behind it and the one above it.
+type Constant struct{ Name, Value, Comment, Doc string }
 
 // Constants returns the constants of a Go file whose names begin with a prefix, in the order
 // of their declarations.
@@ -32,7 +32,7 @@ func Constants(t testing.TB, path, prefix string) (all []Constant) {
 			if err != nil {
 				t.Fatalf("%s: %v", spec.Names[0].Name, err)
 			}
-			all = append(all, Constant{spec.Names[0].Name, value, strings.TrimSpace(spec.Comment.Text())})
+			all = append(all, Constant{spec.Names[0].Name, value, strings.TrimSpace(spec.Comment.Text()), strings.TrimSpace(spec.Doc.Text())})
 		}
 		return true
 	})

@@ -441,18 +441,20 @@ func (o *outage) holds(condition string, h *licensing.Handler) bool {
 	return slices.ContainsFunc(h.Health(o.t.Context()).Problems, func(p licensing.HealthProblem) bool { return string(p.Code) == condition })
 }
 
-// TestConditionsOfTheGuide makes each condition true that the production guide
-// says to alert on, and none of them is true for a healthy service.
+// TestConditionsOfTheGuide makes each condition true that the guides say to alert on, and
+// none of them is true for a healthy service.
 func TestConditionsOfTheGuide(t *testing.T) {
 	is := is.New(t)
-	guide, err := os.ReadFile("../../docs/production.md")
-	is.NoErr(err)
-	_, section, found := strings.Cut(string(guide), "## What to alert on\n")
-	is.True(found)
-	section, _, _ = strings.Cut(section, "\n## ")
 	var listed []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(section, -1) {
-		listed = append(listed, m[1])
+	for name, heading := range map[string]string{"errors.md": "## Problems that Health reports\n", "observability.md": "## Alerts\n"} {
+		guide, err := os.ReadFile("../../docs/" + name)
+		is.NoErr(err)
+		_, section, found := strings.Cut(string(guide), heading)
+		is.True(found)
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(section, -1) {
+			listed = append(listed, m[1])
+		}
 	}
 	slices.Sort(listed)
 	is.Equal(listed, slices.Sorted(maps.Keys(conditions)))

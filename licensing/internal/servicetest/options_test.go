@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,6 +280,32 @@ func TestRequestLogCanBeTurnedOff(t *testing.T) {
 	log.Reset()
 	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: slog.New(slog.DiscardHandler)}).do("GET", "/openapi.json", "")
 	require.NotContains(t, log.String(), "duration_ms")
+}
+
+// TestLogFieldsOfTheGuide: docs/observability.md has each field of the lines of requests, to
+// the API and to a page, and no other.
+func TestLogFieldsOfTheGuide(t *testing.T) {
+	is := is.New(t)
+	guide, err := os.ReadFile("../../docs/observability.md")
+	is.NoErr(err)
+	_, section, _ := strings.Cut(string(guide), "| field | value |\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	var listed []string
+	for line := range strings.Lines(section) {
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(strings.Split(line, " | ")[0], -1) {
+			listed = append(listed, m[1])
+		}
+	}
+	log := new(bytes.Buffer)
+	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("203.0.113.9") }})
+	c.do("GET", "/license/lic_1", "", "Authorization", "Bearer wrong")
+	c.do("GET", "/dashboard/", "")
+	fields := map[string]any{}
+	for line := range strings.Lines(log.String()) {
+		is.NoErr(json.Unmarshal([]byte(line), &fields))
+	}
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return name == "time" || name == "level" || name == "msg" })
+	is.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(listed)))
 }
 
 func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {

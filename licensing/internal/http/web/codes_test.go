@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "rewrite docs/errors.md")
 // twoStatuses are the codes that stand for more than one status, as RFC 6749 says.
 var twoStatuses = []api.Code{api.CodeInvalidRequest, api.CodeInvalidClient}
 
-// TestCodes compares the tables in docs/errors.md with the constants of package api and
-// with the answers of this package. To rewrite the tables, run
+// TestCodes compares the tables in docs/errors.md with the constants of package api, with
+// those of problems, and with the answers of this package. To rewrite the tables, run
 //
 //	go test ./licensing/internal/http/web -run Codes -update
 func TestCodes(t *testing.T) {
@@ -50,5 +50,13 @@ func TestCodes(t *testing.T) {
 	for _, c := range docs.Constants(t, "../../../api/verdict.go", "Verdict") {
 		verdicts += fmt.Sprintf("| `%s` | %s |\n", c.Value, c.Comment)
 	}
-	docs.Compare(t, "../../../docs/errors.md", *update, codes, verdicts)
+	problems := "| code | what it means | what to do |\n|---|---|---|\n"
+	for _, c := range docs.Constants(t, "../../../healthcode.go", "Health") {
+		meaning, fix, found := strings.Cut(strings.ReplaceAll(c.Doc, "\n\n", "|"), "|")
+		if !found {
+			t.Errorf("the comment of %s does not say what to do", c.Name)
+		}
+		problems += strings.ReplaceAll(fmt.Sprintf("| `%s` | %s | %s |", c.Value, meaning, fix), "\n", " ") + "\n"
+	}
+	docs.Compare(t, "../../../docs/errors.md", *update, codes, verdicts, problems)
 }
