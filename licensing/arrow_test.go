@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ var arrows = map[string][]string{
 	"licensing/internal/http/dashboard/audit":    {"auth/operator", "internal/inner", "licensing/api", "licensing/internal/base/csvfile", "licensing/internal/base/feed", "licensing/internal/http/dashboard/forms", "licensing/internal/http/dashboard/kit", "licensing/internal/http/web", "licensing/internal/rules/sales"},
 	"licensing/internal/http/dashboard":          {"internal/dates", "auth", "auth/operator", "internal/inner", "internal/signin", "licensing/api", "licensing/internal/base/csvfile", "licensing/internal/base/input", "licensing/internal/http/dashboard/audit", "licensing/internal/http/dashboard/forms", "licensing/internal/http/dashboard/kit", "licensing/internal/http/dashboard/people", "licensing/internal/http/dashboard/settings", "licensing/internal/http/web", "licensing/internal/rules/sales", "licensing/license", "licensing/selling"},
 	"licensing/internal/http/portal":             {"internal/bidi", "internal/dates", "licensing/api", "licensing/internal/rules/call", "licensing/internal/rules/terms", "licensing/license", "licensing/licensefile", "licensing/internal/http/web", "internal/inner", "licensing/selling"},
+	"licensing/internal":                         {}, // the map of the code
 	"licensing/internal/servicetest":             {}, // tests only
 
 	"licensing":               {"internal/texts", "licensing/api", "internal/rate", "internal/valid", "licensing/license", "licensing/files", "licensing/licensefile", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/dashboard/kit", "licensing/internal/http/portal", "licensing/internal/base/feed", "auth", "auth/operator", "store", "internal/inner", "licensing/selling", "licensing/metering"},
@@ -190,6 +192,8 @@ func TestTheModuleRequiresLittle(t *testing.T) {
 	is.Equal(mod.Go, "1.26.0")
 	is.Equal(mod.Toolchain, "")
 	is.Equal(len(mod.Replace), 0)
+	guide, err := os.ReadFile("docs/versions.md")
+	is.NoErr(err)
 	allowed := []string{
 		"github.com/alexedwards/scs/v2", "github.com/go-playground/validator/v10", "github.com/matryer/is",
 		"golang.org/x/crypto", "golang.org/x/text", "modernc.org/sqlite",
@@ -200,6 +204,9 @@ func TestTheModuleRequiresLittle(t *testing.T) {
 		}
 		if !slices.Contains(allowed, r.Path) {
 			t.Errorf("go.mod requires %s: every host would inherit it", r.Path)
+		}
+		if !bytes.Contains(guide, []byte("| `"+r.Path+"` |")) {
+			t.Errorf("docs/versions.md does not say what %s is for", r.Path)
 		}
 		if r.Path == "modernc.org/sqlite" {
 			is.Equal(r.Version, "v1.60.1") // later versions do not tidy
