@@ -28,7 +28,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 )
 
-// documents returns the README and the guides by their paths in the repository.
+// documents returns the README, the changelog and the guides by their paths in the repository.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("../licensing/docs/*.md")
@@ -295,7 +295,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist finds each test that the security guide names. Each chapter
+// TestNamedTestsExist finds each test that the guides to security and to decisions name. Each chapter
 // of its ASVS table that applies names one.
 func TestNamedTestsExist(t *testing.T) {
 	is := is.New(t)
@@ -311,8 +311,8 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 		return err
 	}))
-	chapters := 0
-	for line := range strings.Lines(documents(t)["licensing/docs/security.md"]) {
+	docs, chapters := documents(t), 0
+	for line := range strings.Lines(docs["licensing/docs/security.md"] + docs["licensing/docs/interface.md"]) {
 		names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(line, -1)
 		chapter := regexp.MustCompile(`^\| V\d+ `).MatchString(line)
 		for _, m := range names {

@@ -50,6 +50,7 @@ var guideCommands = map[string]string{
 	"licensekit serve --store postgres://licensekit@db.example.com/licensekit":                 "example/e2e/licensekit",
 	"licensekit serve --store licenses.db":                                                     "example/licensekit",
 	"licensekit setup-code --store licenses.db":                                                "example/licensekit",
+	"licensekit serve --store test.db --addr 127.0.0.1:8182":                                   "TestTestMode in example/licensekit",
 	"licensekit office --license-key-file license.key --seats 25":                              "example/licensekit",
 	"licensekit setup-code --store office.db":                                                  "example/licensekit",
 	"licensekit office --store office.db":                                                      "example/licensekit",
@@ -92,7 +93,7 @@ func TestGuidesDoNotCountTheCode(t *testing.T) {
 }
 
 // TestAdminCommandsOfTheGuides runs the commands for operators in the order of
-// the store guide, and then that of the security guide.
+// the guides to stores, to privacy and to security.
 func TestAdminCommandsOfTheGuides(t *testing.T) {
 	is := is.New(t)
 	docs := documents(t)
@@ -104,7 +105,7 @@ func TestAdminCommandsOfTheGuides(t *testing.T) {
 		operator.CreateParams{Email: "grace@example.com", Password: "the train was late on monday", Role: operator.RoleAdmin})
 	is.NoErr(err)
 	n := 0
-	for _, name := range []string{"licensing/docs/stores.md", "licensing/docs/security.md"} {
+	for _, name := range []string{"licensing/docs/stores.md", "licensing/docs/privacy.md", "licensing/docs/security.md"} {
 		for _, m := range commandLine.FindAllStringSubmatch(docs[name], -1) {
 			if guideCommands[m[1]] != "TestAdminCommandsOfTheGuides" {
 				continue

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -137,5 +136,5 @@ func TestGeneratorsOfTheGuide(t *testing.T) {
 	require.Contains(t, string(guide), "ogen "+ogen)
 	options, err := os.ReadFile("testdata/generated/ogen/ogen.yml")
 	is.NoErr(err)
-	require.Contains(t, strings.ReplaceAll(string(guide), "\n  ", "\n"), string(options))
+	require.Contains(t, string(guide), "```yaml\n"+string(options)+"```\n")
 }

@@ -24,14 +24,14 @@ type cluster struct {
 	synchronous      bool
 }
 
-// guide returns the commands of the production guide that this package runs.
+// guide returns the commands of the guide to stores that this package runs.
 func guide(t *testing.T) (commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../licensing/docs/production.md")
+	text, err := os.ReadFile("../../../licensing/docs/stores.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "### Failover of PostgreSQL\n")
+	_, section, _ := strings.Cut(string(text), "## Failover of PostgreSQL\n")
 	_, block, _ := strings.Cut(section, "```sh\n")
 	block, _, _ = strings.Cut(block, "```")
 	for line := range strings.Lines(block) {

@@ -66,7 +66,7 @@ func TestShopWithoutCode(t *testing.T) {
 	is.NoErr(os.CopyFS(dir, os.DirFS("../../../licensing/docs/samples")))
 	provider := httptest.NewServer(shop)
 	defer provider.Close()
-	guide, err := os.ReadFile("../../../licensing/docs/stores.md")
+	guide, err := os.ReadFile("../../../licensing/docs/deploy.md")
 	is.NoErr(err)
 	_, text, _ := strings.Cut(string(guide), "<!-- run: example/e2e/licensekit -->\n```json\n")
 	text, _, found := strings.Cut(text, "```\n")

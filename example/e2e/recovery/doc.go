@@ -1,4 +1,4 @@
-// Package recovery restores backups, and follows the production guide when the file
+// Package recovery restores backups, and follows the guide to stores when the file
 // of a SQLite store is harmed, with its own commands, while the service runs. The
 // long form restores the last of many backups, one a minute:
 //

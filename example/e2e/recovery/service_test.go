@@ -276,11 +276,11 @@ func (s *service) lost(ids []string) (lost int) {
 	return lost
 }
 
-// follow runs the commands that the production guide has under a comment which
+// follow runs the commands that the guide to stores has under a comment which
 // begins so.
 func (s *service) follow(comment string) {
 	s.t.Helper()
-	_, script, found := strings.Cut(productionGuide, "\n# "+comment)
+	_, script, found := strings.Cut(storeGuide, "\n# "+comment)
 	if !found {
 		s.t.Fatalf("the guide has no commands for: %s", comment)
 	}
@@ -290,7 +290,7 @@ func (s *service) follow(comment string) {
 	s.run(script)
 }
 
-// backup runs the command of the store guide.
+// backup runs the command of that guide.
 func (s *service) backup() {
 	s.t.Helper()
 	const line = "licensekit backup --store licenses.db copy.db"
@@ -310,11 +310,11 @@ func (s *service) run(script string) {
 	}
 }
 
-// The guides, which are read before a test changes the directory.
-var productionGuide, storeGuide = guide("production.md"), guide("stores.md")
+// storeGuide is read before a test changes the directory.
+var storeGuide = guide()
 
-func guide(name string) string {
-	text, err := os.ReadFile("../../../licensing/docs/" + name)
+func guide() string {
+	text, err := os.ReadFile("../../../licensing/docs/stores.md")
 	if err != nil && os.Getenv(variableServe) == "" {
 		panic(err)
 	}
