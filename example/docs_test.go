@@ -36,7 +36,7 @@ func documents(t *testing.T) map[string]string {
 		t.Fatalf("no guides: %v", err)
 	}
 	docs := make(map[string]string)
-	for _, p := range append(paths, "../README.md", "../CHANGELOG.md") {
+	for _, p := range append(paths, "../README.md", "../CHANGELOG.md", "../licensing/docs/llms.txt") {
 		text, err := os.ReadFile(p)
 		if err != nil {
 			t.Fatal(err)
