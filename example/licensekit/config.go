@@ -90,7 +90,7 @@ func (c config) accountURL() string {
 
 // tlsFlags adds the flags for HTTPS.
 func tlsFlags(set *settings.Set) (cert, key *string) {
-	return set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS"),
+	return set.String("tls-cert", "", "a PEM file with the certificate, for HTTPS; start the program again when it changes"),
 		set.String("tls-key", "", "a PEM file with the key of the certificate")
 }
 

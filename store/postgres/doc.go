@@ -21,10 +21,13 @@ The host provides the database/sql driver (pgx's stdlib or lib/pq) and owns the
 Set SetMaxOpenConns to what the server can spare for this process, and
 SetMaxIdleConns to the same.
 
-The package is written for PostgreSQL 12 and later, and is tested on 15 only.
-Databases that speak its protocol, such as CockroachDB, YugabyteDB and Citus, are
-not tested, and nothing is promised about them: run the suite in the package
-storetest on one before you use it.
+The package is written for PostgreSQL 12 and later, and is tested on 15 only. It needs
+PL/pgSQL functions with settings, FOR UPDATE on one row, and READ COMMITTED in which
+each statement of a function sees what was committed before it, as in PostgreSQL and
+services that run its code, such as Amazon RDS and Cloud SQL. Others that speak its
+protocol, such as Amazon Aurora, AlloyDB, CockroachDB, YugabyteDB and Citus, are not
+tested, and nothing is promised about them: run the suite in the package storetest on
+one before you use it.
 
 The database encoding must be UTF8. The locale does not matter, because every
 column is compared and ordered by its bytes.
