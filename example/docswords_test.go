@@ -21,12 +21,6 @@ var isGenerated = map[string]bool{
 	"licensing/docs/llms.txt": true,
 }
 
-// tooLong are the pages that are still longer than a page may be.
-var tooLong = map[string]bool{
-	"licensing/docs/events.md": true, "licensing/docs/offline.md": true, "licensing/docs/portal.md": true,
-	"licensing/docs/programs.md": true, "licensing/docs/purchases.md": true, "licensing/docs/sell.md": true,
-}
-
 // word is a word of a text: it has a letter or a digit, as the bars of a table have not.
 var word = regexp.MustCompile(`\S*[\pL\pN]\S*`)
 
@@ -41,15 +35,12 @@ func TestGuidesAreShort(t *testing.T) {
 		}
 		t.Logf("%6d %s", words, name)
 		total += words
-		if words > pageWords && !tooLong[name] {
+		if words > pageWords {
 			t.Errorf("%s has %d words, want at most %d", name, words, pageWords)
-		}
-		if words <= pageWords && tooLong[name] {
-			t.Errorf("%s is no longer too long", name)
 		}
 	}
 	t.Logf("%6d in all, of at most %d", total, guideWords)
-	if total > guideWords && len(tooLong) == 0 {
+	if total > guideWords {
 		t.Errorf("the guides and the README have %d words, want at most %d", total, guideWords)
 	}
 }
