@@ -99,8 +99,8 @@ func TestClicks(t *testing.T) {
 		}},
 		{"free a seat", page, func() {
 			c.click(`(//section[@aria-labelledby="devices-title"]//a[starts-with(normalize-space(), "Remove")])[1]`)
-			c.press("Release activation")
-			c.see("The activation has been released.")
+			c.press("Remove device")
+			c.see("The device has been removed.")
 		}},
 		{"renew", elsewhere, func() {
 			c.ask("Renew")
@@ -213,10 +213,10 @@ func TestMonday(t *testing.T) {
 	from(0, func() { // what was sold last week by plan, who is due and near the limit, which webhook fails and why
 		c.see("Sales, ")
 		is.True(eval[int](c.browser, `document.querySelectorAll(".figures.wide tbody tr").length`) > 2)
-		for _, heading := range []string{"Due in the next 30 days", "Near the limit"} {
+		for _, heading := range []string{"Ends soon, in the next 30 days", "Near the limit"} {
 			is.True(eval[int](c.browser, `document.evaluate('count(`+within(heading)+`//li)', document, null, 1).numberValue`) > 2)
 		}
-		c.see("Accounting · Fails (the address is not public)")
+		c.see("Accounting Fails (the address is not public)")
 	})
 	from(1, func() { // this month
 		c.press("This month")

@@ -25,7 +25,7 @@ func TestPicture(t *testing.T) {
 	b.see("refused in the last 7 days: no seat free")
 	b.open("refusals?days=30")
 	b.see("No seat free")
-	b.see("Release an activation")
+	b.see("Remove a device")
 	b.open("licenses")
 	cut := eval[[]string](b, `[...document.querySelectorAll("tbody th a")].filter((a) => a.scrollWidth > a.clientWidth).map((a) => a.textContent)`)
 	is.Equal(len(cut), 0) // names that do not fit

@@ -64,7 +64,7 @@ func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) f
 			return "search?q=" + url.QueryEscape(l.CustomerID)
 		case "customer/release":
 			return "customer/release?customer=" + url.QueryEscape(l.CustomerID) + "&id=" + licenseID + "%2F" + seat
-		case "customer", "customer/erase", "customer/id", "customer/devices", "customer/mail-link", "customer/suspend", "customer/reinstate":
+		case "customer", "customer/erase", "customer/id", "customer/devices", "customer/email", "customer/mail-link", "customer/suspend", "customer/reinstate":
 			return path + "?id=" + url.QueryEscape(l.CustomerID)
 		case "licenses/{id}/activations/release":
 			return "licenses/" + licenseID + "/activations/release?id=" + seat

@@ -62,14 +62,14 @@ func TestClicksOfSupport(t *testing.T) {
 		{"new laptop", 4, func() {
 			find(laptop.Name)
 			c.click(`(//section[@aria-labelledby="devices-title"]//a[starts-with(normalize-space(), "Remove")])[1]`)
-			c.press("Release activation")
+			c.press("Remove device")
 			is.Equal(active(laptop), 0)
 		}},
 		{"paid but expired", 3, func() {
 			find(expired.Name)
 			c.ask("Renew")
 			c.press("Renew license")
-			c.see("Valid. It expires in 12 months.")
+			c.see("Expires · in 12 months")
 		}},
 		{"leaked key", 5, func() {
 			find(leaked.Name)
@@ -93,8 +93,8 @@ func TestClicksOfSupport(t *testing.T) {
 			eval[bool](c.browser, `document.querySelector("#unseen").value = "`+time.Now().AddDate(0, 0, 2).Format(time.DateOnly)+`", document.querySelector("#unseen").form.requestSubmit(), true`)
 			c.wait(`location.search.startsWith("?unseen=") && document.readyState === "complete"`)
 			c.click(`//input[@data-all]`)
-			c.press("Release selected")
-			c.press("Release 40 activations")
+			c.press("Remove selected")
+			c.press("Remove 40 devices")
 			c.see("The activations have been released.")
 			is.Equal(active(school), 0)
 		}},

@@ -24,7 +24,7 @@ type seat struct{ license, activation string }
 
 // releaseForm releases one or several activations of a license.
 func releaseForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
-	p := forms.NewFormPage("licenses", kit.Place{Title: l.Name, Path: activationsPath(l.ID)}, "Release activations")
+	p := forms.NewFormPage("licenses", kit.Place{Title: l.Name, Path: activationsPath(l.ID)}, "Remove devices")
 	return p, releaseSelected(v, p, func(id string) seat { return seat{l.ID, id} })
 }
 
@@ -62,7 +62,7 @@ func releaseSelected(v *kit.Visit, p *forms.FormPage, read func(value string) se
 			offline = *a.OfflineUntil
 		}
 	}
-	what := kit.Verb(len(names), "activation", kit.Count(len(names), "activation"))
+	what := kit.Verb(len(names), "device", kit.Count(len(names), "device"))
 	list := strings.Join(names[:min(len(names), releasesNamed)], ", ")
 	if more := len(names) - releasesNamed; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
@@ -73,8 +73,8 @@ func releaseSelected(v *kit.Visit, p *forms.FormPage, read func(value string) se
 	if !offline.IsZero() {
 		effect += kit.Verb(len(names), " It", " Some") + " may run offline from a license file until " + v.Moment(offline).Full + "."
 	}
-	p.Heading, p.Text = "Release "+what, []string{list, effect}
-	p.Form, p.Action, p.Done = forms.NewForm(forms.ReasonField("Optional. Recorded in the history.")), "Release "+what, kit.Verb(len(names), "The activation has been released.", "The activations have been released.")
+	p.Heading, p.Text = "Remove "+what, []string{list, effect}
+	p.Form, p.Action, p.Done = forms.NewForm(forms.ReasonField("Optional. Recorded in the history.")), "Remove "+what, kit.Verb(len(names), "The device has been removed.", "The devices have been removed.")
 	p.Form.Hidden["ids"] = strings.Join(ids, " ")
 	p.Do = func(v *kit.Visit) (string, error) {
 		for part := range slices.Chunk(seats, changedTogether) {

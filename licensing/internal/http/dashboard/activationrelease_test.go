@@ -41,7 +41,7 @@ func TestReleaseSelectedActivations(t *testing.T) {
 	is.Equal(v.get(tab+"/release").StatusCode, http.StatusUnprocessableEntity)
 
 	ask := v.get(tab + "/release?" + url.Values{"id": confirmedIDs(list)}.Encode())
-	require.Contains(t, ask.body, "<h1>Release 24 activations</h1>", " and 14 more", "Release 24 activations</button>")
+	require.Contains(t, ask.body, "<h1>Remove 24 devices</h1>", " and 14 more", "Remove 24 devices</button>")
 	live := func() int {
 		page, err := s.Service().ListActivations(t.Context(), api.ListActivationsParams{LicenseID: l.ID})
 		is.NoErr(err)
@@ -64,7 +64,7 @@ func TestReleaseSelectedActivations(t *testing.T) {
 	events, err := s.Service().Events(t.Context(), api.ListEventsParams{Types: []string{"activation.released"}})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 24) // each once
-	is.Equal(v.follow(v.post(tab+"/release", form...)).notice(), "The activations have been released.")
+	is.Equal(v.follow(v.post(tab+"/release", form...)).notice(), "The devices have been removed.")
 }
 
 // TestUnseenActivationsAfterManyOthers: a page of the activations that were not seen since a day

@@ -83,7 +83,7 @@ func TestActivationsOfLicense(t *testing.T) {
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.to(), "../../../../licenses/"+l.ID+"/activations")
-	is.Equal(v.follow(a).notice(), "The activation has been released.")
+	is.Equal(v.follow(a).notice(), "The device has been removed.")
 	a = v.get(page)
 	require.Contains(t, a.body, ">1/3</a>", "released", "Reception moved") // the history shows the reason
 	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
@@ -267,7 +267,7 @@ func TestFilesOfALicense(t *testing.T) {
 	require.Contains(t, v.get(page+"/void-files").body, "once they see the next revocation list")
 	is.Equal(v.post(page+"/void-files", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
 	a := v.follow(v.post(page+"/void-files", "reason", "Laptop stolen"))
-	is.Equal(a.notice(), "The license files have been voided.")
+	is.Equal(a.notice(), "The license files have been canceled.")
 	require.Contains(t, a.body, "<strong>License file voided</strong>", "Laptop stolen")
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)

@@ -49,9 +49,9 @@ func TestReadableChanges(t *testing.T) {
 
 	for page, lines := range map[string][]string{
 		"audit": {
-			"A purchase makes: base → add-on", "Generation of license files: 1 → 2",
+			"A purchase makes: a license → an extra for a license", "Generation of license files: 1 → 2",
 			"Expires: 1 Feb 2027 → 1 Feb 2028", "Expires: 1 Feb 2028, 12:00:00 UTC → 3 Feb 2028, 13:00:00 UTC", "Expires: 3 Feb 2028, 13:00:00 UTC → no expiry",
-			"Grace period: none → 3 days", "Maximum activations: unlimited → 12,000", "Maximum activations: 12,000 → unlimited", "Activation lease: none → 15 minutes",
+			"Grace period: none → 3 days", "Maximum activations: unlimited → 12,000", "Maximum activations: 12,000 → unlimited", "Free the seat after … without contact: none → 15 minutes",
 			"Entitlement seats: 5 → 10", "Entitlement tier: gold → removed", "Entitlement sso added", "Metadata order: A-1 → B-2", "Metadata note: none → paid",
 			"Product: atlas → compass", "Products: all products → atlas, compass", "Disabled: no → yes", "Secrets changed",
 		},

@@ -34,10 +34,10 @@ var stateChanges = []stateChange{
 	{
 		Name: "plan", Label: "Apply plan", access: kit.Admins, heading: "Apply plan", done: "The license has the terms of the plan.",
 		text: []string{
-			"This replaces the grace period, maximum activations, activation lease, offline time and entitlements with those of the plan. " +
+			"This replaces the grace period, maximum activations, time without contact, offline time and entitlements with those of the plan. " +
 				"A license that was bought gets as many activations as its quantity buys.",
 			"The key, dates, updates, customer and metadata stay. So does the plan of a purchase: its next change of plan replaces the terms again.",
-			"If it is the plan of the purchase that governs the license, the purchase gets the terms that the plan has now, its duration included, and what was set by hand stays unless the plan has changed it.",
+			"If it is the plan of the purchase that governs the license, the purchase gets the terms that the plan has now, its duration included, and what you have set stays unless the plan has changed it.",
 		},
 		fill: fillApplyPlan,
 	},
@@ -45,7 +45,7 @@ var stateChanges = []stateChange{
 		Name: "transfer", Label: "Transfer", access: kit.Admins, heading: "Transfer license", done: "The license has been transferred to the customer.",
 		text: []string{
 			"The license goes to another customer. Unless you keep its key, it gets a new one, and the current key stops working immediately. " +
-				"Its license files are void, and its activations and metadata are deleted.",
+				"Its license files are canceled, and its activations and metadata are deleted.",
 			"The dates, terms and entitlements stay. Its purchases become those of the new customer, without name and metadata, and continue to change the license.",
 			"To correct the ID of the same customer, edit the license instead.",
 		},
@@ -71,7 +71,7 @@ var stateChanges = []stateChange{
 		},
 	},
 	{
-		Name: "void-files", Label: "Void files", access: kit.Admins, heading: "Void license files", action: "Void files", done: "The license files have been voided.",
+		Name: "void-files", Label: "Cancel license files", access: kit.Admins, heading: "Cancel license files", action: "Cancel license files", done: "The license files have been canceled.",
 		text: []string{"Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire."},
 		do:   (*license.Service).VoidFiles,
 	},

@@ -65,9 +65,9 @@ func TestLinksBack(t *testing.T) {
 	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`} {
 		back(v.link(v.link(one, tab), "Licenses"))
 	}
-	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
+	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Remove"} {
 		from := one
-		if label == "Release" {
+		if label == "Remove" {
 			from = v.link(one, `Activations <span class="muted">\d</span>`)
 		}
 		page := v.link(from, label)

@@ -78,7 +78,7 @@ func releaseDevicesForm(v *kit.Visit) (*forms.FormPage, error) {
 	if id == "" {
 		return nil, kit.NotFound("This page does not exist.")
 	}
-	p := forms.NewFormPage("customers", kit.Place{Title: id, Path: devicesPath(id)}, "Release activations")
+	p := forms.NewFormPage("customers", kit.Place{Title: id, Path: devicesPath(id)}, "Remove devices")
 	return p, releaseSelected(v, p, func(value string) (s seat) {
 		s.license, s.activation, _ = strings.Cut(value, "/")
 		return s

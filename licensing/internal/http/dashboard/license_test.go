@@ -451,12 +451,12 @@ func TestForbiddenChangesAreNamed(t *testing.T) {
 	_, err := s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: l.ID})
 	is.NoErr(err)
 	for name, words := range map[string]string{
-		"void-files": "void license files", "rekey": "replace key", "suspend": "suspend license", "plan": "apply plan", "transfer": "transfer license",
+		"void-files": "cancel license files", "rekey": "replace key", "suspend": "suspend license", "plan": "apply plan", "transfer": "transfer license",
 		"reinstate": "reinstate license", "revoke": "revoke license",
 	} {
 		want := "Cannot " + words + ": the license is revoked."
 		require.Contains(t, v.get("licenses/"+l.ID+"/"+name).body, want) // want
-		// Void files ends files whatever the status is.
+		// Cancel license files ends files whatever the status is.
 		if name != "void-files" {
 			a := v.post("licenses/" + l.ID + "/" + name)
 			is.Equal(a.StatusCode, http.StatusConflict)

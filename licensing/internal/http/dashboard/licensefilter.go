@@ -19,8 +19,8 @@ type Filter struct {
 // conditions are the options of the filter by what no index knows; see ListWhere of the
 // license service.
 var conditions = []struct{ value, label, text string }{
-	{"due", "Due in 30 days", "an end, also of updates or of a purchase, in the next 30 days"},
-	{nearLimit, "Near the limit", "at least 80 % of the seats or of a meter used"},
+	{"due", "Ends soon", "an end, also of updates or of a purchase, in the next 30 days"},
+	{nearLimit, "Near the limit", "at least 80 % of the seats or of a usage limit used"},
 	{"updates_ended", "Updates have ended", "updates that have ended"},
 	{"updates_end_soon", "Updates end in 30 days", "updates that end in the next 30 days"},
 }

@@ -27,7 +27,7 @@ func licenseForm(l api.License, zone *time.Location) *forms.Form {
 		&forms.Field{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
 		expires, seats, starts, updates,
 		inMore(forms.AmountField("grace_seconds", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds), ""),
-		inMore(forms.AmountField("lease_seconds", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds), "Activations"),
+		inMore(forms.AmountField("lease_seconds", kit.ChangeLabel("lease_seconds"), "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds), "Activations"),
 		inMore(forms.PairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, forms.FormatEntitlement, forms.Parser(forms.ParseEntitlement)), "Details"),
 		inMore(metersField(l.Meters), ""),
 		inMore(forms.PairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, kit.Same, nil), ""),

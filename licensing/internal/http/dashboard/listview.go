@@ -80,7 +80,7 @@ func listedSeats(l api.License, n int, atLeast bool) seatMeter {
 		m.Text, m.N = strings.Replace(m.Text, m.N, m.N+"+", 1), m.N+"+"
 		m.Note = "At least: there are more activations than are counted"
 	case l.LeaseSeconds != nil && n > 0:
-		m.Text, m.N, m.Note, m.Over = "≤"+m.Text, "≤"+m.N, "At most: some of the leases may have ended", false
+		m.Text, m.N, m.Note, m.Over = "≤"+m.Text, "≤"+m.N, "At most: some of the seats may be free by now", false
 	}
 	return m
 }

@@ -20,7 +20,7 @@ func correctMeterForm(v *kit.Visit, l api.License) (*forms.FormPage, error) {
 	}
 	i := slices.IndexFunc(now.Meters, func(u api.MeterUse) bool { return u.Name == v.R.PathValue("meter") })
 	if i < 0 {
-		return nil, kit.NotFound("The license has no such meter.")
+		return nil, kit.NotFound("The license has no such usage limit.")
 	}
 	u := now.Meters[i]
 	p := licenseFormPage(l, "Correct usage",

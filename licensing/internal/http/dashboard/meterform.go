@@ -14,7 +14,7 @@ import (
 
 // metersField returns the field for the meters of a license or a plan.
 func metersField(m map[string]api.Meter) *forms.Field {
-	return forms.PairsField("meters", "Meters", "Meter", "What is counted, such as exports. The value is a limit such as “1000 per month”, “50 per day, soft” or “500”. "+
+	return forms.PairsField("meters", "Usage limits", "Usage limit", "What is counted, such as exports. The value is a limit such as “1000 per month”, “50 per day, soft” or “500”. "+
 		"A period is a day, month, year, license month, license year or billing month. Use above a soft limit is not refused. Leave the value blank to only count.", m, kit.FormatMeter, func(s string) (any, error) {
 		m, err := parseMeter(s)
 		return api.MeterChange{Limit: changeTo(m.Limit), Soft: &m.Soft, Per: api.To(m.Per)}, err

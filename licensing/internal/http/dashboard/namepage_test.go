@@ -165,11 +165,11 @@ func TestCustomerDevices(t *testing.T) {
 	}
 	page := "customer/release?" + q.Encode()
 	ask := v.get(page)
-	require.Contains(t, ask.body, "Release 3 activations", "pc-1-", "pc-0-")
-	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The activations have been released.")
+	require.Contains(t, ask.body, "Remove 3 devices", "pc-1-", "pc-0-")
+	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The devices have been removed.")
 	left := strings.Fields(activationsShown(v.get("customer/devices?id=ines")))
 	is.Equal(len(left), 87)
-	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The activations have been released.") // again, as after an interruption
+	is.Equal(v.follow(v.post(page, "ids", fields(ask).Get("ids"))).notice(), "The devices have been removed.") // again, as after an interruption
 	is.Equal(v.get("customer/release?customer=ines").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.get("customer/release?id="+other.ID).StatusCode, http.StatusNotFound)
 

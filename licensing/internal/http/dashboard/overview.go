@@ -108,7 +108,7 @@ func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 // rankSeats ranks the products by their used seats.
 func rankSeats(v *kit.Visit) (ranking, error) {
 	use, err := inner.Of(v.Licenses).Find().SeatUse(v.R.Context())
-	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including leases that have ended since and whose seats are not needed yet.", None: "No license is activated."}
+	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including seats that may be freed as soon as another program needs them.", None: "No license is activated."}
 	if use.AtLeast {
 		r.Text += " A number with + is a minimum: there are too many licenses to count."
 	}

@@ -66,7 +66,7 @@ func TestOverview(t *testing.T) {
 		counts = append(counts, m[1]+" "+m[2])
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
-	require.Contains(t, a.body, `<h2 id="due-title">Due in the next 30 days</h2> <span class="small">2</span>`, `href="./licenses?only=due"`)
+	require.Contains(t, a.body, `<h2 id="due-title">Ends soon, in the next 30 days</h2> <span class="small">2</span>`, `href="./licenses?only=due"`)
 	require.NotContains(t, a.body, "is suspended", "unencrypted")                     // nothing to act on
 	is.Equal(strings.Count(a.body, `<span class="sub any">harbour-pilots</span>`), 2) // due
 	week := v.get("licenses?expires=2026-03-09..2026-03-15&status=active")
@@ -153,7 +153,7 @@ func TestRefusedLicensesNeedAttention(t *testing.T) {
 		return names
 	}
 	is.Equal(rows(list), []string{"Full", "Other"})
-	require.Contains(t, list.body, "Release an activation", `formaction="./licenses/selected/suspend"`)
+	require.Contains(t, list.body, "Remove a device", `formaction="./licenses/selected/suspend"`)
 
 	_, err = s.Service().Update(t.Context(), api.UpdateLicenseParams{ID: full.ID, MaxActivations: api.To(int64(2))})
 	is.NoErr(err)
@@ -217,7 +217,7 @@ func TestOverviewIsInOrder(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	a := s.admin().get("")
 	at := -1
-	for _, heading := range []string{"Nothing needs attention.", "Sales, 23 February to 1 March 2026", "Due in", "Near the limit", "1 license</h2>", "Top refusal reasons", "Setup:"} {
+	for _, heading := range []string{"Nothing needs attention.", "Sales, 23 February to 1 March 2026", "Ends soon, ", "Near the limit", "1 license</h2>", "Top refusal reasons", "Setup:"} {
 		i := strings.Index(a.body, heading)
 		if i <= at {
 			t.Errorf("%q is missing or too early", heading)

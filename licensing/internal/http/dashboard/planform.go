@@ -26,7 +26,7 @@ func planFields(t api.Plan) *forms.Form {
 		name, product,
 		forms.Radios("kind", kit.ChangeLabel("kind"), cmp.Or(t.Kind, api.PlanBase),
 			forms.Option{Value: string(api.PlanBase), Label: "A license", Hint: "It makes a license, which is valid while one of its purchases counts."},
-			forms.Option{Value: string(api.PlanAddOn), Label: "An extra for a license", Hint: "It adds activations, entitlements and meters to a license. It has no lease, offline time or end of updates."}),
+			forms.Option{Value: string(api.PlanAddOn), Label: "An extra for a license", Hint: "It adds activations, entitlements and usage limits to a license. It has no time without contact, offline time or end of updates."}),
 		&forms.Field{Name: "line", Label: kit.ChangeLabel("line"), Hint: "The same text in all plans whose purchases continue each other, such as the plan ID of the first year. Leave blank for the plan ID; an extra without a group adds to every other purchase.", Type: "text", Value: t.Line, Mono: true, MaxLength: 255},
 		forms.TermField("duration", "Duration", "Used when the end of a purchase is not known. Leave blank for no end.", t.Duration),
 		forms.Radios("starts", kit.ChangeLabel("starts"), t.Starts,
@@ -55,7 +55,7 @@ func readPlan(v *kit.Visit, f *forms.Form, id string) (api.PutPlanParams, error)
 
 func newPlanForm(v *kit.Visit) (*forms.FormPage, error) {
 	p := forms.NewFormPage("plans", kit.Lists["plans"], "New plan",
-		"The terms of a plan are copied to licenses. A change of the plan affects other licenses only when you roll it out.")
+		"The terms of a plan are copied to licenses. A change of the plan affects other licenses only when you apply it to existing licenses.")
 	p.Form, p.Action, p.Done, p.Once = planFields(api.Plan{}), "Create plan", "The plan has been created.", true
 	p.Form.Insert(0, &forms.Field{
 		Name: "id", Label: "Plan ID", Hint: "Use the ID of the price at your payment provider. It cannot be changed later.", Type: "text", Required: true, Mono: true, MaxLength: 255,
@@ -82,9 +82,9 @@ func planFormPage(t api.Plan, heading string, text ...string) *forms.FormPage {
 }
 
 func editPlanForm(v *kit.Visit, t api.Plan) (*forms.FormPage, error) {
-	p := planFormPage(t, "Edit plan", "Licenses that have the plan keep their terms until you roll it out.")
+	p := planFormPage(t, "Edit plan", "Licenses that have the plan keep their terms until you apply it to them.")
 	p.Form, p.Action, p.Version = planFields(t), kit.SaveChanges, t.Version().String()
-	p.Done = kit.NoticeSaved + " Licenses that have the plan keep their terms until you roll it out, under More."
+	p.Done = kit.NoticeSaved + " Licenses that have the plan keep their terms until you apply it to them, under More."
 	p.Do = func(tx *kit.Visit) (string, error) {
 		params, err := readPlan(tx, p.Form, t.ID)
 		if err != nil {

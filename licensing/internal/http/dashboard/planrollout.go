@@ -12,11 +12,11 @@ import (
 // rollOutPlanForm gives the purchases of a plan the terms that it has now. It shows their
 // number first.
 func rollOutPlanForm(v *kit.Visit, t api.Plan) (*forms.FormPage, error) {
-	p := planFormPage(t, "Roll out plan",
-		"Purchases of this plan get the terms that it has now, its duration included, and their licenses change accordingly. What was set by hand stays unless the plan has changed it.")
+	p := planFormPage(t, "Apply to existing licenses",
+		"Purchases of this plan get the terms that it has now, its duration included, and their licenses change accordingly. What you have set stays unless the plan has changed it.")
 	reason := forms.ReasonField("Optional. Recorded in the history of each license.")
 	reason.Value = v.R.URL.Query().Get("reason")
-	p.Form, p.Action = forms.NewForm(reason), "Roll out"
+	p.Form, p.Action = forms.NewForm(reason), "Apply"
 	after := continues(p, v, "There may be more purchases of this plan with earlier terms.")
 	p.Prepare = func(v *kit.Visit) error {
 		if after != "" {

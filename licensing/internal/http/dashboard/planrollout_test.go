@@ -49,8 +49,8 @@ func TestRollOutPlan(t *testing.T) {
 	v := s.admin()
 	s.plan(api.PutPlanParams{ID: "price_2"})
 	require.Contains(t, v.get("plan/price_2/rollout").body, "<p>0 purchases of this plan.</p>")
-	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/rollout">Roll out</a>`)
-	require.Contains(t, v.get("plan/price_1/rollout").body, "130 purchases of this plan.", "stay as they are: 1.", ">Roll out</button>")
+	require.Contains(t, v.get("plan/price_1").body, `plan/price_1/rollout">Apply to existing licenses</a>`)
+	require.Contains(t, v.get("plan/price_1/rollout").body, "130 purchases of this plan.", "stay as they are: 1.", ">Apply</button>")
 
 	st.of = s
 	a := v.follow(v.post("plan/price_1/rollout", "reason", "One more"))

@@ -68,7 +68,7 @@ func TestPlans(t *testing.T) {
 		"lease_seconds", "36", "lease_seconds_unit", "h", "offline_seconds", "7", "offline_seconds_unit", "d", "entitlements_name", "export", "entitlements_value", "", "version", form.hidden("version")}
 	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Nothing was changed.")
 	sent[1] = "Atlas for a year"
-	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Your changes have been saved. Licenses that have the plan keep their terms until you roll it out, under More.")
+	is.Equal(v.follow(v.post("plan/price_1/edit", sent...)).notice(), "Your changes have been saved. Licenses that have the plan keep their terms until you apply it to them, under More.")
 	s.plan(api.PutPlanParams{ID: "price_1", Name: "Atlas, a year"})
 	is.Equal(v.post("plan/price_1/edit", sent...).StatusCode, http.StatusConflict)
 	is.Equal(v.post("plan/price_1/delete", "version", form.hidden("version")).StatusCode, http.StatusConflict)

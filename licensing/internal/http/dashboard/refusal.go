@@ -74,7 +74,7 @@ var refusalReasons = map[api.VerdictCode]string{
 	api.VerdictScheduled:        "Not started",
 	api.VerdictProductMismatch:  "Wrong product",
 	api.VerdictCustomerMismatch: "Wrong customer",
-	api.VerdictLeaseEnded:       "Lease expired",
+	api.VerdictLeaseEnded:       "Seat freed without contact",
 	api.VerdictEvicted:          "Seat taken over",
 	api.VerdictActivationLimit:  "No seat free",
 	api.VerdictUsageLimit:       "No units left",
@@ -158,7 +158,7 @@ type resolution struct {
 var (
 	renewing  = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: kit.Supporters}
 	addSeat   = editing("Add a seat", "max_activations")
-	freeSeats = []refusalAction{{Label: "Release an activation", Path: "/activations"}, addSeat}
+	freeSeats = []refusalAction{{Label: "Remove a device", Path: "/activations"}, addSeat}
 	viewSeats = refusalAction{Label: "View activations", Path: "/activations"}
 )
 
@@ -185,8 +185,8 @@ var resolutions = map[api.VerdictCode]resolution{
 	},
 	api.VerdictNotActivated: {check: "The program has to activate before it validates with a fingerprint.", actions: []refusalAction{viewSeats}},
 	api.VerdictLeaseEnded: {
-		check:   "The program did not validate before its lease expired. It can activate again.",
-		actions: []refusalAction{editing("Change the lease", "lease_seconds")},
+		check:   "The program had no contact for so long that its seat was freed. It can activate again.",
+		actions: []refusalAction{editing("Change when a seat is freed", "lease_seconds")},
 	},
 	api.VerdictEvicted: {check: "Another activation took over the seat.", actions: []refusalAction{viewSeats, addSeat}},
 	api.VerdictUpdatesEnded: {
@@ -194,12 +194,12 @@ var resolutions = map[api.VerdictCode]resolution{
 		actions: []refusalAction{renewing},
 	},
 	api.VerdictUsageLimit: {
-		open: "The limit of a meter is reached. Usage shows when counting starts again.", resolved: "units of the meters are left.",
+		open: "A usage limit is reached. Usage shows when counting starts again.", resolved: "units are left.",
 		actions: []refusalAction{editing("Raise the limit", "meters"), {Label: "Correct the usage", Field: "usage", access: kit.Admins}},
 	},
 	api.VerdictMeterMissing: {
-		check:   "The program counts something that the license has no meter for.",
-		actions: []refusalAction{editing("Change the meters", "meters")},
+		check:   "The program counts something that the license has no usage limit for.",
+		actions: []refusalAction{editing("Change the usage limits", "meters")},
 	},
 	api.VerdictEntitlementMissing: {
 		check:   "The program requires an entitlement that the license does not include.",

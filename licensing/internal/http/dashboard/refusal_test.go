@@ -43,7 +43,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	require.Contains(t, a.body, `<h3 class="label">No seat free</h3><span class="pill revoked">applies now</span>`)
 	require.Contains(t, a.body, "2 times, last", "<p>1 of 1 seat used.</p>")
 	self := `href="../licenses/` + l.ID
-	require.Contains(t, a.body, self+`/activations">Release an activation</a>`, self+`/edit#f-max_activations">Add a seat</a>`)
+	require.Contains(t, a.body, self+`/activations">Remove a device</a>`, self+`/edit#f-max_activations">Add a seat</a>`)
 	require.Contains(t, a.body, "<code>activation_limit</code>")
 	s.advance(24 * time.Hour)
 	v = s.signedIn("ada@example.com")
@@ -61,8 +61,8 @@ func TestRefusalsOfLicense(t *testing.T) {
 	}
 	is.Equal(rows, []string{
 		"Wrong productAsked for other, license is atlas |Validate|in a moment|–|–|Change the product|",
-		"No seat free|Activate|1 day ago|<pc-3>|203.0.113.7|Release an activation|",
-		"No seat free|Activate|1 day ago|pc-2|203.0.113.7|Release an activation|",
+		"No seat free|Activate|1 day ago|<pc-3>|203.0.113.7|Remove a device|",
+		"No seat free|Activate|1 day ago|pc-2|203.0.113.7|Remove a device|",
 		"2 Mar 2026|1|Wrong product: 1|",
 		"1 Mar 2026|2|No seat free: 2|",
 	})
@@ -70,7 +70,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 
 	s.operator("vic@example.com", operator.RoleViewer)
 	viewer := s.signedIn("vic@example.com").get("licenses/" + l.ID)
-	require.Contains(t, viewer.body, "Release an activation")
+	require.Contains(t, viewer.body, "Remove a device")
 	require.NotContains(t, viewer.body, "Add a seat")
 	viewer = s.signedIn("vic@example.com").get("licenses/" + l.ID + "/refusals")
 	require.NotContains(t, viewer.body, "Change the product", "Resolved")
@@ -116,9 +116,9 @@ func TestProgramThatAsksBeforeItActivates(t *testing.T) {
 	for _, page := range []string{"licenses/" + l.ID, "licenses/" + l.ID + "/refusals", "refusals?reason=not_activated", "refusals?reason=lease_ended"} {
 		a := v.get(page)
 		is.Equal(a.StatusCode, http.StatusOK)
-		require.NotContains(t, a.body, "applies now", "Release an activation", "Add a seat")
+		require.NotContains(t, a.body, "applies now", "Remove a device", "Add a seat")
 	}
-	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Lease expired", ">1/1</a>")
+	require.Contains(t, v.get("licenses/"+l.ID).body, "Not activated", "Seat freed without contact", ">1/1</a>")
 	require.Contains(t, v.get("refusals?reason=not_activated&open=1").body, "No license has an unresolved refusal for this reason in the last 7 days.")
 }
 
@@ -192,7 +192,7 @@ func TestRefusalActions(t *testing.T) {
 	is.NoErr(err)
 	s.advance(2 * time.Minute)
 	validate(l, api.ValidateKeyParams{Fingerprint: "pc-1"})
-	shows(l, ">Lease expired</h3>", "/edit#f-lease_seconds\">Change the lease")
+	shows(l, ">Seat freed without contact</h3>", "/edit#f-lease_seconds\">Change when a seat is freed")
 	for _, fingerprint := range []string{"pc-1", "pc-2"} {
 		_, err = s.Service().Activate(ctx, api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: api.TakeOverOldest})
 		is.NoErr(err)

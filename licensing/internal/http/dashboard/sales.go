@@ -203,11 +203,11 @@ func salesFigures(v *kit.Visit, rep sales.Report) []salesFigure {
 	t := rep.Total
 	newNote := before(rep.Before.New)
 	if t.ByHand > 0 {
-		newNote += ", and " + kit.Thousands(t.ByHand) + " by hand"
+		newNote += ", and " + kit.Thousands(t.ByHand) + " made by you"
 	}
-	renewed := "none was due"
+	renewed := "none ended"
 	if due := t.Due(); due > 0 {
-		renewed = fmt.Sprintf("%s of %s due: %d %%", kit.Thousands(t.DueRenewed), kit.Thousands(due), (100*t.DueRenewed+due/2)/due)
+		renewed = fmt.Sprintf("%s of %s that ended: %d %%", kit.Thousands(t.DueRenewed), kit.Thousands(due), (100*t.DueRenewed+due/2)/due)
 	}
 	started := total(t.Trials, sales.Trial)
 	change := "no change in the period"
@@ -233,7 +233,7 @@ func salesNotes(v *kit.Visit, rep sales.Report) (notes []string) {
 		notes = append(notes, "Counted up to "+v.Moment(*rep.CountedTo).Full+". Later events are being counted.")
 	}
 	if !rep.Whole {
-		notes = append(notes, "The licenses in force are being counted.")
+		notes = append(notes, "The current licenses are being counted.")
 	}
 	if n := int(rep.Uncounted); n > 0 {
 		notes = append(notes, kit.Count(n, "event")+" could not be counted, the first is "+rep.FirstUncounted+": the numbers do not have "+kit.Verb(n, "it", "them")+".")

@@ -68,7 +68,7 @@ func TestSalesOfTheFirstWeek(t *testing.T) {
 	v := s.admin()
 	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	require.Contains(t, v.get("").body, "Sales, 23 February to 1 March 2026", `<a href="?period=week" aria-current="true">`, `<th scope="row" class="any">No plan</th><td>1</td>`)
-	require.Contains(t, v.get("?period=last-week").body, "Sales, 16 to 22 February 2026", "No license was in force at the end of this time, and nothing was sold in it.")
+	require.Contains(t, v.get("?period=last-week").body, "Sales, 16 to 22 February 2026", "No license was current at the end of this time, and nothing was sold in it.")
 
 	require.Contains(t, v.get("sales.csv").body, "2026-03-01,,0,1,")
 	s.advance(7 * 24 * time.Hour)
@@ -85,7 +85,7 @@ func TestEverySalesNumberLinksToItsEvents(t *testing.T) {
 	s := soldSite(t)
 	v := s.admin()
 	a := v.get("?period=last-week")
-	require.Contains(t, a.body, "Sales, 2 to 8 March 2026", "0 in the week before, and 1 by hand", "none was due", "30 days: 1 of 3", "&#43;4 in the period")
+	require.Contains(t, a.body, "Sales, 2 to 8 March 2026", "0 in the week before, and 1 made by you", "none ended", "30 days: 1 of 3", "&#43;4 in the period")
 	require.Contains(t, v.get("?period=last-month").body, "no change in the period")
 	found := number.FindAllStringSubmatch(a.body, -1)
 	seen := map[string]string{}
@@ -187,7 +187,7 @@ func TestNearTheLimit(t *testing.T) {
 	is.NoErr(err)
 	_, err = s.Service().Revoke(t.Context(), api.ChangeStateParams{ID: revoked.ID})
 	is.NoErr(err)
-	require.Contains(t, v.get("").body, "No license uses 80 % of five or more seats or of a meter, and none was refused a seat in the last 30 days.") // nothing was counted
+	require.Contains(t, v.get("").body, "No license uses 80 % of five or more seats or of a usage limit, and none was refused a seat in the last 30 days.") // nothing was counted
 	s.run(t, func() bool {
 		return v.get("").says("<span>4/5</span>") && v.get("").says("<span>900/1,000</span>")
 	})
@@ -260,7 +260,7 @@ func TestDueDoesNotRenewByItself(t *testing.T) {
 				is.Equal(strings.Contains(a, `">`+customer+`</a>`), slices.Contains(want, customer))
 			}
 			if !strings.HasPrefix(page, "licenses") {
-				require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?only=due&amp;plan=month">%d</a>`, len(want)), fmt.Sprintf(`<h2 id="due-title">Due in the next 30 days</h2> <span class="small">%d</span>`, len(want)))
+				require.Contains(t, a, fmt.Sprintf(`<a href="./licenses?only=due&amp;plan=month">%d</a>`, len(want)), fmt.Sprintf(`<h2 id="due-title">Ends soon, in the next 30 days</h2> <span class="small">%d</span>`, len(want)))
 			}
 		}
 	}
@@ -298,7 +298,7 @@ func TestDueOfSeveralPurchasesOfALicense(t *testing.T) {
 			list = append(list, m[1])
 		}
 		is.Equal(list, ends)
-		require.Contains(t, page, fmt.Sprintf(`<h2 id="due-title">Due in the next 30 days</h2> <span class="small">%d</span>`, number))
+		require.Contains(t, page, fmt.Sprintf(`<h2 id="due-title">Ends soon, in the next 30 days</h2> <span class="small">%d</span>`, number))
 	}
 	counted := func() {
 		t.Helper()

@@ -50,7 +50,7 @@ func TestSeatsAfterImport(t *testing.T) {
 		"licenses/" + full.ID:                          {">2/2</a>", `Activations <span class="muted">2</span>`, "applies now"},
 		"licenses/" + large.ID:                         {">250/250</a>", `Activations <span class="muted">250</span>`},
 		"licenses/" + full.ID + "/refusals":            {"applies now", "2 of 2 seats used."},
-		"refusals?reason=activation_limit&open=1":      {"Release an activation"},
+		"refusals?reason=activation_limit&open=1":      {"Remove a device"},
 		"licenses/" + large.ID + "/activations":        {"250 of 250 seats used."},
 		"licenses/" + full.ID + "/activations?ended=1": {"2 of 2 seats used."},
 	} {

@@ -64,9 +64,9 @@ func addsOf(kind api.PlanKind, t api.Terms) string {
 	if kind == "" {
 		return ""
 	}
-	label, more := "Base", ""
+	label, more := "A license", ""
 	if kind == api.PlanAddOn {
-		label, more = "Add-on", " more"
+		label, more = "An extra", " more"
 	}
 	var texts []string
 	amount := func(n *int64, text func(int64) string, unlimited string) {

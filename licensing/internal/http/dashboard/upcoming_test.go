@@ -34,7 +34,7 @@ func TestUpcomingChanges(t *testing.T) {
 	page := v.get("licenses/" + id).body
 	for _, text := range []string{
 		"extra × 3 · counts until " + end, "year · counts from " + s.clock().AddDate(1, 0, 0).Format("2 January 2006"),
-		"Base: 5 activations<", "Add-on: 6 more activations, &lt;b&gt;, projects: 12 more, sso, exports: 1,500 more<",
+		"A license: 5 activations<", "An extra: 6 more activations, &lt;b&gt;, projects: 12 more, sso, exports: 1,500 more<",
 		"Upcoming changes", "Maximum activations: 5, without &lt;b&gt;, without projects, without sso, without exports",
 	} {
 		require.Contains(t, page, text)
@@ -66,5 +66,5 @@ func TestUpcomingMeters(t *testing.T) {
 		id = f.LicenseID
 	}
 	page := s.admin().get("licenses/" + id).body
-	require.Contains(t, page, "Upcoming changes", "exports: 100 per month<", "Base: 1 activation, exports: 100<", "Add-on: 1 more activation, exports: 500 more<")
+	require.Contains(t, page, "Upcoming changes", "exports: 100 per month<", "A license: 1 activation, exports: 100<", "An extra: 1 more activation, exports: 500 more<")
 }

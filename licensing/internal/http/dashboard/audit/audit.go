@@ -147,7 +147,7 @@ func fillAudit(v *kit.Visit, f *AuditFilter, after string, size int) (page audit
 
 // saleLabels name what events count as in sales.
 var saleLabels = map[sales.Kind]string{
-	sales.New: "Sold", sales.ByHand: "Created by hand", sales.Trial: "Trial started", sales.Converted: "Trial converted",
+	sales.New: "Sold", sales.ByHand: "Made by you", sales.Trial: "Trial started", sales.Converted: "Trial converted",
 	sales.Renewed: "Renewed", sales.Ended: "Ended",
 }
 

@@ -16,9 +16,9 @@ import (
 // changeLabels are the labels of fields in the changes of an event.
 var changeLabels = map[string]string{
 	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
-	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
+	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Free the seat after … without contact",
 	"generation": "Generation of license files", "until_ends": "When the purchase ends, stop", "kind": "A purchase makes", "line": "Upgrade group", "starts": "The duration begins", "offline_seconds": "Offline time", "plan_id": "Plan",
-	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Meter", "types": "Events", "url": "URL",
+	"entitlements": "Entitlement", "metadata": "Metadata", "meters": "Usage limit", "types": "Events", "url": "URL",
 }
 
 // changeBlanks are the texts for fields without a value.
@@ -129,7 +129,9 @@ func DescribeValue(field string, x any, zone *time.Location) string {
 	case isNumber && field == "max_activations":
 		return Thousands(int64(n))
 	case x == string(api.PlanAddOn):
-		return "add-on"
+		return "an extra for a license"
+	case x == string(api.PlanBase):
+		return "a license"
 	case x == true:
 		return "yes"
 	case x == false:

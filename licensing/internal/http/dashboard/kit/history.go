@@ -83,7 +83,7 @@ var eventVerbs = map[string]string{
 	api.EventLicenseClaimed:       "claimed with its key",
 	api.EventTrialAllowed:         "allowed again",
 	api.EventLicenseExpiring:      "expiring soon",
-	api.EventLicenseLapsed:        "past its grace period",
+	api.EventLicenseLapsed:        "expired",
 	api.EventCustomerLinkMailed:   "got a link by mail",
 	api.EventUsageThreshold:       "near the limit",
 	api.EventClientRotated:        "secret rotated",

@@ -34,7 +34,7 @@ func ShowOperators(v *kit.Visit) error {
 func roleField(chosen operator.Role) *forms.Field {
 	return forms.Radios("role", "Role", chosen,
 		forms.Option{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything except license keys. Can change nothing but their own account."},
-		forms.Option{Value: string(operator.RoleSupport), Label: "Support", Hint: "Can also suspend, reinstate and renew licenses, release activations and issue license files. Cannot see license keys or API clients."},
+		forms.Option{Value: string(operator.RoleSupport), Label: "Support", Hint: "Can also suspend, reinstate and renew licenses, remove devices and issue license files. Cannot see license keys or API clients."},
 		forms.Option{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators."},
 	)
 }

@@ -64,7 +64,7 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 		},
 		{
 			Done: v.Opts.Portal(), Title: "Add the customer pages",
-			Text: v.Opts.Says("Mount Handler.Portal in the host application.", "Set Mail and "+v.Opts.Option("PublicURL")+".") + " Customers see their licenses there, release devices and get license files.",
+			Text: v.Opts.Says("Mount Handler.Portal in the host application.", "Set Mail and "+v.Opts.Option("PublicURL")+".") + " Customers see their licenses there, remove devices and get license files.",
 		},
 	}
 	if v.Opts.Operator == nil {
