@@ -87,8 +87,8 @@ func addOwners(v *kit.Visit, p *searchPage) {
 	}
 }
 
-// showSearch shows what the search in the top bar has found. The ID or the key of
-// a license leads to that license.
+// showSearch shows what the search in the top bar has found. A text with the ID or the key of
+// a license leads to that license, and one that is found nowhere to the address in it.
 func showSearch(v *kit.Visit) error {
 	ctx, text := v.R.Context(), strings.TrimSpace(v.R.URL.Query().Get("q"))
 	body := searchPage{Search: text}
@@ -105,15 +105,17 @@ func showSearch(v *kit.Visit) error {
 		}
 		return render()
 	}
+	if l, ok, err := inner.Of(v.Licenses).Find().FindPasted(ctx, text); err != nil {
+		return err
+	} else if ok {
+		return v.Redirect(kit.LicensePath(l.ID))
+	}
 	f := Filter{Search: text}
 	params := f.params(v.Opts.Now())
 	params.Limit = licensesFound
 	found, err := v.Licenses.List(ctx, params)
 	if err != nil {
 		return err
-	}
-	if len(found.Data) == 1 && isNamed(v, found.Data[0], text) {
-		return v.Redirect(kit.LicensePath(found.Data[0].ID))
 	}
 	body.All = "licenses?" + f.query().Encode()
 	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
@@ -130,16 +132,8 @@ func showSearch(v *kit.Visit) error {
 	body.Rows, body.Customers, body.Products = rows, byCustomer, byProduct
 	body.Purchases, body.MorePurchases = kit.Each(purchases, func(f api.Purchase) purchaseRow { return purchaseRowOf(v, f) }), more
 	addOwners(v, &body)
-	return render()
-}
-
-// isNamed reports whether a text is the ID or the key of a license, which is the
-// only one that a search for the text has found. Of a masked key, only
-// the part that is shown is compared.
-func isNamed(v *kit.Visit, l api.License, text string) bool {
-	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
-	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.May(kit.KeyReaders) {
-		return text == l.ID || len(text) > len(end) && strings.HasSuffix(plain(text), plain(end))
+	if address := inner.Of(v.Licenses).Find().AddressIn(text); body.None() && address != "" && address != text {
+		return v.Redirect("search?" + url.Values{"q": {address}}.Encode())
 	}
-	return text == l.ID || plain(text) == plain(l.Key)
+	return render()
 }

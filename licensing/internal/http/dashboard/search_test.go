@@ -31,6 +31,50 @@ func found(a reply) (list []string) {
 	return list
 }
 
+// TestSearchInPastedText: a key or an ID in a text leads to its license, for all roles: a
+// generated key as people type it, and an imported one with other case and what mail puts around
+// it. Of a text that is found nowhere, the address in it is looked for.
+func TestSearchInPastedText(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	own := s.license(api.CreateLicenseParams{Name: "Own", CustomerID: "ines", Metadata: map[string]string{"email": "Ines@customer.example"}})
+	other := s.license(api.CreateLicenseParams{Name: "Imported", CustomerID: "bob", Key: "38b1460a-5104-4067-a91d-77b872934d51"})
+	s.operator("sue@example.com", operator.RoleSupport)
+	lower := strings.ToLower(own.Key)
+	for _, v := range []*visitor{s.admin(), s.signedIn("sue@example.com")} {
+		for text, want := range map[string]string{
+			own.Key: own.ID, lower: own.ID, "<" + own.Key + ">": own.ID, own.ID: own.ID,
+			"Hello,\nmy key " + own.Key + " does not work.":                                   own.ID,
+			"key: " + strings.ReplaceAll(lower, "-", " ") + "!":                               own.ID,
+			"> my key is\n> " + own.Key[:12] + "\n> " + own.Key[12:]:                          own.ID,
+			"It is " + strings.ReplaceAll(own.Key, "-", " - ") + ", I think":                  own.ID,
+			"See (" + own.ID + "), please":                                                    own.ID,
+			"38B1460A-5104-4067-A91D-77B872934D51":                                            other.ID,
+			"<38b1460a-5104-4067-a91d-77b872934d51>":                                          other.ID,
+			"\u201c38b1460a\u20115104\u20114067\u2011a91d\u201177b872934d51\u201d":            other.ID,
+			"Our key *38B1460A-5104-4067-A91D-77B872934D51*, bought in internationalization.": other.ID,
+			"38b1460a-5104-4067-a91d-77b872934d5":                                             "",
+		} {
+			to := v.get("search?q=" + url.QueryEscape(text)).to()
+			if want != "" {
+				want = "./licenses/" + want
+			}
+			is.Equal(to, want) // text
+		}
+		for text, want := range map[string]string{
+			"Mail from Ines <ines@customer.example>, please answer": "./search?q=ines%40customer.example",
+			"Reply to mailto:ines@customer.example.":                "./search?q=ines%40customer.example",
+			"ines@customer.example":                                 "",
+			"own ines@customer.example":                             "", // found as it is
+			"nobody at all":                                         "",
+			"no@customer.example":                                   "",
+		} {
+			is.Equal(v.get("search?q="+url.QueryEscape(text)).to(), want) // text
+		}
+		require.Contains(t, v.get("search?q=ines%40customer.example").body, own.ID)
+	}
+}
+
 // TestSearchFromEveryPage uses the search box of a page as a browser does.
 func TestSearchFromEveryPage(t *testing.T) {
 	is := is.New(t)

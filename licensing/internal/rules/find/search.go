@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/licenses"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -107,14 +105,7 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 // of a purchase of it, if q selects it.
 func (s Service) lookUp(ctx context.Context, search string, q store.LicenseQuery) ([]store.License, error) {
 	r := s.Reader()
-	var rec store.License
-	err := store.ErrNotFound
-	if record.IsID("lic", search) {
-		rec, err = r.License(ctx, search)
-	}
-	if !s.keyless && errors.Is(err, store.ErrNotFound) && call.IsKey(call.CanonicalKey(search)) {
-		rec, err = licenses.Of(s.Call).RowByKey(ctx, r, search)
-	}
+	rec, err := s.byName(ctx, search)
 	if errors.Is(err, store.ErrNotFound) && call.IsIdentifier(search) {
 		var p purchases.Purchase
 		if p, _, err = purchases.ReadPurchase(ctx, r, search, s.Now()); err == nil {
