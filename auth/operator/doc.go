@@ -57,7 +57,7 @@ all unknown accounts together.
 
 # Sessions
 
-A session is a cookie that is valid for twelve hours. The cookie has no Path, so a
+A session is a cookie that is valid for twelve hours, or for fourteen days if the operator stays signed in on a device. The cookie has no Path, so a
 browser sends it only to the dashboard. An operator has at most 50 open sessions; the
 dashboard lists them and ends one. [Service.SignOutEverywhere] ends all.
 

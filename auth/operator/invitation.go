@@ -232,7 +232,7 @@ func (s internals) AcceptInvitation(w http.ResponseWriter, r *http.Request, code
 			return err
 		}
 		if op.SecondFactor != nil { // CompleteSignIn records the sign-in
-			in = signedIn{op.operator(e), op.Generation, true}
+			in = signedIn{Operator: op.operator(e), generation: op.Generation, pending: true}
 			return putJSON(ctx, tx, e, op)
 		}
 		in, err = s.recordSignIn(ctx, tx, e, op, api.EventData{Address: s.address(r)})

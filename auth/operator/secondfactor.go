@@ -225,5 +225,6 @@ func (s internals) CompleteSignIn(w http.ResponseWriter, r *http.Request, code s
 		return Operator{}, signin.ErrCode
 	}
 	s.failures.Return(rate.Key("sign-in", addr))
+	in.stay = m.GetBool(ctx, "stay")
 	return in.Operator, s.openSession(w, r, in)
 }

@@ -19,6 +19,7 @@ const (
 	kindSession     = "session"
 	sessionCookie   = "licensing_session"
 	sessionLifetime = 12 * time.Hour
+	stayLifetime    = 14 * 24 * time.Hour // of an operator who stays signed in on a device
 )
 
 // manager returns the session manager for one request.
@@ -94,22 +95,24 @@ func (s *Service) loadSession(r *http.Request) (signedIn, error) {
 	case rec.Disabled || rec.Generation != m.GetInt64(ctx, "generation"):
 		return signedIn{}, signin.ErrNoSession
 	}
-	return signedIn{Operator: rec.operator(e), generation: rec.Generation}, nil
+	return signedIn{Operator: rec.operator(e), generation: rec.Generation, stay: m.GetBool(ctx, "stay")}, nil
 }
 
 // SignIn checks an e-mail address and a password, sets the cookie of a new
-// session on w, and appends operator.signed_in. The session lasts twelve hours.
+// session on w, and appends operator.signed_in. The session lasts twelve hours, and its
+// cookie until the browser is closed; with stay, both last fourteen days.
 // SignIn returns [signin.ErrCredentials] or [ErrThrottled]. It returns [signin.ErrSecondFactor] if
 // the operator has a second factor: the cookie is then only good for
 // CompleteSignIn, for five minutes.
 //
 // Call it, and every other method that takes a ResponseWriter, before anything
 // is written to w, and only on pages of one folder.
-func (s internals) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
+func (s internals) SignIn(w http.ResponseWriter, r *http.Request, email, password string, stay bool) (Operator, error) {
 	in, err := s.checkCredentials(r.Context(), email, password, s.clientIP(r))
 	if err != nil {
 		return Operator{}, err
 	}
+	in.stay = stay
 	return s.finishSignIn(w, r, in)
 }
 
@@ -137,21 +140,25 @@ func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedI
 	if err := m.RenewToken(ctx); err != nil { // the token that came with the request is no longer valid
 		return err
 	}
-	lifetime, name := sessionLifetime, "operator"
-	if in.pending {
+	lifetime, name, cookie := sessionLifetime, "operator", m.Cookie
+	age := 0 // until the browser is closed
+	switch {
+	case in.pending:
 		lifetime, name = pendingLifetime, "pending"
+	case in.stay:
+		lifetime, age = stayLifetime, int(stayLifetime.Seconds())
 	}
 	m.SetDeadline(ctx, s.now().Add(lifetime))
 	m.Put(ctx, name, in.ID)
 	m.Put(ctx, "generation", in.generation)
+	m.Put(ctx, "stay", in.stay)
 	m.Put(ctx, "address", s.address(r))
 	m.Put(ctx, "agent", strings.ToValidUTF8(r.UserAgent()[:min(len(r.UserAgent()), maxUserAgent)], ""))
-	token, expires, err := m.Commit(ctx)
-	if err != nil {
-		return err
+	token, _, err := m.Commit(ctx)
+	if err == nil { // scs would count the age of the cookie by another clock
+		http.SetCookie(w, &http.Cookie{Name: cookie.Name, Value: token, MaxAge: age, HttpOnly: cookie.HttpOnly, SameSite: cookie.SameSite, Secure: cookie.Secure})
 	}
-	m.WriteSessionCookie(ctx, w, token, expires)
-	return nil
+	return err
 }
 
 // address returns the address of the client, or "" if it is unknown.
@@ -220,5 +227,5 @@ func (s *Service) changeSignedIn(w http.ResponseWriter, r *http.Request, in sign
 	if err != nil || !changed {
 		return err
 	}
-	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1})
+	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1, stay: in.stay})
 }

@@ -60,7 +60,7 @@ func (b *browser) do(fn func(http.ResponseWriter, *http.Request) error) error {
 
 func (b *browser) signIn(email, password string) error {
 	return b.do(func(w http.ResponseWriter, r *http.Request) error {
-		_, err := b.o.SignIn(w, r, email, password)
+		_, err := b.o.SignIn(w, r, email, password, false)
 		return err
 	})
 }
@@ -111,6 +111,50 @@ func TestSession(t *testing.T) {
 	is.Equal(b.who(), signin.ErrNoSession.Error()) // twelve hours later
 }
 
+// TestStaySignedIn: an operator who stays signed in has a session of fourteen days and a cookie
+// that a closed browser keeps, also after a second factor and a new password. Without that,
+// the cookie goes with the browser. The list of sessions has the newest first.
+func TestStaySignedIn(t *testing.T) {
+	is := is.New(t)
+	o := newFixture(t)
+	ada, long, short := o.operator(t, "ada@example.com", RoleAdmin), &browser{o: o}, &browser{o: o}
+	stay := func() error {
+		return long.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.SignIn(w, r, "ada@example.com", goodPassword, true)
+			return err
+		})
+	}
+	is.NoErr(stay())
+	is.Equal(long.cookie.MaxAge, 14*24*3600)
+	is.True(long.cookie.HttpOnly && long.cookie.Secure)
+	o.now = o.now.Add(time.Minute)
+	is.NoErr(short.signIn("ada@example.com", goodPassword))
+	is.Equal(short.cookie.MaxAge, 0)
+	list, err := o.Sessions(long.request(), ada.ID)
+	is.NoErr(err)
+	is.Equal([]bool{list[0].Current, list[1].Current}, []bool{false, true}) // the newest ends first
+	is.Equal(list[1].ExpiresAt.Sub(list[1].CreatedAt), stayLifetime)
+	o.now = o.now.Add(stayLifetime - 2*time.Minute)
+	is.Equal([]string{short.who(), long.who()}, []string{signin.ErrNoSession.Error(), "ada@example.com"})
+	is.NoErr(long.do(func(w http.ResponseWriter, r *http.Request) error {
+		return o.ChangePassword(w, r, goodPassword, otherPassword)
+	}))
+	is.Equal(long.cookie.MaxAge, 14*24*3600)
+	o.now = o.now.Add(stayLifetime)
+	is.Equal(long.who(), signin.ErrNoSession.Error())
+
+	is.NoErr(long.signIn("ada@example.com", otherPassword))
+	secret, _ := long.enableWith(t, otherPassword)
+	is.Equal(long.cookie.MaxAge, 0)
+	require.ErrorIs(t, long.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := o.SignIn(w, r, "ada@example.com", otherPassword, true)
+		return err
+	}), signin.ErrSecondFactor)
+	is.Equal(long.cookie.MaxAge, 0) // the code is missing
+	is.NoErr(long.complete(o.code(secret)))
+	is.Equal(long.cookie.MaxAge, 14*24*3600)
+}
+
 // A host that uses scs without scs.New stores its sessions under the same
 // context key.
 func TestSessionIsSeparateFromTheHosts(t *testing.T) {
@@ -124,7 +168,7 @@ func TestSessionIsSeparateFromTheHosts(t *testing.T) {
 
 	b := &browser{o: o}
 	is.NoErr(b.do(func(w http.ResponseWriter, r *http.Request) error {
-		_, err := o.SignIn(w, r.WithContext(ctx), "ada@example.com", goodPassword)
+		_, err := o.SignIn(w, r.WithContext(ctx), "ada@example.com", goodPassword, false)
 		return err
 	}))
 	is.Equal(hosts.GetString(ctx, "operator"), "another operator") // the session of the host is not written

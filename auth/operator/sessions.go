@@ -18,7 +18,7 @@ import (
 )
 
 // maxSessions is the maximum number of open sessions of an operator. A further
-// sign-in ends the oldest one.
+// sign-in ends the one that would end first.
 const maxSessions = 50
 
 // maxUserAgent is how much of a User-Agent header a session keeps, in bytes.
@@ -55,7 +55,7 @@ func (s internals) Sessions(r *http.Request, operatorID string) ([]signin.Sessio
 		agent, _ := values["agent"].(string)
 		list = append(list, signin.Session{ID: e.Key, Address: address, UserAgent: agent, CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Current: e.Key == current})
 	}
-	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b signin.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return list, nil
 }
 
@@ -88,9 +88,9 @@ func (s internals) EndSession(ctx context.Context, operatorID, sessionID string)
 	})
 }
 
-// endOldest ends the oldest sessions of an operator, so that there is room for one
-// more.
-func endOldest(ctx context.Context, tx store.Tx, operatorID string) error {
+// endFirst ends the session of an operator that would end first, so that there is room for
+// one more.
+func endFirst(ctx context.Context, tx store.Tx, operatorID string) error {
 	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: kindSession, Order: store.ByExpiry, Owner: operatorID, Limit: maxSessions})
 	if err != nil || len(entries) < maxSessions {
 		return err

@@ -32,7 +32,7 @@ func (st sessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 	owner, _ := values["operator"].(string)
 	return st.service.st.Update(ctx, func(tx store.Tx) error {
 		if owner != "" {
-			if err := endOldest(ctx, tx, owner); err != nil {
+			if err := endFirst(ctx, tx, owner); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,7 @@ type signedIn struct {
 	Operator
 	generation int64
 	pending    bool // the code of the second factor is missing
+	stay       bool // the session lasts longer; see SignIn
 }
 
 // checkCredentials returns the operator with that address and password. An
@@ -92,7 +93,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 			return err
 		}
 		if rec.SecondFactor != nil { // CompleteSignIn records the sign-in
-			in = signedIn{rec.operator(e), rec.Generation, true}
+			in = signedIn{Operator: rec.operator(e), generation: rec.Generation, pending: true}
 			return putJSON(ctx, tx, e, rec)
 		}
 		in, err = s.recordSignIn(ctx, tx, e, rec, api.EventData{Address: addressText(addr)})

@@ -204,7 +204,7 @@ func TestResetPassword(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
 	_, err = inner.Of(service).AcceptInvitation(httptest.NewRecorder(), r, m[1], password)
 	is.NoErr(err)
-	op, err := inner.Of(service).SignIn(httptest.NewRecorder(), r, "ada@example.com", password)
+	op, err := inner.Of(service).SignIn(httptest.NewRecorder(), r, "ada@example.com", password, false)
 	is.NoErr(err)
 	is.Equal(op.Role, operator.RoleAdmin)
 
@@ -227,7 +227,7 @@ func TestRemoveSecondFactor(t *testing.T) {
 	is.NoErr(err)
 	r, w := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/sign-in", nil), httptest.NewRecorder()
 	signIn := func() error {
-		_, err := inner.Of(service).SignIn(w, r, op.Email, password)
+		_, err := inner.Of(service).SignIn(w, r, op.Email, password, false)
 		return err
 	}
 	is.NoErr(signIn())

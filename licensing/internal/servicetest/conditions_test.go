@@ -400,7 +400,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	"operator.sign_in_failed": func(o *outage) *licensing.Handler {
 		h := o.handler()
 		r := httptest.NewRequestWithContext(o.t.Context(), "POST", "/dashboard/sign-in", nil)
-		_, _ = inner.Of(h.Operators()).SignIn(httptest.NewRecorder(), r, "ada@example.com", "a wrong password")
+		_, _ = inner.Of(h.Operators()).SignIn(httptest.NewRecorder(), r, "ada@example.com", "a wrong password", false)
 		return h
 	},
 }

@@ -184,7 +184,7 @@ func (w *world) operators() {
 	w.must(err)
 	signIn := func(password string) error {
 		r := httptest.NewRequestWithContext(ctx, "POST", "/dashboard/sign-in", nil)
-		_, err := inner.Of(people).SignIn(httptest.NewRecorder(), r, "ada@acme.example", password)
+		_, err := inner.Of(people).SignIn(httptest.NewRecorder(), r, "ada@acme.example", password, false)
 		return err
 	}
 	w.must(signIn("nine purple engines hum"))

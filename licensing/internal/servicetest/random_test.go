@@ -57,7 +57,7 @@ func newCredentials(t *testing.T) map[string]string {
 	all["password reset"], err = h.Operators().CreatePasswordReset(ctx, op.ID)
 	is.NoErr(err)
 	w := httptest.NewRecorder()
-	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(ctx, httptest.NewRecorder()), op.Email, operatorPassword)
+	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(ctx, httptest.NewRecorder()), op.Email, operatorPassword, false)
 	is.NoErr(err)
 	all["session"] = w.Result().Cookies()[0].Value
 	all["second factor"] = signin.NewTOTPSecret()

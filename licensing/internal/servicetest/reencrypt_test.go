@@ -182,7 +182,7 @@ func enableSecondFactor(t *testing.T, h *licensing.Handler, email string, now ti
 	_, err := h.Operators().Create(t.Context(), operator.CreateParams{Email: email, Password: operatorPassword, Role: operator.RoleViewer})
 	is.NoErr(err)
 	w := httptest.NewRecorder()
-	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
+	_, err = inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword, false)
 	is.NoErr(err)
 	secret = signin.NewTOTPSecret()
 	_, err = inner.Of(h.Operators()).EnableSecondFactor(httptest.NewRecorder(), withCookies(t.Context(), w),
@@ -194,7 +194,7 @@ func enableSecondFactor(t *testing.T, h *licensing.Handler, email string, now ti
 func signInWithCode(t *testing.T, h *licensing.Handler, email, code string) error {
 	t.Helper()
 	w := httptest.NewRecorder()
-	_, err := inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword)
+	_, err := inner.Of(h.Operators()).SignIn(w, withCookies(t.Context(), httptest.NewRecorder()), email, operatorPassword, false)
 	require.ErrorIs(t, err, signin.ErrSecondFactor)
 	_, err = inner.Of(h.Operators()).CompleteSignIn(httptest.NewRecorder(), withCookies(t.Context(), w), code)
 	return err

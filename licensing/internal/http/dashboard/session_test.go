@@ -248,6 +248,26 @@ func TestSignInReturnsToPage(t *testing.T) {
 	}
 }
 
+// TestStaySignedIn: the sign-in offers to stay signed in on the device, for 14 days, and the
+// account lists that session and ends it.
+func TestStaySignedIn(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	v, desk := s.visitor(), s.visitor()
+	require.Contains(t, v.get("sign-in").body, `name="stay" value="yes">`, "Stay signed in on this device")
+	for visitor, form := range map[*visitor][]string{v: {"stay", "yes"}, desk: nil} {
+		is.Equal(visitor.post("sign-in", append(form, "email", "ada@example.com", "password", password)...).StatusCode, http.StatusSeeOther)
+	}
+	s.advance(13 * 24 * time.Hour)
+	is.Equal(desk.get("").StatusCode, http.StatusSeeOther)
+	is.Equal(v.get("").StatusCode, http.StatusOK)
+	require.Contains(t, v.get("password").body, "this session", "in 1 day")
+	other := s.signedIn("ada@example.com")
+	is.Equal(other.follow(other.post("sessions", "session", other.get("password").hidden("session"))).notice(), "The session has ended.")
+	is.Equal(v.get("").StatusCode, http.StatusSeeOther)
+}
+
 func TestSignInErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

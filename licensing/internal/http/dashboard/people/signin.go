@@ -55,7 +55,10 @@ func emailField() *forms.Field {
 func SignInForm(v *kit.Visit) (*forms.FormPage, error) {
 	p := gatePage(v, "Sign in", "Sign in", nil, emailField(),
 		&forms.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
-			Hint: "If you have forgotten it, ask an admin for a password reset link."})
+			Hint: "If you have forgotten it, ask an admin for a password reset link."},
+		&forms.Field{Name: "stay", Label: "This device", Type: "checkbox", Options: []forms.Option{
+			{Value: "yes", Label: "Stay signed in on this device", Hint: "For 14 days. Your account lists your sessions and ends them."},
+		}})
 	if v.SignedIn {
 		p.Away = &p.Back
 	} else if setup, err := inner.Of(v.Operators).NeedsSetup(v.R.Context()); err != nil {
@@ -64,7 +67,7 @@ func SignInForm(v *kit.Visit) (*forms.FormPage, error) {
 		p.Away = new(onward(p, "setup"))
 	}
 	p.Do = func(v *kit.Visit) (string, error) {
-		_, err := inner.Of(v.Operators).SignIn(v.W, v.R, v.Sent("email"), v.R.PostForm.Get("password"))
+		_, err := inner.Of(v.Operators).SignIn(v.W, v.R, v.Sent("email"), v.R.PostForm.Get("password"), p.Form.Field("stay").Chosen() != "")
 		return goNext(p, err)
 	}
 	return p, nil
