@@ -59,7 +59,7 @@ func TestClicksOfSupport(t *testing.T) {
 		most int
 		run  func()
 	}{
-		{"new laptop", 4, func() {
+		{"new laptop", 3, func() {
 			find(laptop.Name)
 			c.click(`(//section[@aria-labelledby="devices-title"]//a[starts-with(normalize-space(), "Remove")])[1]`)
 			c.press("Remove device")

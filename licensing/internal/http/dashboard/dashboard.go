@@ -154,7 +154,7 @@ func identify(v *kit.Visit, route *kit.Route) (done bool, err error) {
 	}
 	if !v.May(route.Access) {
 		return false, web.NewProblem(http.StatusForbidden, "role_forbids",
-			"Your role, "+string(v.Op.Role)+", does not allow this, but that of an admin does.")
+			"Your role, "+string(v.Op.Role)+", does not allow this. An admin can do it.")
 	}
 	if v.SignedIn {
 		web.SetOperator(v.R, v.Op.ID)

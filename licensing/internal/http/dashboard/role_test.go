@@ -200,7 +200,7 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 		require.NotContains(t, v.get(page).body, "settings/credentials") // no link to a page that is forbidden
 	}
 	require.Contains(t, v.get("password").body, "Support")
-	require.Contains(t, v.get(home+"/edit").body, "Your role, support, does not allow this, but that of an admin does.")
+	require.Contains(t, v.get(home+"/edit").body, "Your role, support, does not allow this. An admin can do it.")
 }
 
 // The host application can return each role. It cannot return an unknown one.
