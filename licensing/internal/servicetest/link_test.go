@@ -392,3 +392,44 @@ func TestLinkOfABundle(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(seats.Data[0].Fingerprint, "fp-2")
 }
+
+// TestLinkChoosesAFreeSeat: of several licenses, one with a free seat is chosen, and a full one
+// says how many of its seats are in use.
+func TestLinkChoosesAFreeSeat(t *testing.T) {
+	is := is.New(t)
+	host := newLinkHost(t, licensing.Options{}, licensing.Portal{})
+	page := func() string {
+		var l api.Link
+		status, _ := host.call("/license/link", map[string]any{"product_id": "atlas", "fingerprint": "fp-new"}, &l)
+		is.Equal(status, http.StatusCreated)
+		return host.visit("GET", "link?code="+l.Code, nil).Body.String()
+	}
+	option := func(l api.License, checked, state string) string {
+		return `value="` + l.ID + `" required` + checked + `> <span dir="auto">` + l.Name + `</span> <span class="note">` + state + `</span>`
+	}
+	create := func(name string) api.License {
+		l, err := host.Handler.Service().Create(t.Context(), api.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "cus_ada", Terms: api.Terms{MaxActivations: new(int64(2))}})
+		is.NoErr(err)
+		return l
+	}
+	activate := func(l api.License, fingerprint string) {
+		_, err := host.Handler.Service().Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: fingerprint})
+		is.NoErr(err)
+	}
+	two := []api.License{create("One"), create("Two")}
+	for i, l := range two { // each in turn is the full one
+		other := two[1-i]
+		activate(l, "a")
+		activate(l, "b")
+		if i == 0 {
+			require.Contains(t, page(), option(other, " checked", "Active"), option(l, "", "2 of 2 in use"))
+			continue
+		}
+		a := page()
+		require.Contains(t, a, "2 of 2 in use</span></label>")
+		is.Equal(strings.Count(a, "2 of 2 in use"), 2)
+		is.Equal(strings.Count(a, " checked>"), 1)
+	}
+	free := create("Three")
+	require.Contains(t, page(), option(free, " checked", "Active"))
+}

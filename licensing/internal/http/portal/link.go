@@ -21,6 +21,7 @@ type linkView struct {
 
 	Code, Product, Device string
 	Licenses              []licenseView
+	Chosen                string // ID of the first one with a free seat, or else of the first one
 	Buy                   string // URL
 	License               string // ID of the one that is full
 	Devices               []device
@@ -71,11 +72,37 @@ func (v *visit) showLink(status int, code string, body linkView) error {
 			}
 			body.Licenses = append(body.Licenses, some...)
 		}
+		if err := v.chooseFree(&body); err != nil {
+			return err
+		}
 		if len(body.Licenses) == 0 && v.h.opts.Buy != nil {
 			body.Buy = v.h.opts.Buy(request.ProductID)
 		}
 	}
 	return v.render(status, "link", v.text("LinkTitle"), body)
+}
+
+// chooseFree chooses the first license with a free seat. The others say how many are in use.
+func (v *visit) chooseFree(body *linkView) error {
+	for i, l := range body.Licenses {
+		free := l.MaxActivations == nil
+		if !free {
+			devices, err := v.activeDevices(l.ID)
+			if err != nil {
+				return err
+			}
+			if free = int64(len(devices)) < *l.MaxActivations; !free {
+				body.Licenses[i].State = v.devicesUsed(len(devices), *l.MaxActivations)
+			}
+		}
+		if body.Chosen == "" && free {
+			body.Chosen = l.ID
+		}
+	}
+	if body.Chosen == "" && len(body.Licenses) > 0 {
+		body.Chosen = body.Licenses[0].ID
+	}
+	return nil
 }
 
 // validLicenses returns some of the newest licenses of the customer for a product that are valid.

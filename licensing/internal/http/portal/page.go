@@ -68,6 +68,11 @@ func (v *visit) view(l api.License, verdict api.Verdict) (licenseView, error) {
 	return out, nil
 }
 
+// devicesUsed returns how many devices of a license are in use.
+func (v *visit) devicesUsed(used int, limit int64) string {
+	return v.text("DevicesUsed", "used", strconv.Itoa(used), "limit", strconv.FormatInt(limit, 10))
+}
+
 // product returns the name of a product.
 func (v *visit) product(id string) string {
 	return inner.Of(v.h.opts.Licenses).Call().Opts.ProductName(id)
@@ -306,7 +311,7 @@ func (v *visit) showLicense(status int, problem, request string) error {
 		body.Devices = append(body.Devices, v.device(a))
 	}
 	if l.MaxActivations != nil && !list.HasMore && query.Get("devices") == "" {
-		body.Used = v.text("DevicesUsed", "used", strconv.Itoa(len(list.Data)), "limit", strconv.FormatInt(*l.MaxActivations, 10))
+		body.Used = v.devicesUsed(len(list.Data), *l.MaxActivations)
 	}
 	if i := slices.IndexFunc(l.Upcoming, func(c api.UpcomingChange) bool { return c.MaxActivations.Set }); i >= 0 && l.MaxActivations != nil {
 		if c := l.Upcoming[i]; !c.MaxActivations.Null && c.MaxActivations.Value < *l.MaxActivations {
