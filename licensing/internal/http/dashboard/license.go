@@ -9,6 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/people"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/settings"
 )
 
 // licensePage is the body of the first page of a license.
@@ -27,7 +29,8 @@ type licensePage struct {
 	Verdict      verdictPanel
 	Refusals     refusalPanel
 	History      []kit.HistoryEntry
-	Older        bool // the license has older events
+	Try          *settings.QuickStart // nil: it or another one was validated
+	Older        bool                 // the license has older events
 }
 
 func showLicense(v *kit.Visit, head licenseHead) error {
@@ -61,6 +64,13 @@ func showLicense(v *kit.Visit, head licenseHead) error {
 		licenseHead: head, Meters: kit.Each(now.Meters, func(u api.MeterUse) meterBar { return meterBarOf(v, u) }), Files: files, Email: v.Email(l), Plan: plan,
 		Entitlements: entitlementPairs(l.Entitlements), Metadata: kit.PairsOf(l.Metadata, kit.Same), Purchases: purchases, Upcoming: upcomingRows(l, v.Zone()),
 		Life: lifeOf(v, l), Expiry: expiry, Verdict: verdict, Refusals: refusals, History: events, Older: older,
+	}
+	if v.May(kit.KeyReaders) && now.Valid && len(head.refusals) == 0 {
+		if checked, err := people.Checked(v); err != nil {
+			return err
+		} else if !checked {
+			body.Try = settings.TryLicense(v, l)
+		}
 	}
 	return v.Render(status, "license", kit.Page{Title: l.Name, Section: "licenses", Body: body})
 }

@@ -217,7 +217,7 @@ func TestOverviewIsInOrder(t *testing.T) {
 	s.license(api.CreateLicenseParams{Name: "Atlas"})
 	a := s.admin().get("")
 	at := -1
-	for _, heading := range []string{"Nothing needs attention.", "Sales, 23 February to 1 March 2026", "Ends soon, ", "Near the limit", "1 license</h2>", "Top refusal reasons", "Setup:"} {
+	for _, heading := range []string{"Nothing needs attention.", "Setup:", "Sales, 23 February to 1 March 2026", "Ends soon, ", "Near the limit", "1 license</h2>", "Top refusal reasons"} {
 		i := strings.Index(a.body, heading)
 		if i <= at {
 			t.Errorf("%q is missing or too early", heading)

@@ -4,7 +4,9 @@ import (
 	"go/parser"
 	"go/token"
 	"html"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -125,4 +128,39 @@ func TestDeleteCredential(t *testing.T) {
 	require.Contains(t, audit.body, "API client deleted", "Web shop")
 	is.Equal(v.post(page+"/delete").StatusCode, 404)
 	require.Contains(t, v.get("settings/credentials/cid_nowhere").body, "There is no API client with this ID.")
+}
+
+// TestTryTheFirstLicense: until a license was validated, the page of each shows programs that
+// do, without credentials, to those who may see its key. They run.
+func TestTryTheFirstLicense(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.operator("sue@example.com", operator.RoleSupport)
+	l := s.license(api.CreateLicenseParams{Name: "Atlas", ProductID: "o'`<atlas>"})
+	page := "licenses/" + l.ID
+	require.NotContains(t, s.signedIn("sue@example.com").get(page).body, "Try it")
+	require.Contains(t, v.get("").body, "Check a license in the program", "The page of the license shows how.")
+	a := v.get(page)
+	require.Contains(t, a.body, ">Try it</h2>")
+	programs := s.quickStarts(a)
+	is.Equal(len(programs), 4)
+	_, err := parser.ParseFile(token.NewFileSet(), "main.go", programs["go"], parser.AllErrors)
+	is.NoErr(err)
+	for _, text := range programs {
+		require.Contains(t, text, s.base+"/license/validate")
+		require.NotContains(t, text, "oken", "uthorization")
+	}
+	dir := t.TempDir()
+	for id, command := range map[string][]string{"curl": {"sh", "-c", programs["curl"]}, "node": {"node", "--input-type=module", "-e", programs["node"]}, "python": {"python3", "-c", programs["python"]}, "go": {"go", "run", filepath.Join(dir, "main.go")}} {
+		if _, err := exec.LookPath(strings.Replace(command[0], "sh", id, 1)); err != nil {
+			continue
+		}
+		is.NoErr(os.WriteFile(filepath.Join(dir, "main.go"), []byte(programs["go"]), 0o600))
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		is.NoErr(err)
+		require.Contains(t, string(out), `"valid":true`)
+	}
+	require.NotContains(t, v.get(page).body, ">Try it</h2>")
 }

@@ -29,6 +29,17 @@ func DismissSetup(v *kit.Visit) error {
 	return v.Redirect("")
 }
 
+// Checked reports whether a license was validated lately.
+func Checked(v *kit.Visit) (bool, error) {
+	usage, err := inner.Of(v.Licenses).Refused().Usage(v.R.Context())
+	for _, day := range usage {
+		if day.Validations > 0 {
+			return true, err
+		}
+	}
+	return false, err
+}
+
 // Steps returns the setup checklist, or nothing if each step is done or the operator has
 // dismissed it. Without licenses it is always there: the overview has nothing else.
 func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
@@ -38,13 +49,9 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 	}
 	clients, err1 := v.Auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
 	plans, err2 := selling.New(v.Licenses).ListPlans(ctx, api.ListPlansParams{Limit: 1})
-	usage, err3 := inner.Of(v.Licenses).Refused().Usage(ctx)
+	checked, err3 := Checked(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
-	}
-	checked := false
-	for _, day := range usage {
-		checked = checked || day.Validations > 0
 	}
 	list := []Step{
 		{
@@ -60,7 +67,8 @@ func Steps(v *kit.Visit, licenses int64) ([]Step, error) {
 			Link: "settings/credentials/new", Action: "New API client",
 		},
 		{
-			Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API.",
+			Done: checked, Title: "Check a license in the program", Text: "The program validates its license key, with package licensing/program or over the API. The page of the license shows how.",
+			Link: "licenses", Action: "View licenses",
 		},
 		{
 			Done: v.Opts.Portal(), Title: "Add the customer pages",

@@ -58,7 +58,7 @@ func ShowCredentials(v *kit.Visit) error {
 func ShowCredential(v *kit.Visit, c auth.Client) error {
 	return v.Render(http.StatusOK, "credential", kit.Page{Title: c.Name, Section: "credentials", Body: struct {
 		auth.Client
-		Quick *quickStart
+		Quick *QuickStart
 		Via   string // how the secret was sent last
 	}{c, quickStartOf(v, c, "YOUR_SECRET"), usedVia[c.LastUsedVia]}})
 }

@@ -9,13 +9,14 @@ import (
 	"text/template"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-// A quickStart is a program in several languages that gets an access token and
-// uses it.
-type quickStart struct {
+// A QuickStart is a program in several languages that gets an access token and
+// uses it, or that needs none.
+type QuickStart struct {
 	Text     string // what the program does
 	Snippets []snippet
 	Address  string // of the mount; empty if unknown
@@ -33,7 +34,7 @@ type snippet struct {
 // quickUse is the request for which a quick start uses the access token.
 type quickUse struct {
 	At         string // addressMark
-	ID, Secret string // of the client
+	ID, Secret string // of the client; empty: the request needs no access token
 	Method     string
 	Path       string // below the mount
 	JSON       string // the body; empty: none
@@ -46,9 +47,9 @@ const addressMark = "\x00"
 
 // quickStartOf returns example programs that work with the scopes of the client.
 // They only read, unless the client can only write licenses.
-func quickStartOf(v *kit.Visit, c auth.Client, secret string) *quickStart {
+func quickStartOf(v *kit.Visit, c auth.Client, secret string) *QuickStart {
 	use := quickUse{At: addressMark, ID: c.ID, Secret: secret, Method: "GET"}
-	q := &quickStart{Address: v.Address()}
+	q := &QuickStart{Address: v.Address()}
 	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
 	case may(auth.ScopeLicenseRead):
 		q.Text, use.Path = "Gets an access token and lists five licenses.", "/license?limit=5"
@@ -73,6 +74,18 @@ func quickStartOf(v *kit.Visit, c auth.Client, secret string) *quickStart {
 		q.Text = "Gets an access token and introspects it."
 		use.Method, use.Path, use.Introspect = "POST", "/oauth/introspect", true
 	}
+	return q.with(use)
+}
+
+// TryLicense returns example programs that validate a license by its key.
+func TryLicense(v *kit.Visit, l api.License) *QuickStart {
+	q := &QuickStart{Address: v.Address(), Text: "Validates the key of this license, as your program does. It needs no API client."}
+	body, _ := web.Marshal(map[string]string{"key": l.Key, "product_id": l.ProductID}) // always encodes
+	return q.with(quickUse{At: addressMark, Method: "POST", Path: "/license/validate", JSON: strings.TrimSpace(string(body))})
+}
+
+// with adds the programs with a request.
+func (q *QuickStart) with(use quickUse) *QuickStart {
 	for _, s := range quickLanguages {
 		var b bytes.Buffer
 		if err := s.source.Execute(&b, use); err != nil {

@@ -16,7 +16,7 @@ type secretPage struct {
 	Name   string
 	Values []secretValue
 	Hint   string
-	Quick  *quickStart // nil: none
+	Quick  *QuickStart // nil: none
 	Next   string      // the page after this one, as a reference from dashboard/
 }
 
