@@ -102,7 +102,7 @@ var arrows = map[string][]string{
 	"licensing/mail":          {"internal/texts", "internal/bidi", "internal/entries", "internal/inner", "internal/rate", "licensing", "licensing/api", "licensing/internal/base/feed", "licensing/internal/rules/call", "licensing/license", "store"},
 	"example/internal/host":   {"internal/bidi", "example/internal/serving", "licensing/api", "licensing/mail", "licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store", "store/memory", "licensing/selling"},
 	"example":                 {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":  {"example/internal/settings", "internal/dates", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
+	"example/internal/admin":  {"example/internal/settings", "internal/inner", "licensing/api", "auth", "auth/operator", "licensing/license", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing", "licensing/selling"},
 
 	"example/internal/configfile": {},
 	"example/internal/payment":    {"licensing/api", "licensing/selling"},

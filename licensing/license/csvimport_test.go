@@ -187,14 +187,15 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	_, err = inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 25_000)))
 	is.NoErr(err) // as many as there may be
 	for text, want := range map[string]string{
-		"":                                          "empty",
-		"name,product_id,customer_id\n":             "no rows",
-		"name,product_id\nAda,atlas\n":              "is missing in the header",
-		"name,product_id,customer_id,price\n":       "is not a column",
-		"name,product_id,customer_id,name\n":        "more than once",
-		"name,product_id,customer_id\na,b,c,d\n":    "row 2 has more cells",
-		"name,product_id,customer_id\n\"a,b,c\n":    "quotation marks",
-		"name,product_id,customer_id\nZo\xeb,b,c\n": "not UTF-8",
+		"":                                       "empty",
+		"name,product_id,customer_id\n":          "no rows",
+		"name,product_id\nAda,atlas\n":           "correct the header: customer_id is missing",
+		"name,expire_at,Max Activations,name\nA": "correct the header: “expire_at” may be meant as expires_at, “Max Activations” may be meant as max_activations, “name” appears more than once, product_id is missing, customer_id is missing",
+		"name,product_id,customer_id,status,state\n":                        "“state” appears more than once",
+		"name,product_id,customer_id,name\n":                                "more than once",
+		"name,product_id,customer_id\na,b,c,d\n":                            "row 2 has more cells",
+		"name,product_id,customer_id\n\"a,b,c\n":                            "quotation marks",
+		"name,product_id,customer_id\nZo\xeb,b,c\n":                         "not UTF-8",
 		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 25_001): "25001 rows",
 	} {
 		_, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(text))
@@ -202,4 +203,41 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		is.True(ok)
 		require.Contains(t, invalid.Fields[0].Detail, want) // want
 	}
+}
+
+// TestPreviewCSVOfOtherColumns: a column that may be a typo of a known one is refused with that
+// name, and another becomes metadata, which the preview names. The address has a column of its
+// own, and status is also called state.
+func TestPreviewCSVOfOtherColumns(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	preview := func(text string) ([]string, string, error) {
+		p, err := inner.Of(f.Service).MoveIn().PreviewCSV(t.Context(), []byte(text))
+		return p.Metadata, string(p.NDJSON), err
+	}
+	for typo, known := range map[string]string{
+		"expire_at": "expires_at", "expires at": "expires_at", "ExpiresAt": "expires_at", "expires__at": "expires_at", "e-mail": "email", "states": "state",
+		"plan id": "plan_id", "metadatum": "", "keys": "key", "max_activation": "max_activations", "product": "", "order no": "", "expiry": "", "seats": "", "vip": "",
+	} {
+		names, _, err := preview("name,product_id,customer_id," + typo + "\nAda,atlas,cus_1,x\n")
+		if known == "" {
+			is.NoErr(err)
+			is.Equal(names, []string{typo})
+			continue
+		}
+		require.Contains(t, fmt.Sprint(err), "“"+typo+"” may be meant as "+known)
+	}
+	names, _, err := preview("Name, product_id ,CUSTOMER_ID,key,State,email,Order No,metadata\nAda,atlas,cus_1,OLD-SYSTEM-KEY-000001,suspended,ada@example.com,A17,\"{\"\"vip\"\":\"\"yes\"\"}\"\n")
+	is.NoErr(err)
+	is.Equal(names, []string{"Order No"})
+	_, lines, err := preview("name,product_id,customer_id,key,state,email,Order No,metadata\nAda,atlas,cus_1,OLD-SYSTEM-KEY-000001,suspended,ada@example.com,A17,\"{\"\"vip\"\":\"\"yes\"\"}\"\n")
+	is.NoErr(err)
+	is.Equal(f.importLines(t, []byte(lines)), []string{"created"})
+	list, err := f.List(t.Context(), api.ListLicensesParams{})
+	is.NoErr(err)
+	is.Equal(list.Data[0].Metadata, map[string]string{"email": "ada@example.com", "Order No": "A17", "vip": "yes"})
+	is.Equal(list.Data[0].Status, api.LicenseSuspended)
+	p, err := inner.Of(f.Service).MoveIn().PreviewMove(t.Context(), []byte("name,product_id,customer_id,key\nAda,atlas,cus_1,\n"))
+	is.NoErr(err)
+	is.Equal(p.Results[0].Errors[0].Field, "key") // the file could not be imported again
 }

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -27,7 +25,7 @@ type move struct {
 	rows  []api.LicenseRow
 	from  []string       // what the rows are called in the export
 	left  map[string]int // what was not carried over, and how often
-	zone  *time.Location
+	csv   []byte         // a CSV file instead of rows
 }
 
 // leave notes something that is not carried over.
@@ -41,7 +39,7 @@ func moveIn(ctx context.Context, c *call) error {
 		return errors.New("MODE must be check or write")
 	}
 	return c.with(ctx, func(db *Database) error {
-		m, err := readMove(c.args[0], cmp.Or(c.config.Options.TimeZone, time.UTC))
+		m, err := readMove(c.args[0])
 		if err != nil {
 			return err
 		}
@@ -53,7 +51,9 @@ func moveIn(ctx context.Context, c *call) error {
 			return err
 		}
 		undone := errors.New("check only")
-		if write {
+		if m.csv != nil {
+			counts, refused, err = m.intoCSV(ctx, c, s, write)
+		} else if write {
 			err = run(s)
 		} else if err = s.Atomically(ctx, func(s *license.Service) error { return errors.Join(run(s), undone) }); isOnly(err, undone) {
 			err = nil
@@ -86,12 +86,12 @@ func isOnly(err, only error) bool {
 	return ok && len(joined.Unwrap()) == 1 && joined.Unwrap()[0] == only
 }
 
-// readMove reads a CSV file, whose days begin in a zone, or the JSON files of Keygen: one, or a
-// folder of them.
-func readMove(path string, zone *time.Location) (*move, error) {
-	m := &move{left: map[string]int{}, zone: zone}
+// readMove reads a CSV file, or the JSON files of Keygen: one, or a folder of them.
+func readMove(path string) (m *move, err error) {
+	m = &move{left: map[string]int{}}
 	if strings.EqualFold(filepath.Ext(path), ".csv") {
-		return m, m.readCSV(path)
+		m.csv, err = os.ReadFile(path)
+		return m, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -148,8 +150,8 @@ func TestMoveInFromCSV(t *testing.T) {
 	write(header + "OLD-KEY-0000-0001,Ada,atlas,c-1,2031-01-31,2,2030-06-30,A17\nshort,\"Grace\nHopper\",atlas,c-2,,,,\nshort,Eve,atlas,c-3,,,,\n")
 	out, err := run(t, "move-in", path, file, "check")
 	is.True(err != nil)
-	is.Equal(out, "plans     0\nlicenses  1 new, 0 already here, 3 refused\nrefused   line 3: name must be valid UTF-8 without control characters\n"+
-		"refused   line 3: key must be 16 to 1,024 visible ASCII characters\nrefused   line 5: key must be 16 to 1,024 visible ASCII characters\n")
+	is.Equal(out, "metadata  order no\nplans     0\nlicenses  1 new, 0 already here, 3 refused\nrefused   row 3: name must be valid UTF-8 without control characters\n"+
+		"refused   row 3: key must be 16 to 1,024 visible ASCII characters\nrefused   row 4: key must be 16 to 1,024 visible ASCII characters\n")
 	is.Equal(licensesIn(t, path), 0)
 	_, err = run(t, "move-in", path, file, "write") // stores what can be stored
 	require.Contains(t, err.Error(), "some licenses were refused")
@@ -162,6 +164,24 @@ func TestMoveInFromCSV(t *testing.T) {
 	is.Equal(v.License.UpdatesUntil.Format(time.DateOnly), "2030-07-01")
 	is.Equal(v.License.Metadata, map[string]string{"order no": "A17"})
 
+	newest := func() string { // event
+		page, err := s.Events(t.Context(), api.ListEventsParams{NewestFirst: true, Limit: 1})
+		is.NoErr(err)
+		return page.Data[0].ID
+	}
+	var export strings.Builder
+	is.NoErr(inner.Of(s).MoveIn().ExportCSV(t.Context(), &export, api.ListLicensesParams{}))
+	write(export.String())
+	before := newest()
+	out, err = run(t, "move-in", path, file, "write") // an export changes nothing
+	is.NoErr(err)
+	is.Equal(out, "plans     0\nlicenses  0 new, 1 already here, 0 refused\n")
+	is.Equal(newest(), before)
+
+	write("key,name,product_id,customer_id,expire_at\nOLD-KEY-0000-0003,Ada,atlas,c-1,2031-01-31\n")
+	_, err = run(t, "move-in", path, file, "write") // not a license without an end
+	require.Contains(t, err.Error(), "“expire_at” may be meant as expires_at")
+	is.Equal(licensesIn(t, path), 1)
 	write("key;name\nx;y\n")
 	_, err = run(t, "move-in", path, file, "check")
 	is.True(err != nil)

@@ -90,7 +90,7 @@ func TestUploadsAreNotFiles(t *testing.T) {
 	is.NoErr(form.Close())
 	uploaded := c.do("POST", "/dashboard/licenses/import", body.String(), "Content-Type", form.FormDataContentType())
 	is.Equal(uploaded.Code, http.StatusUnprocessableEntity)
-	require.Contains(t, uploaded.Body.String(), "“price” is not a column")
+	require.Contains(t, uploaded.Body.String(), "product_id is missing")
 }
 
 // TestConcurrentImportsAreBounded starts imports whose bodies do not end.

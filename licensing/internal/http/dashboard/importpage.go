@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
@@ -28,6 +29,9 @@ const rowsPreviewed = 10
 
 const faultsReported = 500
 
+// importFor is how long a request imports rows. Then its page says how far it is.
+const importFor = 10 * time.Second
+
 const rangesShown = 5 // of the rows with one fault
 
 // importPage is the body of the pages of a CSV import: the form, the preview and
@@ -35,9 +39,10 @@ const rangesShown = 5 // of the rows with one fault
 type importPage struct {
 	Problems []string // faults of the whole file
 	MaxRows  string
-	Zone     string // of dates
-	Checked  bool   // the page is a preview
-	Imported bool   // the page is a result
+	Zone     string   // of dates
+	Checked  bool     // the page is a preview
+	Metadata []string // columns that become metadata
+	Imported bool     // the page is a result
 
 	Rows       []previewRow
 	N          map[string]int // licenses by result
@@ -45,6 +50,7 @@ type importPage struct {
 	MoreFaults int
 	More       int    // rows that are not shown
 	Lines      string // the rows to import, packed; empty: there is nothing to confirm
+	Read       string // how many of them were imported before the page of a result shows the others; empty: all
 	Bad        string // the refused rows as a CSV file, packed
 }
 
@@ -126,7 +132,7 @@ func previewImport(v *kit.Visit) error {
 	if len(preview.NDJSON) > maxRows {
 		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
-	body, status := importPage{Checked: true, More: max(0, len(preview.Results)-rowsPreviewed), Bad: pack(preview.Refused)}, http.StatusOK
+	body, status := importPage{Checked: true, Metadata: preview.Metadata, More: max(0, len(preview.Results)-rowsPreviewed), Bad: pack(preview.Refused)}, http.StatusOK
 	body.take(preview.Results)
 	for i, result := range preview.Results[:min(len(preview.Results), rowsPreviewed)] {
 		body.Rows = append(body.Rows, previewRow{result, preview.Rows[i]})
@@ -204,14 +210,18 @@ func runImport(v *kit.Visit) error {
 		return err
 	}
 	var results []api.RowResult
-	err = v.Licenses.Import(v.R.Context(), accessReader{v, lines}, func(result api.RowResult) error {
+	made := false // so that each request comes further than the one before
+	err = v.Licenses.Import(v.R.Context(), accessReader{v, lines, v.Opts.Now().Add(importFor), &made}, func(result api.RowResult) error {
+		made = made || result.Result == api.ImportCreated
 		results = append(results, result)
 		return nil
 	})
 	body := importPage{Imported: true, Bad: v.Sent("bad")}
 	body.take(results)
 	status := http.StatusOK
-	if err != nil && len(results) > 0 {
+	if errors.Is(err, errLonger) {
+		body.Read, body.Lines = kit.Count(len(results), "row"), v.Sent("lines")
+	} else if err != nil && len(results) > 0 {
 		p := web.ProblemOf(err)
 		status = p.Status
 		body.Problems = []string{fmt.Sprintf("The import stopped after %s. %s Import the file again: licenses that exist stay unchanged.", kit.Count(len(results), "row"), kit.Sentence(p.Detail))}
@@ -222,15 +232,23 @@ func runImport(v *kit.Visit) error {
 }
 
 // An accessReader reads the lines of an import in parts, for as long as the
-// operator may import licenses.
+// operator may import licenses, and until an instant or, if nothing was made by then, until
+// something was.
 type accessReader struct {
 	v     *kit.Visit
 	lines io.Reader
+	until time.Time
+	made  *bool
 }
+
+var errLonger = errors.New("the import takes another request")
 
 func (r accessReader) Read(part []byte) (int, error) {
 	if err := r.v.CheckAccess(); err != nil {
 		return 0, err
+	}
+	if *r.made && r.v.Opts.Now().After(r.until) {
+		return 0, errLonger
 	}
 	return r.lines.Read(part[:min(len(part), 64<<10)])
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -103,7 +104,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 <td role="cell" data-label="Column"><div><code>product_id</code>`)
 
 	for text, want := range map[string]string{
-		"name,price\n": "Column “price” is not a column",
+		"name,expires at\n": "Correct the header: “expires at” may be meant as expires_at, product_id is missing, customer_id is missing.",
 		"name,product_id,customer_id\n" + strings.Repeat("x", 16<<20): "larger than 16 MiB",
 		"": "Choose a CSV file.",
 		"name,product_id,customer_id,metadata\nAda,atlas,cus_1,email=a@b.example\n": "Must be an object of strings, such as {",
@@ -194,4 +195,48 @@ func TestImportCSVOfADemotedOperator(t *testing.T) {
 	n := s.count()
 	is.True(0 < n && n < 2000)
 	is.True(a.says(fmt.Sprintf("The import stopped after %d rows. Your session has ended or your role has changed.", n)))
+}
+
+// TestImportCSVNamesOtherColumns: before anything is stored, the preview names the columns that
+// become metadata. The file is one that licensekit move-in takes, too.
+func TestImportCSVNamesOtherColumns(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	a := v.upload("licenses/import", "file", "key,name,product_id,customer_id,state,email,order no,vip\nOLD-KEY-0000-0001,Ada,atlas,c-1,active,ada@example.com,A17,yes\n", true)
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.Contains(t, a.body, "No column of a license is called <code>order no</code>, <code>vip</code>. They become metadata.")
+	is.Equal(s.count(), 0)
+	require.Contains(t, v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false).body, "1 license created.")
+	list, err := s.Service().List(t.Context(), api.ListLicensesParams{})
+	is.NoErr(err)
+	is.Equal(list.Data[0].Metadata, map[string]string{"order no": "A17", "vip": "yes", "email": "ada@example.com"})
+}
+
+// TestLongImportShowsItsProgress: a request imports for ten seconds, says how far it came, and
+// another one continues.
+func TestLongImportShowsItsProgress(t *testing.T) {
+	is := is.New(t)
+	st := &feedStore{Store: memory.New()}
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	var file strings.Builder
+	file.WriteString("name,product_id,customer_id\n")
+	for i := range 2000 {
+		fmt.Fprintf(&file, "Number %d,atlas,cus_%s\n", i, strings.Repeat("x", 200))
+	}
+	a := v.upload("licenses/import", "file", file.String(), true)
+	for n := 0; ; n++ {
+		st.onUpdate = func() { s.advance(11 * time.Second) }
+		a = v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false)
+		is.Equal(a.StatusCode, http.StatusOK)
+		if !a.says(">Continue</button>") {
+			is.True(n > 0)
+			break
+		}
+		is.True(0 < s.count() && n < 20)
+		require.Contains(t, a.body, " rows imported so far.")
+	}
+	require.Contains(t, a.body, "existed already")
+	is.Equal(s.count(), 2000)
 }

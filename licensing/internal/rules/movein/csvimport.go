@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +30,9 @@ type csvPreview struct {
 	// row in a spreadsheet: the header is row 1. The Field of an error begins
 	// with the name of the column.
 	Results []api.RowResult
-	Rows    []api.LicenseRow // the row of each result; incomplete if it is refused
+	// Metadata are the other columns of the file, which become metadata of their names.
+	Metadata []string
+	Rows     []api.LicenseRow // the row of each result; incomplete if it is refused
 	// Refused has the refused rows as a CSV file, with the errors in the column
 	// "error", which an import ignores; nil: none.
 	Refused []byte
@@ -38,22 +42,39 @@ type csvPreview struct {
 	NDJSON []byte
 }
 
-// PreviewCSV checks a CSV file with a header and the columns of
-// ExportCSV, in any order, and writes nothing. The columns name,
-// product_id and customer_id are required; revision, updated_at and error are ignored.
-// Fields are separated by commas or semicolons. Times may be dates, which begin at
-// midnight UTC. A fault of the whole file is an [*api.InvalidError].
+// PreviewCSV checks a CSV file of at most [csvfile.MaxRows] rows with a header and the columns
+// of ExportCSV, in any order, and writes nothing. The columns name, product_id and customer_id
+// are required; revision, updated_at and error are ignored, state is status, and email is the
+// metadata of Options.EmailKey. Any other becomes metadata of its name, unless it may be a typo
+// of a known one. Fields are separated by commas or semicolons. Times may be dates, of which
+// ends are the last day. A fault of the whole file is an [*api.InvalidError].
 func (s Service) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error) {
-	columns, records, err := readCSV(file)
+	return s.previewCSV(ctx, file, csvfile.MaxRows, false)
+}
+
+// PreviewMove is PreviewCSV for a file of any length. Its rows bring their keys or IDs, so that
+// the file can be imported again.
+func (s Service) PreviewMove(ctx context.Context, file []byte) (csvPreview, error) {
+	return s.previewCSV(ctx, file, math.MaxInt, true)
+}
+
+func (s Service) previewCSV(ctx context.Context, file []byte, most int, keyed bool) (csvPreview, error) {
+	columns, records, err := readCSV(file, most)
 	if err != nil {
 		return csvPreview{}, err
 	}
 	now := s.Now()
+	newID := func() string {
+		if keyed {
+			return ""
+		}
+		return store.NewID("lic", now)
+	}
 	var p csvPreview
 	var lines, refused bytes.Buffer
 	first := map[string]int{} // the row that has an ID, a key or a reference
 	err = s.Read(ctx, func(r store.Reader) error {
-		p = csvPreview{}
+		p = csvPreview{Metadata: slices.DeleteFunc(slices.Clone(columns), isKnown)}
 		lines.Reset()
 		refused.Reset()
 		out := csvfile.NewWriter(&refused)
@@ -63,7 +84,7 @@ func (s Service) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error
 			if !slices.ContainsFunc(record.cells, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 				continue
 			}
-			line := rowOfCells(columns, record.cells, now, s.Opts.TimeZone)
+			line := s.rowOfCells(columns, record.cells, newID)
 			row, result, err := s.previewRow(ctx, r, line, record.number, first)
 			if err != nil {
 				return err
@@ -148,7 +169,7 @@ type csvRecord struct {
 
 // readCSV returns the columns and the records of a file. It leaves out empty
 // lines.
-func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
+func readCSV(file []byte, most int) (columns []string, records []csvRecord, err error) {
 	text := strings.TrimPrefix(string(file), csvfile.ByteOrderMark)
 	if !utf8.ValidString(text) {
 		return nil, nil, api.Invalid("", api.FieldInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
@@ -179,24 +200,30 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 		return nil, nil, api.Invalid("", api.FieldRequired, "the file is empty")
 	}
 	columns, records = records[0].cells, records[1:]
-	if len(records) > csvfile.MaxRows {
-		return nil, nil, api.Invalid("", api.FieldTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), csvfile.MaxRows))
+	if len(records) > most {
+		return nil, nil, api.Invalid("", api.FieldTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), most))
 	}
+	var faults []string
 	var broken []api.FieldError
 	for i, name := range columns {
-		name = strings.ToLower(strings.TrimSpace(name))
+		name = strings.TrimSpace(name)
+		if lower := strings.ToLower(name); isKnown(lower) {
+			name = lower
+		}
 		columns[i] = name
-		switch {
-		case name != "" && name != errorColumn && !slices.Contains(csvColumns, name):
-			broken = append(broken, api.FieldError{Field: name, Code: api.FieldUnknown, Detail: "is not a column; the columns are " + strings.Join(csvColumns, ", ")})
-		case name != "" && slices.Contains(columns[:i], name):
-			broken = append(broken, api.FieldError{Field: name, Code: api.FieldInvalidFormat, Detail: "appears more than once in the header"})
+		if meant := typoOf(name); meant != "" {
+			faults = append(faults, fmt.Sprintf("“%s” may be meant as %s", name, meant))
+		} else if name != "" && slices.Contains(columns[:i], name) || name == "state" && slices.Contains(columns, "status") {
+			faults = append(faults, "“"+name+"” appears more than once")
 		}
 	}
 	for _, name := range []string{"name", "product_id", "customer_id"} {
 		if !slices.Contains(columns, name) {
-			broken = append(broken, api.FieldError{Field: name, Code: api.FieldRequired, Detail: "is missing in the header"})
+			faults = append(faults, name+" is missing")
 		}
+	}
+	if faults != nil {
+		broken = append(broken, api.FieldError{Code: api.FieldInvalidFormat, Detail: "correct the header: " + strings.Join(faults, ", ")})
 	}
 	for _, record := range records {
 		if len(record.cells) > len(columns) && strings.Join(record.cells[len(columns):], "") != "" {
@@ -209,6 +236,34 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 	return columns, records, nil
 }
 
+// isKnown reports whether an import knows a column, or ignores it.
+func isKnown(name string) bool {
+	return name == "" || slices.Contains(csvColumns, name) || slices.Contains([]string{errorColumn, "state", "email"}, name)
+}
+
+// typoOf returns the known column from which a name differs by spaces, underscores, case and at
+// most one letter; "": there is none.
+func typoOf(name string) string {
+	letters := strings.NewReplacer(" ", "", "_", "")
+	if isKnown(name) {
+		return ""
+	}
+	typed := letters.Replace(strings.ToLower(name))
+	for _, known := range append([]string{"state", "email"}, csvColumns...) {
+		a, b := typed, letters.Replace(known)
+		for a != "" && b != "" && a[0] == b[0] {
+			a, b = a[1:], b[1:]
+		}
+		for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+			a, b = a[:len(a)-1], b[:len(b)-1]
+		}
+		if utf8.RuneCountInString(a) <= 1 && len(b) <= 1 {
+			return known
+		}
+	}
+	return ""
+}
+
 // csvTimes are the layouts of times in UTC, which spreadsheets write, beside
 // those of the API. csvTimeColumns are the columns that have them, or dates, which in
 // csvEndColumns are the last day.
@@ -219,9 +274,10 @@ var (
 )
 
 // rowOfCells returns the cells of a row as a line of an import. Cells of the wrong form
-// become values of the wrong type, which the checks of the import report.
-func rowOfCells(columns, cells []string, now time.Time, zone *time.Location) []byte {
-	row := map[string]any{}
+// become values of the wrong type, which the checks of the import report. A row without an ID
+// and a key gets the ID that newID returns.
+func (s Service) rowOfCells(columns, cells []string, newID func() string) []byte {
+	row, metadata := map[string]any{}, map[string]any{}
 	for i, name := range columns {
 		if i >= len(cells) {
 			break
@@ -240,13 +296,13 @@ func rowOfCells(columns, cells []string, now time.Time, zone *time.Location) []b
 			if slices.Contains(csvEndColumns, name) {
 				day = dates.End
 			}
-			if at, ok := day(cell, zone); ok {
+			if at, ok := day(cell, s.Opts.TimeZone); ok {
 				cell = at.Format(time.RFC3339Nano)
 			}
 		}
 		switch name {
 		case "", errorColumn, "revision", "updated_at":
-		case "status":
+		case "status", "state":
 			switch status := api.LicenseStatus(strings.ToLower(cell)); status {
 			case api.LicenseActive, api.LicenseExpired, api.LicenseScheduled: // follow from the times
 			default:
@@ -258,12 +314,26 @@ func rowOfCells(columns, cells []string, now time.Time, zone *time.Location) []b
 			if row[name] = cell; json.Valid([]byte(cell)) {
 				row[name] = json.RawMessage(cell)
 			}
+		case "email":
+			metadata[s.Opts.EmailKey] = cell
 		default:
-			row[name] = cell
+			if row[name] = cell; !isKnown(name) {
+				delete(row, name)
+				metadata[name] = cell
+			}
+		}
+	}
+	if given, is := row["metadata"].(json.RawMessage); len(metadata) > 0 && (is || row["metadata"] == nil) {
+		more := maps.Clone(metadata)
+		if !is || json.Unmarshal(given, &metadata) == nil { // columns of their own win
+			maps.Copy(metadata, more)
+			row["metadata"] = metadata
 		}
 	}
 	if row["id"] == nil && row["key"] == nil {
-		row["id"] = store.NewID("lic", now)
+		if id := newID(); id != "" {
+			row["id"] = id
+		}
 	}
 	return record.Encode(row)
 }

@@ -1,5 +1,5 @@
 // Package movein moves licenses in and out: import and export as lines of JSON, and as CSV
-// for the dashboard. A row is refused for itself and never affects another.
+// for the dashboard and for licensekit move-in. A row is refused for itself and never affects another.
 package movein
 
 import (
