@@ -4,10 +4,13 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/matryer/is"
+
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -27,6 +30,28 @@ func TestOfficeLink(t *testing.T) {
 	require.Contains(t, v.get("licenses").body, link, `<a href="./office">`)
 	s.operator("vic@example.com", operator.RoleSupport)
 	require.NotContains(t, s.signedIn("vic@example.com").get("licenses").body, link)
+}
+
+// TestOfficeSellsNothing: the dashboard of an office opens at the office's own page until a
+// license is there, and has neither set-up steps nor what sells.
+func TestOfficeSellsNothing(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	sells := []string{`href="./plans"`, `href="./purchases"`, `licenses/new`, `href="./sales`, "Setup:", "No licenses yet", `id="due-title"`}
+	pages := []string{"", "licenses", "licenses?q=nothing", "customers", "customer?id=harbour-pilots"}
+	require.Contains(t, v.get("").body, sells[:3]...)
+	inner.Of(s.Handler).LinkOffice()
+	a := v.get("")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.to(), "./office")
+	s.license(api.CreateLicenseParams{Name: "Acme Ltd"})
+	for _, page := range pages {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusOK)
+		require.NotContains(t, a.body, sells...)
+	}
+	require.Contains(t, v.get("").body, "1 license by status", "Needs attention")
 }
 
 func TestSignOutURL(t *testing.T) {

@@ -61,8 +61,11 @@ func showOverview(v *kit.Visit) error {
 		return err
 	}
 	body := overview{Licenses: o.Total}
-	empty := o.Total == 0
-	if empty || v.Admin() {
+	empty, office := o.Total == 0, v.Opts.Office()
+	if empty && office && v.Admin() { // its own page has the steps
+		return v.Redirect("office")
+	}
+	if !office && (empty || v.Admin()) {
 		if body.Steps, err = people.Steps(v, o.Total); err != nil {
 			return err
 		}
@@ -74,7 +77,11 @@ func showOverview(v *kit.Visit) error {
 		return v.Render(http.StatusOK, "overview", kit.Page{Title: "Overview", Section: "overview", Body: body})
 	}
 	body.Statuses = kit.Each(statusOrder, func(s api.LicenseStatus) statusCount { return statusCount{s, o.ByStatus[s]} })
-	sales, err1 := readSales(v, overviewRows)
+	var sales *salesPage
+	var err1 error
+	if !office {
+		sales, err1 = readSales(v, overviewRows)
+	}
 	_, refused, err2 := readUsage(v)
 	seats, err3 := rankSeats(v)
 	if err := cmp.Or(err1, err2, err3); err != nil {

@@ -109,6 +109,7 @@ type About struct {
 // time.Duration or a bool.
 type Setting struct {
 	Name  string
+	Path  string // in Options; empty: a program cannot set it
 	Value any
 }
 
