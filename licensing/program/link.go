@@ -111,8 +111,11 @@ func (k Link) Wait(ctx context.Context) error {
 		} else if err != nil {
 			err = l.explain(ctx, err)
 		}
-		if inner.Err() != nil || err != nil && ended || errors.Is(err, api.CodeLinkGone) {
+		switch {
+		case err != nil && (ended || inner.Err() != nil), errors.Is(err, api.CodeLinkGone):
 			return err
+		case inner.Err() != nil: // after an answer that the customer has not decided
+			return l.explain(ctx, inner.Err())
 		}
 		if ended {
 			return l.fails(api.CodeLinkGone, nil)

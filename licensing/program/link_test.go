@@ -223,3 +223,20 @@ func TestLinkIsNotPossible(t *testing.T) {
 		s.True(err != nil)
 	})
 }
+
+// TestLinkCanceledAfterAnAnswer: a wait that ends while the customer has not decided is an error.
+func TestLinkCanceledAfterAnAnswer(t *testing.T) {
+	onStage(t, func(s *stage) {
+		_, l := s.withoutKey("pc-1")
+		k, err := l.Link(s.Context())
+		s.NoErr(err)
+		ctx, cancel := context.WithCancel(s.Context())
+		s.meddle(func(_ *http.Request, carry func() answerOf) answerOf {
+			a := carry()
+			cancel()
+			return a
+		})
+		require.ErrorIs(s.T, k.Wait(ctx), CodeCanceled)
+		s.True(!l.Status().Valid)
+	})
+}
