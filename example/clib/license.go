@@ -12,9 +12,9 @@ import (
 // An opened license is what a handle stands for.
 type opened struct {
 	*program.License
-	idle   func()                       // closes connections; nil: there are none
-	link   atomic.Pointer[program.Link] // the newest
-	panics bool                         // in each call, for tests
+	idle   func()                  // closes connections; nil: there are none
+	link   atomic.Pointer[linking] // the newest
+	panics bool                    // in each call, for tests
 
 	mu      sync.Mutex
 	changes uint64        // of the status, and 1

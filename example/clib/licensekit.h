@@ -125,7 +125,7 @@ LK_API int lk_free_device(lk_license license, const char *id, int timeout_ms, lk
 
 /* Starts an activation in the browser: {"url":…,"code":…,"expires_at":…}. Open the URL and
  * show the code; then lk_link_wait waits for the approval of the newest link, and returns 1
- * if the license is valid then. After timeout, call it again. */
+ * if the license is valid then. After timeout, call it again within 30 seconds. */
 LK_API char *lk_link(lk_license license, int timeout_ms, lk_reason *reason);
 LK_API int lk_link_wait(lk_license license, int timeout_ms, lk_reason *reason);
 

@@ -260,7 +260,7 @@ func goLink(handle C.lk_license, ms C.int, r *C.lk_reason) *C.char {
 			if err != nil {
 				return err
 			}
-			l.link.Store(&k)
+			l.link.Store(&linking{Link: k})
 			text, err = encode(map[string]any{"url": k.URL, "code": k.Code, "expires_at": k.Expires})
 			return err
 		})
@@ -276,7 +276,7 @@ func goLinkWait(handle C.lk_license, ms C.int, r *C.lk_reason) C.int {
 			if k == nil {
 				return errNoLink
 			}
-			return k.Wait(ctx)
+			return k.wait(ctx)
 		})
 	})
 }

@@ -35,7 +35,7 @@ type scene struct {
 	start   func(env ...string) *exec.Cmd
 	handler *licensing.Handler
 	server  *httptest.Server
-	mode    atomic.Value // "answers", "dead" or "stalls"
+	mode    atomic.Value // "answers", "slow", "dead" or "stalls"
 	keys    json.RawMessage
 	license api.License
 	dir     string
@@ -55,6 +55,9 @@ func newScene(t *testing.T, start func(env ...string) *exec.Cmd) *scene {
 		case "stalls":
 			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client leaves
 			<-r.Context().Done()
+		case "slow":
+			time.Sleep(800 * time.Millisecond)
+			mounted.ServeHTTP(w, r)
 		default:
 			mounted.ServeHTTP(w, r)
 		}
