@@ -30,7 +30,7 @@ async function withAFile(lic) {
 
 async function devices(lic) {
   const found = await lic.devices()
-  found.forEach((d, i) => console.log(i + 1, d.name, d.this ? '(this device)' : 'last seen ' + d.last_seen_at))
+  found.forEach((d, i) => console.log(i + 1, d.name, d.this ? '(this device)' : 'last seen ' + d.last_seen_at.slice(0, 10)))
   const device = found[await ask('Free the seat of number (Enter: none):') - 1]
   if (!device) return
   await lic.freeDevice(device.id)
@@ -49,7 +49,7 @@ const menu = `
 const lic = await License.open(JSON.parse(readFileSync(process.argv[2], 'utf8')))
 for (;;) {
   const {valid, message} = lic.check()
-  console.log(valid ? '\nLicensed.' : '\nNot licensed.', message, menu)
+  console.log((valid ? '\nLicensed. ' : '\nNot licensed. ') + message + menu)
   const choice = await ask('Choose:')
   if (choice === '0' || choice === '') break
   try {

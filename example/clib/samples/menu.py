@@ -43,7 +43,7 @@ def with_a_file(lic):
 def devices(lic):
     found = lic.devices()
     for n, device in enumerate(found, 1):
-        print(n, device["name"], "(this device)" if device["this"] else "last seen " + device["last_seen_at"])
+        print(n, device["name"], "(this device)" if device["this"] else "last seen " + device["last_seen_at"][:10])
     answer = ask("Free the seat of number (Enter: none):")
     if answer.isdecimal() and 1 <= int(answer) <= len(found):
         lic.free_device(found[int(answer) - 1]["id"])
@@ -58,7 +58,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
 with licensekit.License(**options) as lic:
     while True:
         valid, code, message = lic.check()
-        print("\nLicensed." if valid else "\nNot licensed.", message, MENU)
+        print("\nLicensed. " if valid else "\nNot licensed. ", message, MENU, sep="")
         choice = ask("Choose:")
         if choice in ("0", ""):
             break

@@ -29,7 +29,7 @@ end
 def devices(lic)
   found = lic.devices
   found.each.with_index(1) do |device, n|
-    puts "#{n} #{device['name']} #{device['this'] ? '(this device)' : "last seen #{device['last_seen_at']}"}"
+    puts "#{n} #{device['name']} #{device['this'] ? '(this device)' : "last seen #{device['last_seen_at'][0, 10]}"}"
   end
   n = ask('Free the seat of number (Enter: none):').to_i
   return unless n.between?(1, found.size)
