@@ -12,7 +12,8 @@ import koffi from 'koffi'
 
 const file = {win32: 'licensekit.dll', darwin: 'liblicensekit.dylib'}[process.platform] ?? 'liblicensekit.so'
 const lib = koffi.load(process.env.LICENSEKIT_LIBRARY ?? join(dirname(fileURLToPath(import.meta.url)), file))
-const Text = koffi.disposable('Text', 'str', lib.func('void lk_free(void *text)'))
+const Text = 'Text' + Math.random().toString(36).slice(2) // koffi knows a name once, and bundlers may load this twice
+koffi.disposable(Text, 'str', lib.func('void lk_free(void *text)'))
 const f = Object.fromEntries([
   'str lk_version()', 'uint64_t lk_open(str o, uint8_t *r)', 'uint64_t lk_fixed(str s, uint8_t *r)', 'int lk_close(uint64_t l)',
   'int lk_valid(uint64_t l, uint8_t *r)', 'int64_t lk_valid_until(uint64_t l)', 'Text lk_status(uint64_t l)', 'int lk_has(uint64_t l, str n)',
@@ -23,7 +24,7 @@ const f = Object.fromEntries([
   'int lk_link_wait(uint64_t l, int ms, uint8_t *r)', 'Text lk_request(uint64_t l, uint8_t *r)', 'int lk_install(uint64_t l, str t, uint8_t *r)',
   'int lk_use(uint64_t l, str m, int64_t n, int ms, uint8_t *r)', 'int lk_count(uint64_t l, str m, int64_t n)',
   'Text lk_verify(str keys, str file, str expect, uint8_t *r)',
-].map(d => [/lk_(\w+)/.exec(d)[1], lib.func(d)]))
+].map(d => [/lk_(\w+)/.exec(d)[1], lib.func(d.replace('Text ', Text + ' '))]))
 
 // Why a call had no effect: code is for the program, message one sentence for the user.
 export class LicenseError extends Error {

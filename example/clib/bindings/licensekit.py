@@ -41,6 +41,10 @@ class LicenseError(Exception):
         self.code = code
 
 
+def _utf8(text):
+    return text.encode("utf-8", "surrogatepass")  # the library refuses what is not UTF-8
+
+
 def _text(pointer):
     try:
         return ctypes.string_at(pointer).decode()
@@ -51,7 +55,7 @@ def _text(pointer):
 def _call(name, *args):
     """Calls a function that takes a reason, and returns its result or raises it."""
     why = _Reason()
-    args = [a.encode() if isinstance(a, str) else a for a in args]
+    args = [_utf8(a) if isinstance(a, str) else a for a in args]
     result = getattr(_lib, "lk_" + name)(*args, ctypes.byref(why))
     if not result:
         raise LicenseError(why.code.decode(), why.message.decode())
@@ -95,14 +99,14 @@ class License:
         return json.loads(_text(text)) if text else None
 
     def has(self, entitlement):
-        return bool(_lib.lk_has(self._handle, entitlement.encode()))
+        return bool(_lib.lk_has(self._handle, _utf8(entitlement)))
 
     def number(self, entitlement):
         value = ctypes.c_double()
-        return value.value if _lib.lk_number(self._handle, entitlement.encode(), ctypes.byref(value)) else None
+        return value.value if _lib.lk_number(self._handle, _utf8(entitlement), ctypes.byref(value)) else None
 
     def text(self, entitlement):
-        text = _lib.lk_text(self._handle, entitlement.encode())
+        text = _lib.lk_text(self._handle, _utf8(entitlement))
         return _text(text) if text else None
 
     def set_key(self, key, timeout_ms=0): _call("set_key", self._handle, key, timeout_ms)
@@ -115,7 +119,7 @@ class License:
     def request(self): return _call("request", self._handle)
     def install(self, text): _call("install", self._handle, text)
     def use(self, meter, n=1, timeout_ms=0): _call("use", self._handle, meter, n, timeout_ms)
-    def count(self, meter, n=1): return bool(_lib.lk_count(self._handle, meter.encode(), n))
+    def count(self, meter, n=1): return bool(_lib.lk_count(self._handle, _utf8(meter), n))
 
     def link_wait(self, timeout_ms=600_000):
         """Waits a second at a time, so that Ctrl-C ends it."""
