@@ -22,7 +22,7 @@ type opened struct {
 	closed  bool
 }
 
-// licenses are those that are open, by handle. A handle is never used again.
+// licenses are the open licenses, by handle. A handle is never used again.
 var licenses struct {
 	sync.RWMutex
 	last uint64
@@ -78,7 +78,7 @@ func closeHandle(handle uint64) error {
 
 func newOpened() *opened { return &opened{changes: 1, changed: make(chan struct{})} }
 
-// change counts a change of the status, and wakes those who wait for it.
+// change counts a change of the status, and wakes who waits for it.
 func (l *opened) change(closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -71,14 +71,14 @@ var versionText = sync.OnceValue(func() *C.char { return C.CString(strings.TrimP
 //export goVersion
 func goVersion() *C.char { return versionText() }
 
-//export goOpen
-func goOpen(options C.lk_in, r *C.lk_reason) (handle C.lk_license) {
+// begin returns the handle of a license that a function opens.
+func begin(text C.lk_in, r *C.lk_reason, open func(string) (*opened, error)) (handle C.lk_license) {
 	do(r, func() error {
-		text, err := argument(options)
+		s, err := argument(text)
 		if err != nil {
 			return err
 		}
-		l, err := open(text)
+		l, err := open(s)
 		if err == nil {
 			handle = C.lk_license(keep(l))
 		}
@@ -87,24 +87,11 @@ func goOpen(options C.lk_in, r *C.lk_reason) (handle C.lk_license) {
 	return handle
 }
 
+//export goOpen
+func goOpen(options C.lk_in, r *C.lk_reason) C.lk_license { return begin(options, r, open) }
+
 //export goFixed
-func goFixed(status C.lk_in, r *C.lk_reason) (handle C.lk_license) {
-	do(r, func() error {
-		text, err := argument(status)
-		if err != nil {
-			return err
-		}
-		var s shown
-		if err := decode(text, &s); err != nil {
-			return err
-		}
-		l := newOpened()
-		l.License = program.Fixed(s.Status)
-		handle = C.lk_license(keep(l))
-		return nil
-	})
-	return handle
-}
+func goFixed(status C.lk_in, r *C.lk_reason) C.lk_license { return begin(status, r, fixed) }
 
 //export goClose
 func goClose(handle C.lk_license) C.int {

@@ -101,6 +101,17 @@ func open(text string) (*opened, error) {
 	return l, nil
 }
 
+// fixed returns a license with a status in JSON.
+func fixed(text string) (*opened, error) {
+	var s shown
+	if err := decode(text, &s); err != nil {
+		return nil, err
+	}
+	l := newOpened()
+	l.License = program.Fixed(s.Status)
+	return l, nil
+}
+
 // inJSON replaces the names of options in errors of program.Open.
 var inJSON = strings.NewReplacer("program: ", "", "Options.URL", "url", "Options.Keys", "keys", "Options.AlsoProductID", "also_product_id",
 	"Options.ProductID", "product_id", "Options.Fingerprint", "fingerprint", "Options.Name", "name", "Options.Version", "version", "Options.Dir", "dir",

@@ -12,7 +12,7 @@ import (
 )
 
 // TestOptions: each option of package program is one of the library, and reaches it, or is
-// among those that have no JSON.
+// among the ones that have no JSON.
 func TestOptions(t *testing.T) {
 	is := is.New(t)
 	members := map[string]any{

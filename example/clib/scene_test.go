@@ -110,7 +110,7 @@ func (s *scene) seats() int {
 	return len(page.Data)
 }
 
-// options returns options of lk_open in JSON: the usual ones with changes. Those that are nil
+// options returns options of lk_open in JSON: the usual ones with changes. Members that are nil
 // are left out.
 func (s *scene) options(change map[string]any) string {
 	o := map[string]any{
