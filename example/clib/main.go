@@ -297,6 +297,9 @@ func goUse(handle C.lk_license, meter C.lk_in, n C.int64_t, ms C.int, r *C.lk_re
 func goCount(handle C.lk_license, meter C.lk_in, n C.int64_t) C.int {
 	return do(nil, func() error {
 		return with(handle, meter, func(l *opened, meter string) error {
+			if n < 1 {
+				return errArgument
+			}
 			l.Count(meter, int64(n))
 			return nil
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -56,7 +57,7 @@ func decode(text string, into any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid(wrong.Field + " has a value of the wrong type: " + wrong.Value)
+		return invalid(cmp.Or(wrong.Field, "the JSON") + " has a value of the wrong type: " + wrong.Value)
 	}
 	if err != nil {
 		return invalid("the JSON is not valid: " + strings.TrimPrefix(err.Error(), "json: "))

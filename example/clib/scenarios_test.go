@@ -53,6 +53,7 @@ var scenarios = []struct {
 		p := s.prog()
 		p.is(`!invalid_option the JSON is not valid: unknown field "prodct_id"`, "open", s.options(map[string]any{"prodct_id": "x"}))
 		p.is("!invalid_option url has a value of the wrong type: number", "open", s.options(map[string]any{"url": 1}))
+		p.is("!invalid_option the JSON is not valid: …", "open", s.options(map[string]any{"built_at": 1}))
 		p.is("!invalid_option product_id must be set", "open", s.options(map[string]any{"product_id": nil}))
 		p.is("!invalid_option keys must be the answer of GET /file/keys: …", "open", s.options(map[string]any{"keys": map[string]any{}}))
 		p.is("!invalid_option also_product_id must be another product than product_id", "open", s.options(map[string]any{"also_product_id": "atlas"}))

@@ -61,7 +61,6 @@ func TestErrors(t *testing.T) {
 			name: "refused", after: func(s *stage, _ *License, _ context.CancelFunc) {
 				s.vendor.Lie(429, "application/problem+json", `{"code":"rate_limited"}`)
 			}, code: api.CodeRateLimited,
-			but: map[string]api.Code{"Refresh": api.CodeRateLimited},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

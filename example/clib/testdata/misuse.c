@@ -76,7 +76,7 @@ static void arguments(void) {
 	refused(lk_verify(NULL, "", "", &why) != NULL, &why, "invalid_argument", "verify NULL");
 	check(!lk_has(l, NULL) && !lk_has(l, "\xff") && !lk_number(l, NULL, &v) && !lk_text(l, NULL), "NULL name");
 	check(lk_has(l, "export") && lk_number(l, "users", NULL), "the license");
-	check(!lk_count(l, NULL, 1), "count NULL");
+	check(!lk_count(l, NULL, 1) && !lk_count(l, "calls", 0) && !lk_count(l, "calls", -1), "count");
 	lk_free(NULL);
 	lk_license wrong[] = {0, l + 1, 12345678901234ull, ~0ull};
 	for (int i = 0; i < 4; i++) all(wrong[i], "closed");
