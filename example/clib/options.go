@@ -57,7 +57,7 @@ func decode(text string, into any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid(cmp.Or(wrong.Field, "the JSON") + " has a value of the wrong type: " + wrong.Value)
+		return invalid(cmp.Or(strings.TrimPrefix(wrong.Field, "Status."), "the JSON") + " has a value of the wrong type: " + wrong.Value)
 	}
 	if err != nil {
 		return invalid("the JSON is not valid: " + strings.TrimPrefix(err.Error(), "json: "))

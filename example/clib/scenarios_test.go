@@ -60,6 +60,7 @@ var scenarios = []struct {
 		p.is("!invalid_option proxy must be a URL …", "open", s.options(map[string]any{"proxy": "proxy"}))
 		p.is("!invalid_option ca must have …", "open", s.options(map[string]any{"ca": "x"}))
 		p.is("!invalid_option the JSON is not valid: …", "fixed", `{"vlaid":true}`)
+		p.is("!invalid_option valid has a value of the wrong type: number", "fixed", `{"valid":1}`)
 		p.is("ok", "open", s.options(map[string]any{"keys": string(s.keys)})) // as a text
 		p.is("true…", "valid")
 		p.end()
