@@ -28,6 +28,27 @@ func (st *rowStore) View(ctx context.Context, fn func(store.Reader) error) error
 	return st.Store.View(ctx, func(r store.Reader) error { return fn(rowReader{r, st}) })
 }
 
+func (st *rowStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return st.Store.Update(ctx, func(tx store.Tx) error { return fn(rowTx{tx, rowReader{tx, st}}) })
+}
+
+type rowTx struct {
+	store.Tx
+	rows rowReader
+}
+
+func (tx rowTx) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	return tx.rows.Licenses(ctx, q)
+}
+
+func (tx rowTx) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	return tx.rows.Events(ctx, q)
+}
+
+func (tx rowTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	return tx.rows.Entries(ctx, q)
+}
+
 type rowReader struct {
 	store.Reader
 	st *rowStore
@@ -88,4 +109,38 @@ func TestSalesCostIsBounded(t *testing.T) {
 	few := read(1000)
 	is.True(few < 200)
 	require.AtMost(t, read(20_000), few+1000) // as many licenses as a report looks at
+}
+
+// TestNamesCostSalesNoRow: of a change that no number has, the count reads nothing but the
+// event, also if the license has limits.
+func TestNamesCostSalesNoRow(t *testing.T) {
+	is := is.New(t)
+	st := &rowStore{Store: memory.New()}
+	s := licensing.NewHandler(st, licensing.Options{Logger: discard}).Service()
+	rules := inner.Of(s).Sales()
+	read := func(change api.UpdateLicenseParams) int {
+		for more := true; more; { // what was there
+			var err error
+			_, more, err = rules.Count(t.Context())
+			is.NoErr(err)
+		}
+		page, err := s.List(t.Context(), api.ListLicensesParams{Limit: 50})
+		is.NoErr(err)
+		for _, l := range page.Data {
+			change.ID = l.ID
+			_, err := s.Update(t.Context(), change)
+			is.NoErr(err)
+		}
+		st.rows = 0
+		n, _, err := rules.Count(t.Context())
+		is.NoErr(err)
+		is.Equal(n, 50)
+		return st.rows
+	}
+	for range 50 {
+		_, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c", Terms: api.Terms{MaxActivations: new(int64(3))}})
+		is.NoErr(err)
+	}
+	is.True(read(api.UpdateLicenseParams{Name: new("other")}) < 60)
+	is.True(read(api.UpdateLicenseParams{MaxActivations: api.To(int64(4))}) > 150) // events, licenses, and what is counted of them
 }

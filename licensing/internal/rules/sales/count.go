@@ -99,15 +99,21 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 	if err != nil {
 		return 0, false, err
 	}
-	all := make([]said, len(events))
+	var all []said // that may change a number or a limit
 	var ids []string
-	for i, e := range events {
-		if err := all[i].read(e); err != nil {
+	var e said
+	for i := range events {
+		e = said{}
+		if err := e.read(&events[i]); err != nil {
 			return 0, false, err
 		}
+		if c.Whole && e.changesNoNumber() {
+			continue
+		}
+		all = append(all, e)
 		if record.IsID("lic", e.Subject) {
 			ids = append(ids, e.Subject)
-			c.touched[e.Subject] = c.touched[e.Subject] || all[i].mayHaveLimits()
+			c.touched[e.Subject] = c.touched[e.Subject] || e.mayHaveLimits()
 			if e.Type == api.EventActivationLimit {
 				c.reached[e.Subject], c.touched[e.Subject] = e.Time, true
 			}
@@ -119,13 +125,15 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 	if c.Since.IsZero() && len(events) > 0 {
 		c.Since = events[0].Time
 	}
-	for _, e := range all {
-		if err := c.add(ctx, r, e); err != nil {
+	for i := range all {
+		if err := c.add(ctx, r, &all[i]); err != nil {
 			return 0, false, err
 		}
-		c.at = feed.PlaceOf(e.Event)
 	}
-	return len(events), len(events) == limit, nil
+	if n = len(events); n > 0 {
+		c.at = feed.PlaceOf(events[n-1])
+	}
+	return n, n == limit, nil
 }
 
 // load reads what the totals have of licenses.
@@ -137,7 +145,7 @@ func (c *count) load(ctx context.Context, r store.Reader, ids []string) error {
 }
 
 // add adds an event.
-func (c *count) add(ctx context.Context, r store.Reader, e said) error {
+func (c *count) add(ctx context.Context, r store.Reader, e *said) error {
 	if e.Type == api.EventCustomerErased {
 		var erased api.Erased
 		err := call.Decode(e.Data, &erased)
@@ -148,7 +156,7 @@ func (c *count) add(ctx context.Context, r store.Reader, e said) error {
 	was, known := c.standings[id]
 	switch {
 	case e.License != nil:
-	case e.EventData.Erased && e.Type == api.EventLicenseDeleted && known: // only the totals know of it
+	case e.Blanked && e.Type == api.EventLicenseDeleted && known: // only the totals know of it
 		if c.replace(id, nil, e.Time); was.Kind != trial {
 			c.days.add(e.Time, was.Plan, Numbers{Ended: 1})
 		}

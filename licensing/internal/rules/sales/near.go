@@ -55,11 +55,6 @@ func putNear(ctx context.Context, tx store.Tx, touched map[string]bool, reached 
 	return err
 }
 
-// mayHaveLimits reports whether the license of an event has limits, as far as the event says it.
-func (e said) mayHaveLimits() bool {
-	return e.License == nil || e.License.MaxActivations != nil || len(e.License.Meters) > 0
-}
-
 // A Near is a license that is near a limit.
 type Near struct {
 	License api.License

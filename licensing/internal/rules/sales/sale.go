@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/find"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/purchases"
@@ -90,38 +89,23 @@ func (s Sale) numbers() (of, due Numbers) {
 // salesOf returns what an event counts as, and the plans that it is about.
 func (s Service) salesOf(ctx context.Context, e api.Event) (sales []Sale, plans []string, err error) {
 	stored := store.Event{Type: e.Type, Time: e.Timestamp, Actor: e.Actor, Subject: e.Subject, Data: e.Data}
-	var said said
-	if err := said.read(stored); err != nil || said.License == nil {
+	var about said
+	if err := about.read(&stored); err != nil || about.License == nil {
 		return nil, nil, err
 	}
-	if sales, err = said.sales(ctx, s.Reader(), s.Now()); err != nil {
+	if sales, err = about.sales(ctx, s.Reader(), s.Now()); err != nil {
 		return nil, nil, err
 	}
 	for _, sale := range sales {
 		plans = append(plans, sale.Plan)
 	}
-	return sales, append(plans, said.License.PlanID, said.before().Plan), nil
-}
-
-// said is what an event says.
-type said struct {
-	store.Event
-	api.EventData
-}
-
-// read reads what an event says.
-func (s *said) read(e store.Event) error {
-	s.Event = e
-	if strings.HasPrefix(e.Type, "license.") {
-		return call.Decode(e.Data, &s.EventData)
-	}
-	return nil
+	return sales, append(plans, about.License.PlanID, about.before().Plan), nil
 }
 
 // sales returns what an event with a license counts as. It follows from the event alone,
 // except for the plans of purchases that have ended.
-func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []Sale, err error) {
-	is, was := standingOf(*e.License), e.before()
+func (e *said) sales(ctx context.Context, r store.Reader, now time.Time) (list []Sale, err error) {
+	is, was := e.is(), e.before()
 	add := func(kind Kind, plan string, due *time.Time) {
 		list = append(list, Sale{kind, plan, call.TimeOrZero(due)})
 	}
@@ -145,7 +129,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 	switch {
 	case is.Kind == trial:
 	case e.Type == api.EventLicenseLapsed:
-		add(Ended, is.Plan, e.License.ExpiresAt)
+		add(Ended, is.Plan, optional(e.License.ExpiresAt))
 	case e.Type == api.EventLicenseRevoked && !is.over(e.Time),
 		e.Type == api.EventLicenseDeleted && !is.over(e.Time) && e.License.Status != api.LicenseRevoked:
 		add(Ended, is.Plan, nil)
@@ -168,7 +152,7 @@ func (e said) sales(ctx context.Context, r store.Reader, now time.Time) (list []
 		}
 		if end := moved(was.Ends, is.Ends); p.Terms.Value.Kind != api.PlanAddOn {
 			if found && end == nil && e.Actor == call.ClockActor { // it changed nothing, or another one of its line continues it
-				if continued, err := purchases.Continued(ctx, r, *e.License, reference, e.Time); err != nil {
+				if continued, err := purchases.Continued(ctx, r, e.license(), reference, e.Time); err != nil {
 					return nil, err
 				} else if continued {
 					continue
@@ -188,56 +172,4 @@ func moved(was, is []time.Time) *time.Time {
 		return nil
 	}
 	return &was[i]
-}
-
-// later reports whether the end of a license, of the updates of one that does not end, or
-// of a purchase that the license outlives became later.
-func (e said) later() bool {
-	name := "expires_at"
-	if _, ends := e.Changes[name]; !ends && e.License.ExpiresAt == nil {
-		name = "updates_until"
-	}
-	from, to, changed := e.times(name)
-	if changed && from != nil && (to == nil || to.After(*from)) {
-		return true
-	}
-	_, updates := e.Changes["updates_until"]
-	return e.Type == api.EventLicenseRenewed && !changed && !updates
-}
-
-// times returns the old and the new value of a field that has changed.
-func (e said) times(name string) (from, to *time.Time, changed bool) {
-	c, changed := e.Changes[name]
-	parse := func(v any) *time.Time {
-		text, _ := v.(string)
-		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return &t
-		}
-		return nil
-	}
-	return parse(c.From), parse(c.To), changed
-}
-
-// before returns how the license stood before the event, as far as the event says it.
-func (e said) before() standing {
-	l := *e.License
-	text := func(name string, v *string) {
-		if c, changed := e.Changes[name]; changed {
-			*v, _ = c.From.(string)
-		}
-	}
-	text("reference", &l.Reference)
-	text("plan_id", &l.PlanID)
-	if from, _, changed := e.times("expires_at"); changed {
-		l.ExpiresAt = from
-	}
-	if from, _, changed := e.times("updates_until"); changed {
-		l.UpdatesUntil = from
-	}
-	if c, changed := e.Changes["upcoming"]; changed {
-		var upcoming []api.UpcomingChange                 // apart from l, which then stays on the stack
-		_ = call.Decode(record.Encode(c.From), &upcoming) // it was encoded as such
-		l.Upcoming = upcoming
-	}
-	return standingOf(l)
 }

@@ -60,8 +60,8 @@ func (s standing) over(at time.Time) bool { return !s.Grace.IsZero() && !at.Befo
 
 // after returns how the license stands after an event; nil: it is not in force. One that
 // was in force stays so until it has lapsed, also if that is said late.
-func (e said) after(wasInForce bool) *standing {
-	is := standingOf(*e.License)
+func (e *said) after(wasInForce bool) *standing {
+	is := e.is()
 	switch e.Type {
 	case api.EventLicenseRevoked, api.EventLicenseDeleted, api.EventLicenseLapsed:
 		return nil
@@ -74,7 +74,7 @@ func (e said) after(wasInForce bool) *standing {
 
 // wasInForce reports whether a license was in force before an event, as far as the event
 // says it.
-func (e said) wasInForce() bool {
+func (e *said) wasInForce() bool {
 	switch {
 	case e.Type == api.EventLicenseCreated, e.License.Status == api.LicenseRevoked && e.Type != api.EventLicenseRevoked:
 		return false
