@@ -68,6 +68,8 @@ type License struct {
 
 	begun, completed int       // the numbers of the last checks
 	next             time.Time // when to ask again
+	verifiedText     string    // of verified, the stored file that was verified last
+	verified         licensefile.File
 	listText         string    // of revoked
 	listAt           time.Time // when it was fetched
 	listCode         api.Code  // of the verdict then

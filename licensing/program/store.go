@@ -61,7 +61,7 @@ func (l *License) load() {
 	var file licensefile.File
 	err := json.Unmarshal([]byte(read(licenseName)), &f)
 	if err == nil {
-		file, err = l.keys.Verify(f.File)
+		file, err = l.verifyStored(f.File)
 	}
 	mine := err == nil && f.Key == l.digest()
 	if mine && l.file == nil {
@@ -86,6 +86,19 @@ func (l *License) load() {
 
 // digest returns the digest of the license key.
 func (l *License) digest() string { return licensefile.KeyHash(l.key) }
+
+// verifyStored verifies a stored file, unless it is the one that was verified last: most looks at
+// Dir find the same. The caller holds l.mu.
+func (l *License) verifyStored(text string) (licensefile.File, error) {
+	if text == "" || text != l.verifiedText {
+		file, err := l.keys.Verify(text)
+		if err != nil {
+			return file, err
+		}
+		l.verifiedText, l.verified = text, file
+	}
+	return l.verified, nil
+}
 
 // replaces reports whether a file replaces the one in use.
 func (l *License) replaces(f licensefile.File) bool {
