@@ -151,7 +151,7 @@ func TestBundleWithoutNetwork(t *testing.T) {
 
 // TestBundleAtAnOffice: an office lends a seat of the bundle as the vendor does.
 func TestBundleAtAnOffice(t *testing.T) {
-	onOfficeStage(t, 12*day, func(o *officeStage, renew func(float64, string)) {
+	onOfficeStage(t, 4*day, func(o *officeStage, renew func(float64, string)) {
 		o.suite("atlas", "beacon")
 		before := o.list
 		o.product = "suite"
@@ -161,7 +161,7 @@ func TestBundleAtAnOffice(t *testing.T) {
 		b := o.part("pc-1", "beacon").open()
 		o.is(b, "valid")
 		o.Equal(len(o.seats()), 1)
-		time.Sleep(10 * day)
+		time.Sleep(3 * day)
 		o.is(l, "valid")
 		o.NoErr(l.Close())
 		o.NoErr(b.Close())

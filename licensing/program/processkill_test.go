@@ -37,7 +37,7 @@ func TestKillNine(t *testing.T) {
 	vendor := licensingtest.NewVendor(t)
 	server := httptest.NewServer(http.StripPrefix("/licensing", vendor.Handler))
 	defer server.Close()
-	const lease = 8
+	const lease = 4
 	l, err := vendor.Handler.Service().Create(t.Context(), api.CreateLicenseParams{
 		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", Terms: api.Terms{MaxActivations: new(int64(1)), LeaseSeconds: new(int64(lease))},
 	})
