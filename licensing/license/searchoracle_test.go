@@ -240,7 +240,7 @@ func TestSearchAgainstTheOracle(t *testing.T) {
 func searchAtRandom(t *testing.T, st store.Store, seed uint64) {
 	clock := start
 	s := &shop{license.New(st, license.Options{Now: func() time.Time { return clock }}), t, &clock, rand.New(rand.NewPCG(1, seed))}
-	for range 4 {
+	for range min(4, 1+*numHistories/10) {
 		for range 30 {
 			s.change(s.all())
 		}

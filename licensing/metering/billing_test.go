@@ -2,6 +2,7 @@ package metering_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -39,13 +40,15 @@ func (s subscription) month(at time.Time) (n int) {
 	return n
 }
 
+var histories = flag.Int("histories", 12, "how many subscriptions TestBillingMonths has")
+
 // TestBillingMonths compares a hard limit per billing month with a model of what a provider
 // bills: in each of its months, and in the trial, exactly the limit is admitted, whether the
 // service learns of a month early, in time, or late. From the 29th on, a month of which it
 // learns early or late may begin again, and never admits less.
 func TestBillingMonths(t *testing.T) {
 	const limit = 10
-	for seed := range uint64(40) {
+	for seed := range uint64(*histories) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		start := time.Date(2026, time.Month(1+random.IntN(12)), 1+random.IntN(31), random.IntN(24), random.IntN(60), 0, 0, time.UTC)
 		sub := subscription{start: start, anchor: start.AddDate(0, 0, []int{0, 3, 7, 14}[random.IntN(4)])}

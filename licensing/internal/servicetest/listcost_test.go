@@ -126,7 +126,8 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 	made, err := c.Store.License(ctx, c.create("n", "atlas", "c"))
 	is.NoErr(err)
 	x := &indexes{all: []store.License{made}, kept: map[string][]store.Position{}}
-	for i := range 100_000 {
+	const all = 40_000 // four times as many as a page may examine
+	for i := range all {
 		l := made
 		l.ID, l.Key = fmt.Sprintf("lic_%026d", i), fmt.Sprint("OLD-", i)
 		l.ProductID = []string{"atlas", "atlas", "globe"}[i%3]
@@ -134,18 +135,18 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 			l.CustomerID = fmt.Sprint("customer ", i/10)
 		}
 		switch { // the last are of the kinds that others are filtered for
-		case i >= 99_990:
+		case i >= all-10:
 			l.State = []store.State{store.StateSuspended, store.StateRevoked}[i%2]
-		case i >= 90_000:
+		case i >= all-all/10:
 		case i%3 == 0:
 			l.State = store.StateRevoked
 		default:
-			l.ExpiresAt = now.Add(time.Duration(i-100_000) * time.Minute)
+			l.ExpiresAt = now.Add(time.Duration(i-all) * time.Minute)
 		}
 		if l.ExpiresAt.IsZero() && i%5 != 0 {
 			l.ExpiresAt = now.Add(time.Duration(i) * time.Minute)
 		}
-		if i == 89_998 {
+		if i == all-all/10-2 {
 			l.StartsAt, l.ExpiresAt = now.Add(time.Hour), now.Add(100*time.Hour)
 		}
 		x.all = append(x.all, l)
@@ -158,7 +159,7 @@ func TestAPageExaminesFewLicenses(t *testing.T) {
 	h := licensing.NewHandler(st, licensing.Options{Now: c.Clock.Now, Logger: discard})
 	c.mount = h
 
-	later, before := now.Add(-40_000*time.Minute).UTC().Format(time.RFC3339), now.Add(95_000*time.Minute).UTC().Format(time.RFC3339)
+	later, before := now.Add(-2*all/5*time.Minute).UTC().Format(time.RFC3339), now.Add(19*all/20*time.Minute).UTC().Format(time.RFC3339)
 	lists := 0
 	for _, status := range []string{"", "active", "expired", "scheduled", "suspended", "revoked"} {
 		for _, product := range []string{"", "globe"} {
