@@ -40,7 +40,7 @@ func (s subscription) month(at time.Time) (n int) {
 	return n
 }
 
-var histories = flag.Int("histories", 12, "how many subscriptions TestBillingMonths has")
+var histories = flag.Int("histories", 12, "how many subscriptions TestBillingMonths has, and a third of the histories of TestUsageIsThatOfTheModel")
 
 // TestBillingMonths compares a hard limit per billing month with a model of what a provider
 // bills: in each of its months, and in the trial, exactly the limit is admitted, whether the

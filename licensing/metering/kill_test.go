@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	killedCalls   = 2500
+	killedCalls   = 1200
 	reportsOfCall = 10
 	kills         = 8
 )

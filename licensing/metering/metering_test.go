@@ -140,7 +140,7 @@ func allMeters() map[string]api.Meter {
 // together, count what the model counts, with the same refusals, in the same periods. The
 // license begins on a 31st, and time passes 29 February and the end of a year.
 func TestUsageIsThatOfTheModel(t *testing.T) {
-	histories := map[string]int{"memory": 120, "sqlite": 4}
+	histories := map[string]int{"memory": 3 * *histories, "sqlite": 4}
 	backends(t, func(t *testing.T, st store.Store) {
 		for seed := range histories[t.Name()[len("TestUsageIsThatOfTheModel/"):]] {
 			is := is.New(t)
