@@ -456,7 +456,7 @@ func (s *shop) compare(events []store.Event, from, to time.Time) sales.Report {
 	return rep
 }
 
-var saleDays = flag.Int("days", 180, "how many days TestSales sells for, at least 150")
+var saleDays = flag.Int("days", 150, "how many days TestSales sells for, at least 150")
 
 // TestSales: the numbers of each period are those of a recount, although the count loses
 // Updates and is behind. A count that begins after the last day has the same; they move
