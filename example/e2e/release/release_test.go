@@ -120,6 +120,11 @@ func TestRelease(t *testing.T) {
 		_, err := os.Stat(filepath.Join(library, name))
 		is.NoErr(err)
 	}
+	if _, err := exec.LookPath("hugo"); err == nil {
+		site, err := exec.Command("tar", "-tzf", filepath.Join(files, "licensekit_0.98.7_site.tar.gz")).Output()
+		is.NoErr(err)
+		require.Contains(t, string(site), "./index.html\n", "./sell.html\n")
+	}
 	sums := exec.Command("sha256sum", "--check", "--quiet", "SHA256SUMS")
 	sums.Dir = files
 	is.NoErr(sums.Run())
