@@ -124,6 +124,9 @@ func TestOffice(t *testing.T) {
 			is.Equal(b.read("#usage ~ dl"), "renderings1250")
 			b.see("Drawing room")
 			look("office-lends")
+			if script {
+				b.picture("office", 1440, 900, "")
+			}
 			b.fill("Number of seats", "5")
 			b.press("Create request")
 			b.fill("Answer of the vendor", answer(b.read("#request-text"), 365))

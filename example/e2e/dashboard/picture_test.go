@@ -1,17 +1,16 @@
 package dashboard
 
 import (
-	"os"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/matryer/is"
 
 	example "github.com/seed-d8a106b4/licensekit/example/internal/host"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-// TestPicture inspects pages of the sample data. With E2E_PICTURE, it writes the
-// picture of the README to that file.
+// TestPicture inspects pages of the sample data, and takes pictures of them for the gallery.
 func TestPicture(t *testing.T) {
 	is := is.New(t)
 	h := newHost(t)
@@ -31,10 +30,15 @@ func TestPicture(t *testing.T) {
 	is.Equal(len(cut), 0) // names that do not fit
 	b.open("?period=month")
 	b.see("Needs attention")
-	if file := os.Getenv("E2E_PICTURE"); file != "" {
-		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		is.NoErr(err)
-		is.NoErr(os.WriteFile(file, picture, 0o644))
+	b.picture("overview", 1440, 900, "")
+	b.picture("sales", 1440, 900, "sales-title")
+	found, err := h.Service().List(t.Context(), api.ListLicensesParams{Search: "stone bridge"})
+	is.NoErr(err)
+	for _, page := range []struct{ name, path string }{
+		{"license", "licenses/" + found.Data[0].ID}, {"customer", "customer?id=stone-bridge"}, {"plan", "plan/price_atlas_pro_year"},
+	} {
+		b.open(page.path)
+		b.picture(page.name, 1440, 900, "")
 	}
 	newInspection(t).views(t, h, h.cookie(t, adminEmail, adminPassword), []view{
 		{"sample-overview", func(b *browser) { b.open("") }},

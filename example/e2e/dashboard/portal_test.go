@@ -164,13 +164,17 @@ func TestCustomerPagesByKeyboard(t *testing.T) {
 	}
 }
 
-// TestCustomerPages checks the pages for customers as TestEveryPage does. One of the
-// screenshots is licensing/docs/portal.png.
+// TestCustomerPages checks the pages for customers as TestEveryPage does, and takes pictures of
+// them for the gallery.
 func TestCustomerPages(t *testing.T) {
 	is := is.New(t)
 	inspect := newInspection(t)
 	b := newCustomerPages(t, true)
 	_, link, _ := openProgram(t, strings.TrimSuffix(b.base, "/account/licenses/"), "Front desk")
+	b.open(b.license.ID)
+	b.picture("customer-page", 390, 840, "")
+	b.open(strings.TrimPrefix(link.URL, b.base))
+	b.picture("activation", 390, 840, "")
 	for name, open := range map[string]func(){
 		"portal":         func() { b.open(b.license.ID) },
 		"portal-list":    func() { b.open("") },
