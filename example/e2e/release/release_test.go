@@ -112,7 +112,9 @@ func TestRelease(t *testing.T) {
 	is.NoErr(exec.Command("tar", "-C", out, "-xzf", filepath.Join(files, filepath.Base(library)+".tar.gz")).Run())
 	is.NoErr(os.WriteFile(filepath.Join(out, "main.c"), []byte("#include <stdio.h>\n#include <licensekit.h>\nint main(void) { puts(lk_version()); return 0; }\n"), 0o644))
 	made, err := exec.Command("cc", "-I"+library, "-o", filepath.Join(out, "main"), filepath.Join(out, "main.c"), "-L"+library, "-Wl,-rpath,"+library, "-llicensekit").CombinedOutput()
-	is.NoErr(err) // made
+	if err != nil {
+		t.Fatal(string(made))
+	}
 	made, err = exec.Command(filepath.Join(out, "main")).CombinedOutput()
 	is.NoErr(err)
 	is.Equal(string(made), "0.98.7\n")
