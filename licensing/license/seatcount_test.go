@@ -387,16 +387,16 @@ func TestSeatCounts(t *testing.T) {
 	counts, err := inner.Of(f.Service).Find().SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal([]int{counts[none.ID].N, counts[two.ID].N, counts[leased.ID].N}, []int{0, 2, 1})
-	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
+	o, _, err := inner.Of(f.Service).Find().Overview(t.Context())
 	is.NoErr(err)
-	is.Equal(use.ByProduct, map[string]int64{two.ProductID: 3})
-	is.True(!use.AtLeast)
+	is.Equal(o.Seats.ByProduct, map[string]int64{two.ProductID: 3})
+	is.True(!o.Seats.AtLeast)
 	counts, err = inner.Of(f.Service).Find().SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
 	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().SeatCounts(t.Context(), ids)
 	require.ErrorIs(t, err, api.ErrProductForbidden)
-	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().SeatUse(t.Context())
+	_, _, err = inner.Of(f.As(license.Caller{Products: []string{}})).Find().Overview(t.Context())
 	require.ErrorIs(t, err, api.ErrProductForbidden)
 }
 
@@ -417,9 +417,9 @@ func TestSeatUse(t *testing.T) {
 		}
 		return nil
 	}))
-	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
+	o, _, err := inner.Of(f.Service).Find().Overview(t.Context())
 	is.NoErr(err)
-	is.Equal(use.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
+	is.Equal(o.Seats.ByProduct, map[string]int64{"atlas": n / 2, "beacon": n / 2})
 }
 
 // TestSeatsAreCountedOnce although an activation whose lease ended long ago gives its seat
@@ -465,10 +465,10 @@ func TestSeatCountsAfterMove(t *testing.T) {
 	is.True(!counts[few.ID].AtLeast)
 	is.Equal(counts[many.ID].N, store.MaxLimit)
 	is.True(counts[many.ID].AtLeast)
-	use, err := s.Find().SeatUse(t.Context())
+	o, _, err := s.Find().Overview(t.Context())
 	is.NoErr(err)
-	is.Equal(use.ByProduct, map[string]int64{few.ProductID: store.MaxLimit + 1})
-	is.True(use.AtLeast)
+	is.Equal(o.Seats.ByProduct, map[string]int64{few.ProductID: store.MaxLimit + 1})
+	is.True(o.Seats.AtLeast)
 }
 
 // TestSeatUseAfterMove counts seats whose counts are not stored, for the sums and for
@@ -481,9 +481,9 @@ func TestSeatUseAfterMove(t *testing.T) {
 	_, err := f.Activate(t.Context(), api.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
 	require.ErrorIs(t, err, api.ErrActivationLimit)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
-	use, err := inner.Of(f.Service).Find().SeatUse(t.Context())
+	o, _, err := inner.Of(f.Service).Find().Overview(t.Context())
 	is.NoErr(err)
-	is.Equal(use.ByProduct, map[string]int64{l.ProductID: 1})
+	is.Equal(o.Seats.ByProduct, map[string]int64{l.ProductID: 1})
 	groups, _, err := inner.Of(f.Service).Refused().RefusalGroups(t.Context(), 7)
 	is.NoErr(err)
 	is.Equal(groups[0].Open, 1)

@@ -16,6 +16,7 @@ import (
 type overview struct {
 	*salesPage // nil: there are no licenses
 	Licenses   int64
+	AsOf       string // when licenses and seats were counted; empty: after the last change
 	Statuses   []statusCount
 	Rankings   []ranking
 	Attention  []attentionItem
@@ -55,15 +56,18 @@ func largest(list []ranked) []ranked {
 }
 
 func showOverview(v *kit.Visit) error {
-	ctx := v.R.Context()
-	o, err := v.Licenses.Count(ctx, api.ListLicensesParams{})
+	counts, held, err := inner.Of(v.Licenses).Find().Overview(v.R.Context())
 	if err != nil {
 		return err
 	}
+	o := counts.Licenses
 	body := overview{Licenses: o.Total}
 	empty, office := o.Total == 0, v.Opts.Office()
 	if empty && office && v.Admin() { // its own page has the steps
 		return v.Redirect("office")
+	}
+	if held {
+		body.AsOf = "As of " + o.At.In(v.Zone()).Format("15:04") + "."
 	}
 	if !office && (empty || v.Admin()) {
 		if body.Steps, err = people.Steps(v, o.Total); err != nil {
@@ -83,12 +87,11 @@ func showOverview(v *kit.Visit) error {
 		sales, err1 = readSales(v, overviewRows)
 	}
 	_, refused, err2 := readUsage(v)
-	seats, err3 := rankSeats(v)
-	if err := cmp.Or(err1, err2, err3); err != nil {
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
 	body.salesPage = sales
-	body.Rankings = []ranking{rankRefusals(refused, usageDays), seats}
+	body.Rankings = []ranking{rankRefusals(refused, usageDays), rankSeats(v, counts.Seats.ByProduct, counts.Seats.AtLeast, body.AsOf)}
 	return v.Render(http.StatusOK, "overview", kit.Page{Title: "Overview", Section: "overview", Body: body})
 }
 
@@ -113,15 +116,17 @@ func rankRefusals(counts map[api.VerdictCode]int64, days int) ranking {
 }
 
 // rankSeats ranks the products by their used seats.
-func rankSeats(v *kit.Visit) (ranking, error) {
-	use, err := inner.Of(v.Licenses).Find().SeatUse(v.R.Context())
+func rankSeats(v *kit.Visit, byProduct map[string]int64, atLeast bool, asOf string) ranking {
 	r := ranking{ID: "seats", Title: "Seats used by product", Text: "Activations, including seats that may be freed as soon as another program needs them.", None: "No license is activated."}
-	if use.AtLeast {
+	if asOf != "" {
+		r.Text += " " + asOf
+	}
+	if atLeast {
 		r.Text += " A number with + is a minimum: there are too many licenses to count."
 	}
-	for product, n := range use.ByProduct {
-		r.Rows = append(r.Rows, ranked{Label: inner.Of(v.Licenses).Call().Opts.ProductName(product), N: kit.MatchCount{N: n, More: use.AtLeast}.Number(), Link: Products.namePath(product), n: n})
+	for product, n := range byProduct {
+		r.Rows = append(r.Rows, ranked{Label: inner.Of(v.Licenses).Call().Opts.ProductName(product), N: kit.MatchCount{N: n, More: atLeast}.Number(), Link: Products.namePath(product), n: n})
 	}
 	r.Rows = largest(r.Rows)
-	return r, err
+	return r
 }

@@ -61,20 +61,8 @@ type seatUse struct {
 	AtLeast   bool // there can be more: counting took too long, or a license has too many that are not counted yet
 }
 
-// SeatUse adds up the seats of the licenses of each product. It reads licenses for up
-// to 250 ms and keeps the sums for up to 20 times as long as that took. A caller
-// limited to some products gets [api.ErrProductForbidden].
-func (s Service) SeatUse(ctx context.Context) (seatUse, error) {
-	if s.Caller.Products != nil {
-		return seatUse{}, fmt.Errorf("seats by product: %w", api.ErrProductForbidden)
-	}
-	u, err := kept(ctx, s, "seats", s.Kept.reading, func() (seatUse, error) { return s.seatUse(ctx) })
-	if err != nil {
-		return seatUse{}, fmt.Errorf("seats by product: %w", err)
-	}
-	return u, nil
-}
-
+// seatUse adds up the seats of the licenses of each product. It reads licenses for up
+// to 250 ms.
 func (s Service) seatUse(ctx context.Context) (seatUse, error) {
 	u := seatUse{ByProduct: map[string]int64{}}
 	const batch = 200 // licenses between two looks at the clock
