@@ -34,7 +34,7 @@ var (
 
 // SetAuditBudget sets the maximum number of events that a page of the audit log
 // examines. It returns a function that restores the number.
-func SetAuditBudget(n int) (restore func()) {
+func SetAuditBudget(n int64) (restore func()) {
 	before := audit.Budget
 	audit.Budget = n
 	return func() { audit.Budget = before }

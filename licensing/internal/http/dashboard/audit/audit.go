@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
@@ -16,16 +16,13 @@ import (
 // auditPerPage is the number of events on a page of the audit log.
 const auditPerPage = 50
 
-// Budget and auditTime limit the work for one page: the number of events
-// that it examines, and the time after which it starts no new read.
-var (
-	Budget    = 100_000
-	auditTime = time.Second
-)
+// Budget is the number of events that one page examines, as many as one of licenses does.
+var Budget int64 = 10_000
 
-// One read examines up to typeReads events if it selects a type, and up to
-// auditReads otherwise; see [license.Service.Events].
+// One read examines typeBatch events if it selects a type or, if these are too few, typeReads,
+// and otherwise auditReads and the next one; see [license.Service.Events].
 const (
+	typeBatch  = 500
 	typeReads  = 1000
 	auditReads = 200
 )
@@ -84,7 +81,7 @@ func ShowAudit(v *kit.Visit) error {
 type auditPage struct {
 	list     []auditMatch
 	next     string // the cursor of the next page; empty: none
-	examined int    // the maximum number of events that were examined
+	examined int64  // how many events were examined at most
 }
 
 // An auditMatch is an event of the audit log, with what matches returns for it.
@@ -95,7 +92,7 @@ type auditMatch struct {
 
 // stopped describes how far the search went.
 func (p auditPage) stopped(v *kit.Visit) string {
-	text := "This page searched up to " + kit.Thousands(int64(p.examined)) + " events"
+	text := "This page searched up to " + kit.Thousands(p.examined) + " events"
 	at, err := v.Licenses.Events(v.R.Context(), api.ListEventsParams{After: p.next, NewestFirst: true, Limit: 1})
 	if err == nil && len(at.Data) > 0 {
 		text += ", back to " + v.Moment(at.Data[0].Timestamp).Full
@@ -106,21 +103,18 @@ func (p auditPage) stopped(v *kit.Visit) string {
 // fillAudit reads events until the page has as many as its size, the events end, or a limit is
 // reached.
 func fillAudit(v *kit.Visit, f *AuditFilter, after string, size int) (page auditPage, err error) {
-	start := time.Now()
 	if after == "" {
 		if after, err = f.start(); err != nil {
 			return auditPage{}, err
 		}
 	}
-	for page.examined < Budget && time.Since(start) <= auditTime {
-		part, err := v.Licenses.Events(v.R.Context(), f.params(after, size-len(page.list)))
+	for page.examined <= Budget-typeReads {
+		p := f.params(after, size-len(page.list))
+		part, err := v.Licenses.Events(v.R.Context(), p)
 		if err != nil {
 			return auditPage{}, err
 		}
-		page.examined += len(part.Data)
-		if f.Type != "" {
-			page.examined += typeReads - len(part.Data)
-		}
+		page.examined += examined(p, part)
 		for i, e := range part.Data {
 			if f.ended(e) {
 				page.next = ""
@@ -143,6 +137,19 @@ func fillAudit(v *kit.Visit, f *AuditFilter, after string, size int) (page audit
 		after = page.next
 	}
 	return page, nil
+}
+
+// examined returns how many events a read after a place has examined.
+func examined(p api.ListEventsParams, part api.Page[api.Event]) int64 {
+	if p.Types == nil {
+		return auditReads + 1
+	}
+	from, _ := feed.ParsePlace(p.After)
+	to, _ := feed.ParsePlace(part.NextCursor)
+	if n := from.Seq() - to.Seq(); n > 0 && n <= typeBatch && part.HasMore {
+		return typeBatch
+	}
+	return typeReads
 }
 
 // saleLabels name what events count as in sales.

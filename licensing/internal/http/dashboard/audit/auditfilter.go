@@ -59,10 +59,7 @@ func (f *AuditFilter) params(after string, room int) api.ListEventsParams {
 		room = auditReads
 	}
 	var types []string
-	switch {
-	case f.sale() != "":
-		types = []string{"license.*"}
-	case f.Type != "":
+	if f.Type != "" && f.sale() == "" {
 		types = []string{f.Type}
 	}
 	return api.ListEventsParams{Types: types, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
