@@ -33,11 +33,10 @@ type ListPage struct {
 	Page[License]
 	// PrevCursor reads the page before this one; empty: this is the first.
 	PrevCursor string `json:"prev_cursor,omitempty"`
-	// SearchedTo is set if a list stopped before the page was full: a search because
-	// it took too long, another list because it had examined 10,000 licenses. It is
-	// when the last of these was created or, in a list sorted by ExpiresAt or StartsAt,
-	// that time. The list continues with NextCursor, or with PrevCursor if it read
-	// backward.
+	// SearchedTo is set if a list stopped before the page was full because it had
+	// examined 10,000 licenses. It is when the last of these was created or, in a list
+	// sorted by ExpiresAt or StartsAt, that time. The list continues with NextCursor, or
+	// with PrevCursor if it read backward.
 	SearchedTo time.Time `json:"searched_to,omitzero"`
 }
 

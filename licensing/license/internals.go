@@ -38,7 +38,9 @@ func (s *Service) meters() meters.Service       { return meters.Of(&s.c) }
 func (s *Service) notices() notices.Service     { return notices.Of(&s.c) }
 func (s *Service) links() link.Service          { return link.Of(&s.c) }
 func (s *Service) leave() leave.Service         { return leave.Of(&s.c) }
-func (s *Service) movein() movein.Service       { return movein.Service{Call: &s.c, Find: s.find()} }
+func (s *Service) movein() movein.Service { // which reads many pages
+	return movein.Service{Call: &s.c, Find: find.Service{Call: &s.c, Kept: s.kept}}
+}
 func (s *Service) find() find.Service {
 	return find.Service{Call: &s.c, Kept: s.kept, Searched: s.searched}
 }
@@ -82,8 +84,8 @@ func (s internals) SetOffice(c *licensefile.Claims) {
 	s.c.Opts.Office = &call.Office{Claims: *c, KeyID: id}
 }
 
-// ForRequest returns the Service for one request of a browser: its searches take a
-// limited time together, and each makes at least one call of the store.
+// ForRequest returns the Service for one request of a browser: its searches
+// examine a limited number of rows together, and each makes at least one call of the store.
 func (s internals) ForRequest() *Service {
 	as := *s.Service
 	as.searched = new(atomic.Int64)

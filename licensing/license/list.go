@@ -16,10 +16,10 @@ import (
 // every page from an index. A list of active licenses is sorted by creation
 // and skips expired ones.
 //
-// A search reads licenses in order of creation, one search at a time in this
-// process and for up to 250 ms. A list with several filters, or of active, expired or
-// scheduled licenses, examines at most 10,000 licenses a page. A page can then be short or
-// even empty although HasMore is true; see [api.ListPage].
+// A search reads licenses in order of creation, one search at a time in this process. A
+// search, or a list with several filters, or of active, expired or scheduled licenses,
+// examines at most 10,000 licenses a page. A page can then be short or even empty although
+// HasMore is true; see [api.ListPage].
 //
 // A cursor is valid only for the same filters, order and product limit, and
 // Status is evaluated at the time of the first page. Any other cursor is an
@@ -32,8 +32,7 @@ func (s *Service) List(ctx context.Context, p api.ListLicensesParams) (api.ListP
 
 // Count counts the licenses that p selects, whatever its Limit, Cursor and
 // NewestFirst. The counts are exact, except with Search or KeyPart: then Count
-// reads the licenses that match, for up to 150 ms or 10,000 of them, and sets
-// AtLeast if there can be more.
+// examines the first 10,000 licenses, and sets AtLeast if there can be more.
 //
 // Exact counts are kept in memory for up to 60 times as long as counting took,
 // and until this process changes a license. Other processes' changes can be missing
@@ -43,7 +42,7 @@ func (s *Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Coun
 }
 
 // Customers lists the customers that have licenses, sorted by ID in byte
-// order. With Search, it reads names for up to 250 ms, so a page can be short
+// order. With Search, it examines up to 10,000 names, so a page can be short
 // although HasMore is true. The numbers are kept as those of [Service.Count] are. It
 // returns an [*api.InvalidError], or [api.ErrProductForbidden] to a caller limited to some
 // products.

@@ -199,87 +199,95 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// TestSearchIsBounded: a page takes 250 ms at most, says how far it has come, and
+// TestSearchIsBounded: a page examines 10,000 licenses at most, says how far it has come, and
 // continues in both directions without leaving out or repeating a license.
 func TestSearchIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		st := &narrowStore{Store: memory.New(), window: 10}
-		now := start
-		s := license.New(st, license.Options{Now: func() time.Time { return now }})
-		var created, rare []api.License
-		for i := range 100 {
-			now = now.Add(time.Hour)
-			p := plain()
-			if p.Name = fmt.Sprint("Common ", i); i%49 == 1 { // 1, 50 and 99
-				p.Name = "Rare"
-			}
-			l, err := s.Create(t.Context(), p)
-			is.NoErr(err)
-			if created = append(created, l); i%49 == 1 {
-				rare = append(rare, l)
-			}
+	is := is.New(t)
+	st := &narrowStore{Store: memory.New(), window: 10} // of 1,000 that it may examine
+	now := start
+	s := license.New(st, license.Options{Now: func() time.Time { return now }})
+	var created, rare []api.License
+	for i := range 400 {
+		now = now.Add(time.Hour)
+		p := plain()
+		if p.Name = fmt.Sprint("Common ", i); i == 1 || i == 150 || i == 399 {
+			p.Name = "Rare"
 		}
-		st.took = 100 * time.Millisecond
-		p := api.ListLicensesParams{Search: "rare", NewestFirst: true, Limit: 10}
-		read := func(cursor string) api.ListPage {
-			p := p
-			p.Cursor = cursor
-			began := time.Now()
-			page, err := s.List(t.Context(), p)
-			is.NoErr(err)
-			require.AtMost(t, time.Since(began), 300*time.Millisecond)
-			return page
+		l, err := s.Create(t.Context(), p)
+		is.NoErr(err)
+		if created = append(created, l); p.Name == "Rare" {
+			rare = append(rare, l)
 		}
-		first := read("") // 30 of them
-		is.Equal(len(first.Data), 1)
-		is.Equal(first.Data[0].ID, rare[2].ID)
-		is.True(first.HasMore)
-		is.Equal(first.SearchedTo, created[70].CreatedAt)
-		second := read(first.NextCursor)
-		is.Equal(len(second.Data), 1)
-		third := read(second.NextCursor)
-		is.Equal(len(third.Data), 0)
-		fourth := read(third.NextCursor)
-		is.Equal(fourth.Data[0].ID, rare[0].ID)
-		is.True(!fourth.HasMore && fourth.SearchedTo.IsZero())
+	}
+	p := api.ListLicensesParams{Search: "rare", NewestFirst: true, Limit: 10}
+	read := func(cursor string) api.ListPage {
+		p := p
+		p.Cursor, st.examined = cursor, 0
+		page, err := s.List(t.Context(), p)
+		is.NoErr(err)
+		require.AtMost(t, st.examined, store.MaxExamined)
+		return page
+	}
+	first := read("") // 100 of them, by 10 calls
+	is.Equal(st.examined, store.MaxExamined)
+	is.Equal(len(first.Data), 1)
+	is.Equal(first.Data[0].ID, rare[2].ID)
+	is.True(first.HasMore)
+	is.Equal(first.SearchedTo, created[300].CreatedAt)
+	second := read(first.NextCursor)
+	is.Equal(len(second.Data), 0)
+	third := read(second.NextCursor)
+	is.Equal(third.Data[0].ID, rare[1].ID)
+	is.Equal(read(third.PrevCursor).HasMore, true)
+	fourth := read(third.NextCursor)
+	is.Equal(fourth.Data[0].ID, rare[0].ID)
+	is.True(fourth.HasMore && !fourth.SearchedTo.IsZero()) // the last call does not know that it was the last
+	p.Cursor = fourth.NextCursor
+	last, err := s.List(t.Context(), p)
+	is.NoErr(err)
+	is.True(!last.HasMore && last.SearchedTo.IsZero() && len(last.Data) == 0)
+	back := read(last.PrevCursor)
+	is.Equal(back.Data, fourth.Data)
+	is.Equal(len(read(back.PrevCursor).Data), 1)
+	is.Equal(read(read(read(third.PrevCursor).PrevCursor).PrevCursor).Data, first.Data) // from its first match
+	p.Cursor = ""
 
-		back := read(fourth.PrevCursor)
-		is.Equal(len(back.Data), 0) // it stopped after 30
-		is.True(back.HasMore && !back.SearchedTo.IsZero())
-		is.Equal(read(back.NextCursor).Data, fourth.Data)
-		is.Equal(read(back.PrevCursor).Data, second.Data)
-		is.Equal(len(read(third.PrevCursor).Data), 0)
-		is.Equal(read(read(third.PrevCursor).PrevCursor).Data, second.Data)
+	st.examined = 0
+	page, err := s.List(t.Context(), api.ListLicensesParams{Search: "common", PlanID: "none"})
+	is.NoErr(err)
+	is.True(page.HasMore)
+	is.Equal(st.examined, store.MaxExamined) // by all batches
 
-		n, err := s.Count(t.Context(), p) // 20 of them
-		is.NoErr(err)
-		is.True(n.AtLeast && n.Total == 1)
-		part := api.ListLicensesParams{KeyPart: rare[2].Key[:12], NewestFirst: true}
-		n, err = s.Count(t.Context(), part)
-		is.NoErr(err)
-		is.True(n.AtLeast) // of 20 of them
-		n, err = s.As(license.Caller{MaskKeys: true}).Count(t.Context(), part)
-		is.NoErr(err)
-		is.True(!n.AtLeast) // it is not what was counted for a caller who sees keys
-		names, err := s.Customers(t.Context(), api.NamesParams{Search: "ada"})
-		is.NoErr(err)
-		is.Equal(names.Data, []api.NameCount{{Name: "cus_ada", N: 100}})
-		list := 0
-		for range s.All(t.Context(), p) {
-			list++
-		}
-		is.Equal(list, 3) // an iteration does not stop at a page without licenses
+	n, err := s.Count(t.Context(), p)
+	is.NoErr(err)
+	is.True(n.AtLeast && n.Total == 1)
+	part := api.ListLicensesParams{KeyPart: rare[2].Key[:12], NewestFirst: true}
+	n, err = s.Count(t.Context(), part)
+	is.NoErr(err)
+	is.True(n.AtLeast)
+	n, err = s.As(license.Caller{MaskKeys: true}).Count(t.Context(), part)
+	is.NoErr(err)
+	is.True(!n.AtLeast) // it is not what was counted for a caller who sees keys
+	names, err := s.Customers(t.Context(), api.NamesParams{Search: "ada"})
+	is.NoErr(err)
+	is.Equal(names.Data, []api.NameCount{{Name: "cus_ada", N: 400}})
+	list := 0
+	for range s.All(t.Context(), p) {
+		list++
+	}
+	is.Equal(list, 3) // an iteration does not stop at a page without licenses
 
-		one := inner.Of(s).ForRequest()
-		began := time.Now()
-		for _, p := range []api.ListLicensesParams{{Search: "rare none"}, {KeyPart: "NONE"}, {Search: "none", NewestFirst: true}} {
-			page, err := one.List(t.Context(), p)
-			is.NoErr(err)
-			is.True(page.HasMore)
-		}
-		is.Equal(time.Since(began), 500*time.Millisecond) // of 300, 100 and 100
-	})
+	one := inner.Of(s).ForRequest()
+	st.examined = 0
+	for _, p := range []api.ListLicensesParams{{Search: "rare none"}, {KeyPart: "NONE"}, {Search: "none", NewestFirst: true}} {
+		page, err := one.List(t.Context(), p)
+		is.NoErr(err)
+		is.True(page.HasMore)
+	}
+	is.Equal(st.examined, store.MaxExamined+2) // together; each examines something
+	names, err = one.Customers(t.Context(), api.NamesParams{Search: "ad"})
+	is.NoErr(err)
+	is.Equal(len(names.Data), 1)
 }
 
 // TestOneSearchAtATime: others wait, and stop waiting when their contexts end. One

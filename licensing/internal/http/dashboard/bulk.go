@@ -260,7 +260,9 @@ func allMatching(v *kit.Visit, m stateChange, f Filter) (list []api.License, mor
 	p := f.params(v.Opts.Now())
 	p.Limit = 200
 	for range pagesMatched {
-		page, _, err := listedLicenses(v, f, p)
+		one := *v
+		one.Licenses = inner.Of(v.Licenses).ForRequest() // each page searches as far as any
+		page, _, err := listedLicenses(&one, f, p)
 		if err != nil {
 			return nil, false, err
 		}

@@ -30,8 +30,8 @@ func (s Service) Count(ctx context.Context, p api.ListLicensesParams) (api.Count
 	if p.IDs != nil || p.Search != "" || p.KeyPart != "" {
 		count, alone = s.countRead, s.Kept.reading
 	}
-	key := fmt.Sprintf("counts %q %q %q %d %d %q %q %q %t %t %t %q", p.CustomerID, p.ProductID, p.Status, call.Millis(p.ExpiresBefore), call.Millis(p.ExpiresAfter),
-		p.Search, p.KeyPart, p.IDs, p.IDs == nil, s.Caller.MaskKeys, s.Caller.Products == nil, s.OnlyProducts())
+	key := fmt.Sprintf("counts %q %q %q %d %d %q %q %q %t %t %t %t %q", p.CustomerID, p.ProductID, p.Status, call.Millis(p.ExpiresBefore), call.Millis(p.ExpiresAfter),
+		p.Search, p.KeyPart, p.IDs, p.IDs == nil, s.Searched == nil, s.Caller.MaskKeys, s.Caller.Products == nil, s.OnlyProducts())
 	c, err := kept(ctx, s, key, alone, func() (api.Counts, error) { return count(ctx, p) })
 	if err != nil {
 		return api.Counts{}, fmt.Errorf("count licenses: %w", err)
@@ -73,7 +73,7 @@ func (s Service) countRead(ctx context.Context, p api.ListLicensesParams) (api.C
 	}
 	for _, part := range call.KeyParts(p.KeyPart) {
 		p.KeyPart = part
-		end, err := s.search(ctx, q, p, maxCounted, countTime, add)
+		end, err := s.search(ctx, q, p, store.MaxExamined, add)
 		c.AtLeast = !end.IsZero()
 		if err != nil || c.Total > 0 || c.AtLeast {
 			return c, err

@@ -45,6 +45,9 @@ func (s Service) names(ctx context.Context, kind string, by store.NameOrder, p a
 	return page, nil
 }
 
+// firstNames is how many names a search examines at least.
+const firstNames = 200
+
 // readNames reads one name more than the page has.
 func (s Service) readNames(ctx context.Context, by store.NameOrder, p api.NamesParams) (page api.Page[api.NameCount], err error) {
 	page.Data = []api.NameCount{}
@@ -52,11 +55,10 @@ func (s Service) readNames(ctx context.Context, by store.NameOrder, p api.NamesP
 	if p.Search != "" && len(words) == 0 {
 		return page, nil
 	}
-	r := s.Reader()
-	over := s.stopwatch(searchTime)
+	r, examine := s.Reader(), s.budget(firstNames)
 	q := store.NamesQuery{By: by, After: p.Cursor, Limit: p.Limit + 1}
 	if p.Search != "" {
-		q.Limit = store.MaxLimit
+		q.Limit = examine()
 	}
 	if q.After < p.Prefix { // a list of names after the prefix does not have the prefix itself
 		q.After = p.Prefix
@@ -92,7 +94,7 @@ func (s Service) readNames(ctx context.Context, by store.NameOrder, p api.NamesP
 		if len(list) < q.Limit {
 			return page, nil
 		}
-		if over() {
+		if q.Limit = examine(); q.Limit == 0 {
 			page.HasMore, page.NextCursor = true, q.After
 			return page, nil
 		}

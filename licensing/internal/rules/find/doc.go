@@ -1,8 +1,9 @@
 // Package find reads many: lists, searches, counts, the overview, customers and products,
 // devices, purchases and events. It writes nothing.
 //
-// A search examines licenses for a limited time and says where it stopped. Counts are kept
-// for a while, and dropped when this process changes a license.
+// A search examines a limited number of licenses and says where it stopped. Counts are kept
+// for a while, and dropped when this process changes a license; an overview of many licenses
+// is kept for a minute.
 package find
 
 import (
@@ -15,6 +16,6 @@ import (
 type Service struct {
 	*call.Call
 	Kept     *Kept
-	Searched *atomic.Int64 // how long the searches of a request took; nil: each has its own time
+	Searched *atomic.Int64 // how many rows the searches of a request have examined; nil: each search counts its own
 	keyless  bool          // Search looks for no key
 }

@@ -167,7 +167,7 @@ func (s Service) readPage(ctx context.Context, p api.ListLicensesParams, q store
 		return s.readAddress(ctx, q)
 	}
 	if p.Search != "" || p.KeyPart != "" {
-		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
+		end, err = s.search(ctx, q, p, q.Limit, func(rec store.License) { recs = append(recs, rec) })
 		return recs, end, err
 	}
 	read := s.Read

@@ -27,8 +27,8 @@ func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []
 	if len(words) == 0 {
 		return list, false, nil
 	}
-	r, over := purchases.Together(s.Reader()), s.stopwatch(searchTime)
-	for after := (store.Position{}); ; {
+	r, examine := purchases.Together(s.Reader()), s.budget(store.MaxLimit)
+	for after := (store.Position{}); examine() > 0; {
 		entries, err := purchases.WaitingEntries(ctx, r, "", s.Now(), after)
 		if err != nil {
 			return nil, false, err
@@ -53,10 +53,8 @@ func (s Service) FindPurchases(ctx context.Context, text string, n int) (list []
 		if len(entries) < store.MaxLimit {
 			return list, false, nil
 		}
-		if over() {
-			return list, true, nil
-		}
 		last := entries[len(entries)-1]
 		after = store.Position{Time: last.ExpiresAt, ID: last.Key}
 	}
+	return list, true, nil
 }

@@ -3,7 +3,7 @@ package find
 import (
 	"context"
 	"errors"
-	"time"
+	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/call"
@@ -12,14 +12,10 @@ import (
 )
 
 const (
-	// searchTime is how long the searches of a request take at most, and
-	// countTime how long reading matches to count them does.
-	searchTime = 250 * time.Millisecond
-	countTime  = 150 * time.Millisecond
+	// searchStep is the most rows that a search examines in one call of the store.
+	searchStep = 1000
 	// foldLimit is how many licenses are read to compare them one by one.
 	foldLimit = 200
-	// maxCounted is how many matches are read to count them.
-	maxCounted = 10_000
 )
 
 // A slot is for one call at a time in this process.
@@ -39,15 +35,19 @@ func (s Service) take(ctx context.Context, free slot) (release func(), err error
 	}
 }
 
-// stopwatch returns a function that reports whether a search has taken long, or the
-// searches of a request have taken searchTime.
-func (s Service) stopwatch(long time.Duration) (over func() bool) {
-	last := time.Now()
-	left := long
-	return func() bool {
-		took := time.Since(last)
-		last, left = last.Add(took), left-took
-		return left <= 0 || s.Searched != nil && time.Duration(s.Searched.Add(int64(took))) >= searchTime
+// budget returns a function that returns how many rows the next call of a search examines.
+// A search, or the searches of a request together, examine [store.MaxExamined] rows; each
+// examines at least first in its first call. Zero: no more.
+func (s Service) budget(first int) func() int {
+	used := s.Searched
+	if used == nil {
+		used = new(atomic.Int64)
+	}
+	return func() int {
+		n := max(first, min(searchStep, store.MaxExamined-int(used.Load())))
+		first = 0
+		used.Add(int64(n))
+		return n
 	}
 }
 
@@ -57,9 +57,9 @@ const maxTexts = 100
 
 // search calls add for up to n licenses that q, the search text, the part of a key
 // and the product limit of the caller select, in order of their IDs. If it stops
-// before the end, because it has found n or has taken too long, it continues after
+// before the end, because it has found n or has examined enough, it continues after
 // the ID end.
-func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLicensesParams, n int, long time.Duration, add func(store.License)) (end store.Position, err error) {
+func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLicensesParams, n int, add func(store.License)) (end store.Position, err error) {
 	words := call.SearchWords(p.Search)
 	switch products := s.OnlyProducts(); {
 	case len(words) == 0 && p.KeyPart == "", p.KeyPart != "" && s.Caller.MaskKeys,
@@ -73,12 +73,10 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 		return end, err
 	}
 	defer release()
-	over := s.stopwatch(long)
-	r := s.Reader()
-	q.Examine, q.KeyPart, q.Text = 0, p.KeyPart, words[:min(len(words), maxTexts)]
-	for {
-		q.Limit = n
-		if s.Caller.Products != nil { // some of those found do not match
+	r, examine := s.Reader(), s.budget(1)
+	q.KeyPart, q.Text = p.KeyPart, words[:min(len(words), maxTexts)]
+	for q.Examine = examine(); ; {
+		if q.Limit = n; s.Caller.Products != nil { // some of those found do not match
 			q.Limit = foldLimit
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
@@ -94,10 +92,12 @@ func (s Service) search(ctx context.Context, q store.LicenseQuery, p api.ListLic
 			}
 			n--
 		}
-		if next.IsZero() || over() {
+		if q.After, q.Examine = next, 0; !next.IsZero() {
+			q.Examine = examine()
+		}
+		if q.Examine == 0 {
 			return next, nil
 		}
-		q.After = next
 	}
 }
 

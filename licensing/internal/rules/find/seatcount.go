@@ -90,7 +90,7 @@ func (s Service) seatUse(ctx context.Context) (seatUse, error) {
 		if len(rows) < batch {
 			return u, nil
 		}
-		if time.Since(began) >= searchTime {
+		if time.Since(began) >= 250*time.Millisecond {
 			u.AtLeast = true
 			return u, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -71,6 +72,10 @@ func (s Service) listWhere(ctx context.Context, p api.ListLicensesParams, most i
 	if s.Caller.Products != nil {
 		return found, 0, fmt.Errorf("list licenses: %w", api.ErrProductForbidden)
 	}
+	searching := p.Search != "" || p.KeyPart != ""
+	if s.Searched == nil {
+		s.Searched = new(atomic.Int64) // for all batches
+	}
 	w, limit := whereOf(p, s.Now()), cmp.Or(p.Limit, valid.DefaultLimit)
 	p.Limit = whereBatch
 	for began := time.Now(); ; {
@@ -100,7 +105,10 @@ func (s Service) listWhere(ctx context.Context, p api.ListLicensesParams, most i
 				return found, examined, nil
 			}
 		}
-		if !part.page.SearchedTo.IsZero() { // it has examined more than it has found
+		switch stopped := !part.page.SearchedTo.IsZero(); { // it has examined more than it has found
+		case stopped && searching:
+			examined = store.MaxExamined
+		case stopped:
 			examined += whereBatch - len(part.rows)
 		}
 		if !found.page.HasMore || len(found.rows) == limit || examined >= most || time.Since(began) >= whereTime {
