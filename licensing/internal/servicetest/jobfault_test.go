@@ -207,7 +207,7 @@ func TestARecordThatCannotBePassedHoldsUpNoOther(t *testing.T) {
 							require.Contains(t, problems[0].Detail, "1 events", created.Data[0].ID)
 							require.Contains(t, log.String(), "cannot be counted; sales do not have it\" id="+created.Data[0].ID)
 							w := httptest.NewRecorder()
-							h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/dashboard/sales", nil))
+							h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/dashboard/", nil))
 							require.Contains(t, w.Body.String(), "1 event could not be counted, the first is "+created.Data[0].ID)
 							return
 						}
