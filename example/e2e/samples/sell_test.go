@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -96,15 +97,21 @@ func TestStripeSample(t *testing.T) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	is.NoErr(err)
 	port := strings.TrimPrefix(strings.TrimSpace(line), "listening on ")
-	send := func(kind, id, secret string) int {
-		body := a.Event(kind, id, stripe.APIVersion)
+	post := func(body []byte, signature string) int {
 		r, err := http.NewRequestWithContext(ctx, "POST", "http://127.0.0.1:"+port, bytes.NewReader(body))
 		is.NoErr(err)
-		r.Header.Set("Stripe-Signature", webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: secret, Timestamp: time.Now()}).Header)
+		r.Header.Set("Stripe-Signature", signature)
 		resp, err := http.DefaultClient.Do(r)
 		is.NoErr(err)
 		resp.Body.Close()
 		return resp.StatusCode
+	}
+	send := func(kind, id, secret string) int {
+		body := a.Event(kind, id, stripe.APIVersion)
+		return post(body, webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: secret, Timestamp: time.Now()}).Header)
+	}
+	for _, signature := range []string{"", "t", "v1", "v1=" + strings.Repeat("z", 64), "v1=" + strings.Repeat("\xe9", 64)} {
+		is.Equal(post([]byte("{}"), fmt.Sprintf("t=%d,%s", time.Now().Unix(), signature)), 400) // and the process continues
 	}
 	is.Equal(send("customer.subscription.updated", fakestripe.Subscription, "whsec_other"), 400)
 	for reference, event := range map[string][2]string{
