@@ -133,14 +133,8 @@ func (a account) state(known map[string]api.PurchaseState, object, state string)
 	return "", &stateError{a.provider, object, state}
 }
 
-// isUnknown reports whether an event has failed because of a state that is unknown.
-func isUnknown(err error) bool {
-	var unknown *stateError
-	return errors.As(err, &unknown)
-}
-
 // isRefused reports whether the rules refuse what an event says for good.
 func isRefused(err error) bool {
-	var invalid *api.InvalidError
-	return errors.As(err, &invalid) || errors.Is(err, api.ErrReferenceTaken)
+	_, isInvalid := errors.AsType[*api.InvalidError](err)
+	return isInvalid || errors.Is(err, api.ErrReferenceTaken)
 }

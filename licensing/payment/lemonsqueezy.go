@@ -66,7 +66,7 @@ func (l LemonSqueezy) verify(r *http.Request, body []byte, _ time.Time) error {
 	if err != nil {
 		return errSignature
 	}
-	return anySigned(asBytes(l.Secrets), [][]byte{signature}, string(body))
+	return anySigned(l.Secrets, [][]byte{signature}, string(body))
 }
 
 // A lemonSqueezyAccount reads a store and records what it has sold.
@@ -109,21 +109,16 @@ func (a lemonSqueezyAccount) event(ctx context.Context, body []byte) (about stri
 	if err := json.Unmarshal(body, &e); err != nil {
 		return "", err
 	}
-	said, err := a.record(ctx, e.Data)
-	if err == nil && !said {
-		return "", nil
-	}
-	return e.Data.Type + "/" + e.Data.ID, err
+	return e.Data.Type + "/" + e.Data.ID, a.record(ctx, e.Data)
 }
 
-// record brings the license of an order or a subscription up to date. It reports whether the
-// object says anything.
-func (a lemonSqueezyAccount) record(ctx context.Context, data lemonSqueezyData) (said bool, err error) {
+// record brings the license of an order or a subscription up to date.
+func (a lemonSqueezyAccount) record(ctx context.Context, data lemonSqueezyData) (err error) {
 	is := data.Is
 	p := a.of(api.RecordPurchaseParams{At: is.Updated, CustomerID: fmt.Sprint("lemonsqueezy:", is.Customer)}, is.Name, is.Email)
 	switch data.Type {
 	default:
-		return false, nil // such as a payment of a subscription
+		return nil // such as a payment of a subscription
 	case "orders":
 		p.Reference, p.PlanID, p.Quantity = fmt.Sprint("lemonsqueezy:", is.Ordered.ID), fmt.Sprint(is.Ordered.Variant), is.Ordered.Quantity
 		p.State, err = a.state(lemonSqueezyOrders, "an order", is.Status)
@@ -134,16 +129,16 @@ func (a lemonSqueezyAccount) record(ctx context.Context, data lemonSqueezyData) 
 		p.Renews = renews(is.Status == "cancelled", p.State)
 	}
 	if err != nil || p.State == "" {
-		return false, err
+		return err
 	}
 	if is.Updated.IsZero() || is.Created.IsZero() {
-		return false, errors.New("lemonsqueezy: " + data.Type + "/" + data.ID + " has no updated_at or no created_at")
+		return errors.New("lemonsqueezy: " + data.Type + "/" + data.ID + " has no updated_at or no created_at")
 	}
 	if data.Type == "orders" {
-		return true, a.recordOrder(ctx, data, p)
+		return a.recordOrder(ctx, data, p)
 	}
 	_, err = RecordItems(ctx, a.sales, p)
-	return true, err
+	return err
 }
 
 // recordOrder records an order. What it says of the item was true when it was created: a
@@ -187,38 +182,22 @@ func (a lemonSqueezyAccount) beganSubscription(ctx context.Context, order lemonS
 // returns an error without a Key. Call it at start and every night.
 func (l LemonSqueezy) Sync(ctx context.Context, sales *selling.Service) error {
 	a := l.with(sales)
-	a.patient = true
-	since := a.now().Add(-syncBack)
-	return a.readAll(ctx, func(failed func(error) bool) {
-		for _, kind := range []string{"subscriptions", "orders"} { // so that an order finds its subscription
-			if !a.recordAll(ctx, kind, since, failed) {
-				return
-			}
-		}
+	return a.readAll(ctx, func(since time.Time, failed func(error)) {
+		a.recordAll(ctx, "subscriptions", since, failed) // first, so that an order finds its own
+		a.recordAll(ctx, "orders", since, failed)
 	})
 }
 
 // recordAll records the objects of a kind: of orders, those since an instant.
-func (a lemonSqueezyAccount) recordAll(ctx context.Context, kind string, since time.Time, failed func(error) bool) (goOn bool) {
-	read := func(page int) (objects []lemonSqueezyData, last int, err error) {
-		var list struct {
-			Data []lemonSqueezyData
-			Meta struct {
-				Page struct {
-					Last int `json:"lastPage"`
-				}
-			}
+func (a lemonSqueezyAccount) recordAll(ctx context.Context, kind string, since time.Time, failed func(error)) {
+	query := url.Values{"page[size]": {"100"}, "sort": {"-createdAt"}}
+	for data, err := range numbered[lemonSqueezyData](ctx, a.account, "/v1/"+kind, "page[number]", query) {
+		if err == nil && kind == "orders" && data.Is.Created.Before(since) {
+			return
 		}
-		err = a.get(ctx, "/v1/"+kind, url.Values{"page[size]": {"100"}, "page[number]": {fmt.Sprint(page)}, "sort": {"-createdAt"}}, &list)
-		return list.Data, list.Meta.Page.Last, err
+		if err == nil && (kind == "orders" || a.follows(ctx, fmt.Sprint("lemonsqueezy:", data.Is.Item), lemonSqueezyStates[data.Is.Status])) {
+			err = a.record(ctx, data)
+		}
+		failed(err)
 	}
-	return recordPages(read, failed, func(data lemonSqueezyData) (old bool, err error) {
-		if kind == "orders" && data.Is.Created.Before(since) {
-			return true, nil
-		}
-		if kind == "orders" || a.follows(ctx, fmt.Sprint("lemonsqueezy:", data.Is.Item), lemonSqueezyStates[data.Is.Status]) {
-			_, err = a.record(ctx, data)
-		}
-		return false, err
-	})
 }

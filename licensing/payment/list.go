@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
@@ -51,37 +52,62 @@ func listOf[T interface{ id() string }](ctx context.Context, a account, path str
 	}
 }
 
+// allOf returns the objects of a list whose first page was included in another object.
+func allOf[T interface{ id() string }](ctx context.Context, a account, first page[T], path string, query url.Values) (all []T, err error) {
+	if !first.More {
+		return first.Data, nil
+	}
+	for object, err := range listOf[T](ctx, a, path, query) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, object)
+	}
+	return all, nil
+}
+
 // each records the objects of a list. It reads them again: by the time an object is recorded,
 // what the page says may be old.
-func (a account) each(ctx context.Context, path string, query url.Values, failed func(error) bool, record func(context.Context, string) ([]*api.License, error)) {
+func (a account) each(ctx context.Context, path string, query url.Values, failed func(error), record func(context.Context, string) ([]*api.License, error)) {
 	for object, err := range listOf[objectID](ctx, a, path, query) {
 		if err == nil {
 			_, err = record(ctx, object.ID)
 		}
-		if !failed(err) {
-			return
+		failed(err)
+	}
+}
+
+// A numberedPage is one of a list at Polar or Lemon Squeezy, whose pages have numbers.
+type numberedPage[T any] struct {
+	Items      []T // at Polar
+	Data       []T // at Lemon Squeezy
+	Pagination struct {
+		Last int `json:"max_page"`
+	}
+	Meta struct {
+		Page struct {
+			Last int `json:"lastPage"`
 		}
 	}
 }
 
-// recordPages records the objects of a list whose pages have numbers, at Polar and Lemon
-// Squeezy, up to the first one that is old. It reports whether failed wants more.
-func recordPages[T any](read func(page int) (objects []T, last int, err error), failed func(error) bool, record func(T) (old bool, err error)) (goOn bool) {
-	for page, last := 1, 1; page <= last; page++ {
-		var objects []T
-		var err error
-		if objects, last, err = read(page); err != nil {
-			return failed(err)
-		}
-		for _, object := range objects {
-			old, err := record(object)
-			if old {
-				return true
+// numbered reads all pages of a list. number is the parameter with the number of a page.
+func numbered[T any](ctx context.Context, a account, path, number string, query url.Values) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for n, last := 1, 1; n <= last; n++ {
+			query.Set(number, strconv.Itoa(n))
+			var list numberedPage[T]
+			if err := a.get(ctx, path, query, &list); err != nil {
+				var none T
+				yield(none, err)
+				return
 			}
-			if !failed(err) {
-				return false
+			for _, object := range append(list.Items, list.Data...) {
+				if !yield(object, nil) {
+					return
+				}
 			}
+			last = max(list.Pagination.Last, list.Meta.Page.Last)
 		}
 	}
-	return true
 }

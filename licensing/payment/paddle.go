@@ -82,11 +82,9 @@ func (p Paddle) RecordTransaction(ctx context.Context, sales *selling.Service, i
 // Call it at start and every night.
 func (p Paddle) Sync(ctx context.Context, sales *selling.Service) error {
 	a := p.with(sales)
-	a.patient = true
-	since := a.now().Add(-syncBack).UTC().Format(time.RFC3339)
-	return a.readAll(ctx, func(failed func(error) bool) {
+	return a.readAll(ctx, func(since time.Time, failed func(error)) {
 		a.each(ctx, "/subscriptions", url.Values{"status": {"active,past_due,paused,trialing"}}, failed, a.recordSubscription)
-		a.each(ctx, "/transactions", url.Values{"status": {"completed"}, "billed_at[GTE]": {since}}, failed, a.recordTransaction)
+		a.each(ctx, "/transactions", url.Values{"status": {"completed"}, "billed_at[GTE]": {since.UTC().Format(time.RFC3339)}}, failed, a.recordTransaction)
 	})
 }
 
@@ -114,16 +112,13 @@ func (a paddleAccount) event(ctx context.Context, body []byte) (about string, er
 	}
 	switch kind, name, _ := strings.Cut(e.Type, "."); {
 	case kind == "subscription":
-		_, err := a.recordSubscription(ctx, e.Data.ID)
-		return e.Data.ID, err
-	case kind == "transaction" && name == "completed":
-		_, err := a.recordTransaction(ctx, e.Data.ID)
-		return e.Data.ID, err
-	case kind == "adjustment":
-		_, err := a.recordTransaction(ctx, e.Data.Transaction)
-		return e.Data.Transaction, err
+		about = e.Data.ID
+		_, err = a.recordSubscription(ctx, about)
+	case kind == "transaction" && name == "completed", kind == "adjustment":
+		about = cmp.Or(e.Data.Transaction, e.Data.ID)
+		_, err = a.recordTransaction(ctx, about)
 	}
-	return "", nil
+	return about, err
 }
 
 // read reads an entity of the account.

@@ -5,16 +5,20 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
-type paddlePrice struct {
-	ID      string
-	Product string    `json:"product_id"`
-	Cycle   *struct{} `json:"billing_cycle"` // null: it is paid once
+type paddleItem struct {
+	Quantity int64
+	Price    struct {
+		ID      string
+		Product string    `json:"product_id"`
+		Cycle   *struct{} `json:"billing_cycle"` // null: it is paid once
+	}
 }
 
 type paddleSubscription struct {
@@ -25,10 +29,7 @@ type paddleSubscription struct {
 	} `json:"current_billing_period"`
 	CanceledAt *time.Time              `json:"canceled_at"`
 	Scheduled  struct{ Action string } `json:"scheduled_change"` // null: none
-	Items      []struct {
-		Quantity int64
-		Price    paddlePrice
-	}
+	Items      []paddleItem
 }
 
 type paddleTransaction struct {
@@ -37,7 +38,7 @@ type paddleTransaction struct {
 	CustomerID   string         `json:"customer_id"`
 	Customer     paddleCustomer // with include
 	Subscription string         `json:"subscription_id"`
-	Items        []struct{ Price paddlePrice }
+	Items        []paddleItem
 	Details      struct {
 		Totals struct {
 			Grand string `json:"grand_total"` // in the smallest unit
@@ -118,12 +119,9 @@ func (a paddleAccount) stateOfNewest(ctx context.Context, subscription string) (
 func (a paddleAccount) adjusted(t paddleTransaction, line string) (refunded, disputed bool, err error) {
 	open := 0
 	for _, adjustment := range t.Adjustments {
-		said, err := a.state(paddleActions, "an adjustment", adjustment.Action)
-		if err != nil {
-			return false, false, err
-		}
+		said, unknown := a.state(paddleActions, "an adjustment", adjustment.Action)
 		counts, err := a.state(paddleAdjustments, "the approval of an adjustment", adjustment.Status)
-		if err != nil {
+		if err := cmp.Or(unknown, err); err != nil {
 			return false, false, err
 		}
 		if counts == "" || line != "" && !adjustment.whole(line) {
@@ -190,10 +188,5 @@ func (a paddleAccount) recordTransaction(ctx context.Context, id string) ([]*api
 
 // paidOnce reports whether a price is none of a subscription.
 func (t paddleTransaction) paidOnce(price string) bool {
-	for _, item := range t.Items {
-		if item.Price.ID == price {
-			return item.Price.Cycle == nil
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Items, func(item paddleItem) bool { return item.Price.ID == price && item.Price.Cycle == nil })
 }

@@ -6,9 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,12 +83,12 @@ func (p Polar) verify(r *http.Request, body []byte, now time.Time) error {
 
 // keys returns the keys of the secrets. Polar signs with the bytes of the whole secret if it
 // was created before 8 September 2026, and as the specification says after that.
-func (p Polar) keys() [][]byte {
-	keys := asBytes(p.Secrets)
+func (p Polar) keys() []string {
+	keys := slices.Clone(p.Secrets)
 	for _, secret := range p.Secrets {
 		if text, ok := strings.CutPrefix(secret, "whsec_"); ok {
 			if key, err := base64.StdEncoding.DecodeString(text); err == nil && len(key) > 0 {
-				keys = append(keys, key)
+				keys = append(keys, string(key))
 			}
 		}
 	}
@@ -113,7 +113,7 @@ type polarObject struct {
 	End          *time.Time `json:"current_period_end"` // of a subscription
 	CancelsEnd   bool       `json:"cancel_at_period_end"`
 	Created      time.Time  `json:"created_at"`
-	Modified     *time.Time `json:"modified_at"` // null: not since it was created
+	Modified     time.Time  `json:"modified_at"` // null: not since it was created
 	Customer     struct{ Name, Email string }
 }
 
@@ -133,30 +133,22 @@ func (a polarAccount) event(ctx context.Context, body []byte) (about string, err
 	if err := json.Unmarshal(e.Data, &is); err != nil {
 		return "", err
 	}
-	said, err := a.record(ctx, kind, is)
-	if err == nil && !said {
-		return "", nil
-	}
-	return kind + "s/" + is.ID, err
+	return kind + "s/" + is.ID, a.record(ctx, kind, is)
 }
 
-// record brings the license of an order or a subscription up to date. It reports whether the
-// object says anything.
-func (a polarAccount) record(ctx context.Context, kind string, is polarObject) (said bool, err error) {
+// record brings the license of an order or a subscription up to date.
+func (a polarAccount) record(ctx context.Context, kind string, is polarObject) error {
 	if kind == "order" && is.Subscription != "" {
-		return false, nil // a payment of a subscription
+		return nil // a payment of a subscription
 	}
 	states := map[string]map[string]api.PurchaseState{"order": polarOrders, "subscription": polarStates}[kind]
 	state, err := a.state(states, "a "+kind, is.Status)
 	if err != nil || state == "" {
-		return false, err
+		return err
 	}
-	at := is.Created
-	if is.Modified != nil {
-		at = *is.Modified
-	}
+	at := cmp.Or(is.Modified, is.Created)
 	if at.IsZero() {
-		return false, errors.New("polar: the " + kind + " " + is.ID + " has neither modified_at nor created_at")
+		return errors.New("polar: the " + kind + " " + is.ID + " has neither modified_at nor created_at")
 	}
 	p := a.of(api.RecordPurchaseParams{
 		Reference: "polar:" + is.ID, At: at, CustomerID: is.CustomerID, PlanID: is.Product, Quantity: cmp.Or(is.Units, is.Seats), State: state,
@@ -165,7 +157,7 @@ func (a polarAccount) record(ctx context.Context, kind string, is polarObject) (
 		p.Until, p.Renews = api.ToOptional(is.End), renews(is.CancelsEnd, state)
 	}
 	_, err = RecordItems(ctx, a.sales, p)
-	return true, err
+	return err
 }
 
 // Sync brings up to date the objects about which an event has failed, all subscriptions that
@@ -174,9 +166,7 @@ func (a polarAccount) record(ctx context.Context, kind string, is polarObject) (
 // and every hour.
 func (p Polar) Sync(ctx context.Context, sales *selling.Service) error {
 	a := p.with(sales)
-	a.patient = true
-	since := a.now().Add(-syncBack)
-	return a.readAll(ctx, func(failed func(error) bool) {
+	return a.readAll(ctx, func(since time.Time, failed func(error)) {
 		payments := inner.Of(sales).Payments()
 		for _, about := range payments.About("polar") {
 			kind, _, ok := strings.Cut(about, "s/")
@@ -186,45 +176,29 @@ func (p Polar) Sync(ctx context.Context, sales *selling.Service) error {
 			var is polarObject
 			err := a.get(ctx, "/v1/"+about, nil, &is)
 			if err == nil {
-				_, err = a.record(ctx, kind, is)
+				err = a.record(ctx, kind, is)
 			}
 			if err == nil {
 				payments.Passed("polar", about)
 			}
-			if !failed(err) {
-				return
-			}
+			failed(err)
 		}
-		for _, kind := range []string{"subscription", "order"} {
-			if !a.recordAll(ctx, kind, since, failed) {
-				return
-			}
-		}
+		a.recordAll(ctx, "subscription", "-started_at", since, failed)
+		a.recordAll(ctx, "order", "-created_at", since, failed)
 	})
 }
 
 // recordAll records the objects of a kind: of orders, those since an instant.
-func (a polarAccount) recordAll(ctx context.Context, kind string, since time.Time, failed func(error) bool) (goOn bool) {
-	sorting := map[string]string{"subscription": "-started_at", "order": "-created_at"}[kind]
-	read := func(page int) (objects []polarObject, last int, err error) {
-		var list struct {
-			Items      []polarObject
-			Pagination struct {
-				Last int `json:"max_page"`
-			}
+func (a polarAccount) recordAll(ctx context.Context, kind, sorting string, since time.Time, failed func(error)) {
+	for is, err := range numbered[polarObject](ctx, a.account, "/v1/"+kind+"s/", "page", url.Values{"limit": {"100"}, "sorting": {sorting}}) {
+		if err == nil && kind == "order" && is.Created.Before(since) {
+			return
 		}
-		err = a.get(ctx, "/v1/"+kind+"s/", url.Values{"limit": {"100"}, "page": {fmt.Sprint(page)}, "sorting": {sorting}}, &list)
-		return list.Items, list.Pagination.Last, err
+		if err == nil && (kind == "order" || a.follows(ctx, "polar:"+is.ID, polarStates[is.Status])) {
+			err = a.record(ctx, kind, is)
+		}
+		failed(err)
 	}
-	return recordPages(read, failed, func(is polarObject) (old bool, err error) {
-		if kind == "order" && is.Created.Before(since) {
-			return true, nil
-		}
-		if kind == "order" || a.follows(ctx, "polar:"+is.ID, polarStates[is.Status]) {
-			_, err = a.record(ctx, kind, is)
-		}
-		return false, err
-	})
 }
 
 // follows reports whether Sync records a subscription: one that has ended, only if it was

@@ -34,9 +34,9 @@ func sign(secret []byte, parts ...string) []byte {
 
 // anySigned returns an error unless one of the signatures is that of the parts with one of the
 // secrets: of two while one replaces the other.
-func anySigned(secrets, signatures [][]byte, parts ...string) error {
+func anySigned(secrets []string, signatures [][]byte, parts ...string) error {
 	for _, secret := range secrets {
-		want := sign(secret, parts...)
+		want := sign([]byte(secret), parts...)
 		if slices.ContainsFunc(signatures, func(got []byte) bool { return hmac.Equal(got, want) }) {
 			return nil
 		}
@@ -62,7 +62,7 @@ func timedSigned(secrets []string, header, separator, timeName, name, between st
 	if err := onTime(at, now); err != nil {
 		return err
 	}
-	return anySigned(asBytes(secrets), signatures, at, between, string(body))
+	return anySigned(secrets, signatures, at, between, string(body))
 }
 
 // onTime checks the time of a signature, in seconds since 1970.
@@ -91,13 +91,6 @@ func validate(provider string, secrets []string, states map[string]api.PurchaseS
 		}
 	}
 	return errors.Join(all...)
-}
-
-func asBytes(texts []string) (all [][]byte) {
-	for _, text := range texts {
-		all = append(all, []byte(text))
-	}
-	return all
 }
 
 // mustBe panics if an account cannot be used.

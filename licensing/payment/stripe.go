@@ -102,16 +102,11 @@ func (s Stripe) RecordCheckout(ctx context.Context, sales *selling.Service, id s
 // it stops when ctx is done. Call it at start and every night.
 func (s Stripe) Sync(ctx context.Context, sales *selling.Service) error {
 	a := s.with(sales)
-	a.patient = true
-	since := a.now().Add(-syncBack).Unix()
-	return a.readAll(ctx, func(failed func(error) bool) {
+	return a.readAll(ctx, func(since time.Time, failed func(error)) {
 		a.each(ctx, "/v1/subscriptions", url.Values{"limit": {"100"}}, failed, a.recordSubscription)
-		a.each(ctx, "/v1/checkout/sessions", url.Values{"limit": {"100"}, "status": {"complete"}, "created[gte]": {fmt.Sprint(since)}}, failed, a.recordCheckout)
+		a.each(ctx, "/v1/checkout/sessions", url.Values{"limit": {"100"}, "status": {"complete"}, "created[gte]": {fmt.Sprint(since.Unix())}}, failed, a.recordCheckout)
 	})
 }
-
-// syncBack is how old what was paid once may be for Sync.
-const syncBack = 7 * 24 * time.Hour
 
 // A stripeAccount reads an account and records what it has sold.
 type stripeAccount struct {

@@ -15,10 +15,10 @@ type stripeSession struct {
 	objectID
 	Status       string
 	Created      int64
-	Payment      string         `json:"payment_status"`
-	Intent       string         `json:"payment_intent"`
-	Invoice      *stripeInvoice // expanded; null: there is none
-	Subscription *struct {      // expanded; null: there is none
+	Payment      string        `json:"payment_status"`
+	Intent       string        `json:"payment_intent"`
+	Invoice      stripeInvoice // expanded; null: there is none
+	Subscription struct {      // expanded; null: there is none
 		ID       string
 		Metadata map[string]string
 	}
@@ -36,11 +36,7 @@ func (a stripeAccount) readSession(ctx context.Context, id string) (session stri
 
 // paidAt returns when a session was completed, or at the latest known instant before.
 func (s stripeSession) paidAt() time.Time {
-	at := s.Created
-	if s.Invoice != nil {
-		at = max(at, s.Invoice.Transitions.PaidAt)
-	}
-	return time.Unix(at, 0)
+	return time.Unix(max(s.Created, s.Invoice.Transitions.PaidAt), 0)
 }
 
 // recordCheckout brings the licenses of a checkout session up to date, and returns them.
@@ -65,16 +61,18 @@ func (a stripeAccount) recordSession(ctx context.Context, session stripeSession,
 		return nil, err
 	}
 	var failed error // of the subscription; what was paid once is sold all the same
-	if session.Subscription != nil {
+	if session.Subscription.ID != "" {
 		all, failed = a.recordSubscription(ctx, session.Subscription.ID)
+	}
+	path := "/v1/checkout/sessions/" + url.PathEscape(session.ID) + "/line_items"
+	lines, err := allOf(ctx, a.account, page[stripeItem]{More: true}, path, url.Values{})
+	if err != nil {
+		return nil, errors.Join(failed, err)
 	}
 	var items []api.RecordPurchaseParams
 	p := a.of(api.RecordPurchaseParams{At: at, CustomerID: a.customerOf(session)}, session.By.Name, session.By.Email)
-	for item, err := range listOf[stripeItem](ctx, a.account, "/v1/checkout/sessions/"+url.PathEscape(session.ID)+"/line_items", url.Values{}) {
-		if err != nil {
-			return nil, errors.Join(failed, err)
-		}
-		if session.Subscription == nil || item.Price.Type == "one_time" { // and not an item of the subscription
+	for _, item := range lines {
+		if session.Subscription.ID == "" || item.Price.Type == "one_time" { // and not an item of the subscription
 			p.Reference, p.PlanID, p.Quantity = "stripe:"+session.ID+":"+item.ID, item.Price.ID, item.Quantity
 			items = append(items, p)
 		}
@@ -95,11 +93,8 @@ func (a stripeAccount) recordSession(ctx context.Context, session stripeSession,
 
 // customerOf returns the ID of the customer of a session; empty: there is none.
 func (a stripeAccount) customerOf(session stripeSession) string {
-	id := a.metadataID(session.Metadata)
-	if session.Subscription != nil {
-		id = cmp.Or(id, a.metadataID(session.Subscription.Metadata))
-	}
-	if id = cmp.Or(id, session.Customer); id != "" {
+	// Without a CustomerKey, these have nothing: names in metadata are not empty.
+	if id := cmp.Or(session.Metadata[a.customerKey], session.Subscription.Metadata[a.customerKey], session.Customer); id != "" {
 		return id
 	}
 	if address, ok := cleanAddress(session.By.Email); ok { // a guest
@@ -108,22 +103,12 @@ func (a stripeAccount) customerOf(session stripeSession) string {
 	return ""
 }
 
-// metadataID returns the ID of the customer in metadata.
-func (a stripeAccount) metadataID(metadata map[string]string) string {
-	if a.customerKey == "" {
-		return ""
-	}
-	return metadata[a.customerKey]
-}
-
 // stateOfSession returns the state of what was paid once: refunded if a payment was refunded
 // as a whole or lost to a dispute. A refund of a part changes nothing.
 func (a stripeAccount) stateOfSession(ctx context.Context, session stripeSession) (state api.PurchaseState, err error) {
-	var intents []string
-	if session.Invoice != nil {
-		if intents, err = a.paymentsOf(ctx, *session.Invoice); err != nil {
-			return "", err
-		}
+	intents, err := a.paymentsOf(ctx, session.Invoice)
+	if err != nil {
+		return "", err
 	}
 	if session.Intent != "" {
 		intents = append(intents, session.Intent)
@@ -131,12 +116,12 @@ func (a stripeAccount) stateOfSession(ctx context.Context, session stripeSession
 	state = api.PurchaseActive
 	for _, intent := range intents {
 		var payment struct {
-			Charge *struct{ Refunded bool } `json:"latest_charge"` // expanded; null: not charged
+			Charge struct{ Refunded bool } `json:"latest_charge"` // expanded; null: not charged
 		}
 		if err := a.get(ctx, "/v1/payment_intents/"+url.PathEscape(intent), url.Values{"expand[]": {"latest_charge"}}, &payment); err != nil {
 			return "", err
 		}
-		if payment.Charge != nil && payment.Charge.Refunded {
+		if payment.Charge.Refunded {
 			return api.PurchaseRefunded, nil
 		}
 		disputed, err := a.stateOfDisputes(ctx, intent)
@@ -161,10 +146,7 @@ func (a stripeAccount) recordPayment(ctx context.Context, intent string) error {
 		Invoice stripeInvoice // expanded
 	}
 	var all []error
-	failed := func(err error) bool {
-		all = append(all, err)
-		return ctx.Err() == nil
-	}
+	failed := func(err error) { all = append(all, err) }
 	checkouts := []url.Values{{"payment_intent": {intent}}}
 	query := url.Values{"payment[type]": {"payment_intent"}, "payment[payment_intent]": {intent}, "expand[]": {"data.invoice"}}
 	for p, err := range listOf[invoicePayment](ctx, a.account, "/v1/invoice_payments", query) {

@@ -60,22 +60,16 @@ func (a stripeAccount) recordSubscription(ctx context.Context, id string) ([]*ap
 	if err != nil || state == "" {
 		return nil, err
 	}
-	p := a.of(api.RecordPurchaseParams{At: at, CustomerID: cmp.Or(a.metadataID(sub.Metadata), sub.Customer.ID), State: state}, sub.Customer.Name, sub.Customer.Email)
+	p := a.of(api.RecordPurchaseParams{At: at, CustomerID: cmp.Or(sub.Metadata[a.customerKey], sub.Customer.ID), State: state}, sub.Customer.Name, sub.Customer.Email)
 	p.Renews = renews(sub.CancelsEnd || sub.CancelAt != 0, state)
 	if state == api.PurchaseActive {
 		if p.State, err = a.stateOfNewest(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	items := sub.Items.Data
-	if sub.Items.More { // there are more than 10
-		items = nil
-		for item, err := range listOf[stripeItem](ctx, a.account, "/v1/subscription_items", url.Values{"subscription": {id}}) {
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, item)
-		}
+	items, err := allOf(ctx, a.account, sub.Items, "/v1/subscription_items", url.Values{"subscription": {id}})
+	if err != nil {
+		return nil, err
 	}
 	var all []api.RecordPurchaseParams
 	for _, item := range items {
@@ -129,15 +123,9 @@ func (a stripeAccount) stateOfNewest(ctx context.Context, subscription string) (
 
 // paymentsOf returns the IDs of the payment intents of an invoice.
 func (a stripeAccount) paymentsOf(ctx context.Context, invoice stripeInvoice) (intents []string, err error) {
-	payments := invoice.Payments.Data
-	if invoice.Payments.More {
-		payments = nil
-		for p, err := range listOf[stripeInvoicePayment](ctx, a.account, "/v1/invoice_payments", url.Values{"invoice": {invoice.ID}}) {
-			if err != nil {
-				return nil, err
-			}
-			payments = append(payments, p)
-		}
+	payments, err := allOf(ctx, a.account, invoice.Payments, "/v1/invoice_payments", url.Values{"invoice": {invoice.ID}})
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range payments {
 		if p.Payment.Intent != "" {

@@ -83,8 +83,7 @@ func (s Stripe) Thanks(sales *selling.Service) http.Handler {
 // not complete, or if something fails.
 func (a stripeAccount) keysOf(ctx context.Context, id string, at time.Time) (shown []*api.License, waits bool, err error) {
 	session, err := a.readSession(ctx, id)
-	var answer *answerError
-	if errors.As(err, &answer) && answer.status == http.StatusNotFound {
+	if answer, ok := errors.AsType[*answerError](err); ok && answer.status == http.StatusNotFound {
 		return nil, false, nil
 	}
 	if err != nil {

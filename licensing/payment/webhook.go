@@ -63,8 +63,9 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		about = fmt.Sprintf("%x", sha256.Sum256(body))
 	}
 	log.ErrorContext(r.Context(), "event of a payment provider failed", "about", about, "error", err)
+	_, isUnknown := errors.AsType[*stateError](err)
 	accepted := h.accepts != nil && h.accepts(err)
-	in.Payments().Failed(h.provider, about, err, accepted || isUnknown(err) || isRefused(err), now)
+	in.Payments().Failed(h.provider, about, err, accepted || isUnknown || isRefused(err), now)
 	if accepted {
 		fmt.Fprintln(w, "accepted, and not applied:", err)
 		return
@@ -72,12 +73,15 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, err.Error(), http.StatusInternalServerError)
 }
 
+// syncBack is how old what was paid once may be for Sync.
+const syncBack = 7 * 24 * time.Hour
+
 // syncing has a channel for each account by a digest, which is full while the account is read.
 var syncing sync.Map
 
-// readAll calls read, unless another call reads the same account: then it waits. read reports
-// each error to failed, and stops when that returns false.
-func (a account) readAll(ctx context.Context, read func(failed func(error) (goOn bool))) error {
+// readAll calls read, unless another call reads the same account: then it waits. read reads
+// what was paid once after since, and calls failed with the error of each object, or nil.
+func (a *account) readAll(ctx context.Context, read func(since time.Time, failed func(error))) error {
 	if a.key == "" {
 		return errors.New("payment: Sync of " + a.provider + " needs Key, a key that may read what was sold")
 	}
@@ -90,12 +94,12 @@ func (a account) readAll(ctx context.Context, read func(failed func(error) (goOn
 		return ctx.Err()
 	}
 	began := a.now()
+	a.patient = true
 	var all []error
-	read(func(err error) bool {
+	read(began.Add(-syncBack), func(err error) {
 		if err != nil && ctx.Err() == nil {
 			all = append(all, err)
 		}
-		return ctx.Err() == nil
 	})
 	if ctx.Err() != nil {
 		all = append(all, ctx.Err())
