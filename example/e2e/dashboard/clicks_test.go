@@ -228,7 +228,7 @@ func TestMonday(t *testing.T) {
 	})
 	from(1, func() { // all that are due
 		number := c.read(`[aria-labelledby="due-title"] .between .small`)
-		c.press("View licenses that are due")
+		c.press("View licenses that end soon")
 		c.see(number + " matching licenses")
 	})
 	from(1, func() { // all that are near the limit

@@ -95,7 +95,7 @@ func TestClicksOfSupport(t *testing.T) {
 			c.click(`//input[@data-all]`)
 			c.press("Remove selected")
 			c.press("Remove 40 devices")
-			c.see("The activations have been released.")
+			c.see("The devices have been removed.")
 			is.Equal(active(school), 0)
 		}},
 		{"erase", 5, func() {
