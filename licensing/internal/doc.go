@@ -65,5 +65,23 @@ http/dashboard is kit (a visit, the frame of a page, lists, words for events), f
 people, settings and audit on both, and dashboard: routes, and everything about licenses,
 customers and sales. An arrow goes down this list, and there is none between people, settings and
 audit. A page stands in the room of its record, with its template.
+
+# Components of the pages
+
+Each stands once in kit/static/app.css and, where it has markup of its own, once in a template of
+kit/templates/shared. No page has a rule of its own: what is missing is added there.
+
+	strip          figures in one box, each with a label, the change against the period before, a line
+	rows           icon or name, subject, and the action at the right: what needs attention, set-up, facts
+	table          a list of records; its rows are cards on a phone. In-page tables are plain or figures
+	chip           a filter: dashed while it filters nothing
+	segments       the choice of a period, in the head. Tabs are parts of one record, with counts
+	card, note     a box with a heading; alarm has a red edge. A note says what has happened
+	form           fields with label, hint and error; More hides what is seldom set
+	chart, spark   drawn by the server as SVG, with a table or numbers beside it
+	life           the time of a license from start to end
+
+Colors and sizes are the tokens of :root, and TestContrast checks them in both themes. A field has
+one label, kit.ChangeLabel, in forms, facts and histories.
 */
 package internal
