@@ -20,7 +20,17 @@ var pages = template.Must(template.New("").Parse(`{{define "head"}}<!doctype htm
 {{- define "failed"}}{{template "head" .}}<p role="alert">{{.Failed}}</p></main></html>{{end}}`))
 
 const (
-	style  = `main { font: 1rem/1.5 system-ui; max-width: 40rem; margin: auto; padding: 1rem } input, button { font: inherit; padding: .25rem .5rem; max-width: 100%; box-sizing: border-box } p[hidden] { display: none }`
+	// The look is that of the customer pages.
+	style = `body { margin: 0; color: light-dark(#191c22, #e9ebef); background: light-dark(#fafbfc, #0e1013); font: .9375rem/1.5 Inter, system-ui, sans-serif }
+main { max-width: 26rem; margin: 0 auto; padding: clamp(1.5rem, 12vh, 7rem) 1rem; overflow-wrap: anywhere }
+h1 { margin: 0 0 .75rem; font-size: 1.375rem; line-height: 1.3; font-weight: 620 }
+form { padding: 1rem; border: 1px solid light-dark(#e5e8ee, #282d36); border-radius: .625rem; background: light-dark(#fff, #16191e); box-shadow: 0 1px 2px rgb(0 0 0 / .05) }
+p { margin: 0 } p:not([hidden]) + p { margin-top: .75rem } p[hidden] { display: none }
+label { font-weight: 500 }
+input { display: block; width: 100%; box-sizing: border-box; min-height: 2.25rem; margin: .25rem 0 .75rem; padding: .3125rem .625rem; border: 1px solid light-dark(#79818f, #7b8492); border-radius: .4375rem; background: none; color: inherit; font: inherit }
+button { min-height: 2.25rem; padding: .3125rem .875rem; border: 0; border-radius: .4375rem; background: light-dark(#2b4acb, #aab9ff); color: light-dark(#fff, #101216); font: inherit; font-weight: 500; cursor: pointer }
+a { color: light-dark(#2b4acb, #aab9ff) }
+:focus-visible { outline: 2px solid light-dark(#2b4acb, #aab9ff); outline-offset: 2px }`
 	script = `const form = document.forms[0]; form.token.value = location.hash.slice(1); history.replaceState(null, "", location.pathname); if (form.token.value) form.token.parentElement.hidden = true`
 )
 
