@@ -43,9 +43,7 @@ type auditLog struct {
 // AuditRow is one event of the audit log.
 type AuditRow struct {
 	kit.HistoryEntry
-	Event       api.Event
-	Subject     string // the name of the object
-	SubjectLink string
+	Event api.Event
 }
 
 func ShowAudit(v *kit.Visit) error {

@@ -13,13 +13,15 @@ import (
 
 // A HistoryEntry describes one event.
 type HistoryEntry struct {
-	Text      string // what happened
-	Actor     string
-	ActorLink string // the page of the actor, as a reference from dashboard/
-	Purchase  string // the reference of the purchase that caused it, or ""
-	Time      *Moment
-	Reason    string
-	Details   []string
+	Text        string // what happened
+	Subject     string // the name of the object; empty: the page is about it
+	SubjectLink string
+	Actor       string
+	ActorLink   string // the page of the actor, as a reference from dashboard/
+	Purchase    string // the reference of the purchase that caused it, or ""
+	Time        *Moment
+	Reason      string
+	Details     []string
 }
 
 // EventData has the fields of event data that pages show.

@@ -70,6 +70,7 @@ func (v *Visit) Pager(filter url.Values, name, next string) (p Pager) {
 type recordTable struct {
 	Page
 	Caption string
+	Pick    bool // rows have a checkbox
 	Columns []Column
 	Rows    any // a slice
 }
@@ -94,6 +95,13 @@ func (p Page) Records(caption string, rows any, columns ...any) recordTable {
 			t.Columns = append(t.Columns, Column{label, class})
 		}
 	}
+	return t
+}
+
+// Heads returns the heads of a table whose rows a page writes itself, for the template "heads".
+func (p Page) Heads(pick bool, columns ...any) recordTable {
+	t := p.Records("", nil, columns...)
+	t.Pick = pick
 	return t
 }
 
