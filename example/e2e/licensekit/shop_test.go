@@ -105,7 +105,7 @@ func TestShopWithoutCode(t *testing.T) {
 	about, err := io.ReadAll(resp.Body)
 	is.NoErr(err)
 	resp.Body.Close()
-	require.Contains(t, string(about), "Options in licensekit.json has these values.")
+	require.Contains(t, string(about), "These values are set in licensekit.json, each by its path.")
 
 	// What an operator does once in the dashboard. A new subscriber begins with the events
 	// after its first run.
