@@ -216,14 +216,20 @@ func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) er
 }
 
 func (w *fileWriter) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	before, err := w.Writer.(store.Tx).Events(ctx, store.EventQuery{Limit: limit})
+	newest, err := w.Writer.(store.Tx).Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 	if err != nil {
 		return 0, err
 	}
 	n, err := w.Writer.DeleteEvents(ctx, through, limit)
-	if err == nil && n > 0 {
-		w.rows = append(w.rows, journaled{Removed: before[n-1].Seq})
+	if err != nil || n == 0 {
+		return n, err
 	}
+	removed := newest[0].Seq
+	rest, err := w.Writer.(store.Tx).Events(ctx, store.EventQuery{Limit: 1})
+	if len(rest) > 0 {
+		removed = rest[0].Seq - 1
+	}
+	w.rows = append(w.rows, journaled{Removed: removed})
 	return n, err
 }
 
