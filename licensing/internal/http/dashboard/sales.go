@@ -104,17 +104,8 @@ func readSales(v *kit.Visit, few int) (*salesPage, error) {
 		body.Tabs = append(body.Tabs, listTab{Label: salesPeriods[name][0], Query: "?period=" + name, Current: name == period.Name})
 	}
 	body.ByHand, body.Trials = rep.Total.ByHand > 0, rep.Total.Trials+rep.Total.Converted > 0
-	body.Figures, body.Series = salesFigures(v, rep), seriesOf(rep)
-	for i := range body.Figures {
-		f := &body.Figures[i]
-		f.Spark = body.Series.sparkOf(f.Label, rep.Paying)
-		switch f.Label {
-		case "new":
-			f.Delta = deltaOf(rep.Total.New, rep.Before.New, true)
-		case "ended":
-			f.Delta = deltaOf(rep.Total.Ended, rep.Before.Ended, false)
-		}
-	}
+	body.Series = seriesOf(rep)
+	body.Figures = salesFigures(v, rep, body.Series)
 	for _, p := range rep.Plans {
 		number := func(n int64, kind sales.Kind) salesNumber {
 			return salesNumberOf(v, n, kind, cmp.Or(p.Plan, sales.NoPlan), period)
@@ -195,8 +186,8 @@ func salesNumberOf(v *kit.Visit, n int64, kind sales.Kind, plan string, p sales.
 	return salesNumber{kit.Thousands(n), v.Root + "audit?" + f.Query().Encode()}
 }
 
-// salesFigures returns the five figures of a report.
-func salesFigures(v *kit.Visit, rep sales.Report) []salesFigure {
+// salesFigures returns the five figures of a report, with the lines of its series.
+func salesFigures(v *kit.Visit, rep sales.Report, s series) []salesFigure {
 	than := salesPeriods[rep.Period.Name][1]
 	before := func(n int64) string { return kit.Thousands(n) + " " + than }
 	total := func(n int64, kind sales.Kind) salesNumber { return salesNumberOf(v, n, kind, "", rep.Period) }
@@ -219,11 +210,14 @@ func salesFigures(v *kit.Visit, rep sales.Report) []salesFigure {
 		paying.N = "…"
 	}
 	return []salesFigure{
-		{salesNumber: total(t.New, sales.New), Label: "new", Note: newNote},
-		{salesNumber: total(t.Renewed, sales.Renewed), Label: "renewed", Note: renewed},
-		{salesNumber: total(t.Ended, sales.Ended), Label: "ended", Note: before(rep.Before.Ended)},
+		{salesNumber: total(t.New, sales.New), Label: "new", Note: newNote,
+			Spark: s.spark(func(b bucket) int64 { return b.New }), Delta: deltaOf(t.New, rep.Before.New, true)},
+		{salesNumber: total(t.Renewed, sales.Renewed), Label: "renewed", Note: renewed,
+			Spark: s.spark(func(b bucket) int64 { return b.Renewed })},
+		{salesNumber: total(t.Ended, sales.Ended), Label: "ended", Note: before(rep.Before.Ended),
+			Spark: s.spark(func(b bucket) int64 { return b.Ended }), Delta: deltaOf(t.Ended, rep.Before.Ended, false)},
 		{salesNumber: total(t.Converted, sales.Converted), Of: &started, Label: "trials converted", Note: "30 days: " + kit.Thousands(rep.Trials.Converted) + " of " + kit.Thousands(rep.Trials.Trials)},
-		{salesNumber: paying, Label: "paying", Note: change},
+		{salesNumber: paying, Label: "paying", Note: change, Spark: s.sparkOfPaying(rep.Paying)},
 	}
 }
 

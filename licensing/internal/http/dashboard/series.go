@@ -68,43 +68,31 @@ func seriesOf(rep sales.Report) (s series) {
 	return s
 }
 
-// spark returns the path of a line of numbers in a view box of 100 by 24, or "" if there is none.
+// spark returns the path of a line of one number of each bucket, on a scale from zero, in a view
+// box of 100 by 24, or "" if there is none. It calls of once for each bucket, in their order.
 func (s series) spark(of func(bucket) int64) string {
 	var least, most int64
+	numbers := make([]int64, len(s.Buckets))
 	for i, b := range s.Buckets {
 		n := of(b)
-		if i == 0 {
-			least = min(n, 0)
-		}
-		least, most = min(least, n), max(most, n)
+		numbers[i], least, most = n, min(least, n), max(most, n)
 	}
-	if most == least || len(s.Buckets) < 2 {
+	if most == least || len(numbers) < 2 {
 		return ""
 	}
-	points := make([]string, len(s.Buckets))
-	for i, b := range s.Buckets {
-		points[i] = fmt.Sprintf("%.1f %.1f", 100*float64(i)/float64(len(s.Buckets)-1), 23-22*float64(of(b)-least)/float64(most-least))
+	points := make([]string, len(numbers))
+	for i, n := range numbers {
+		points[i] = fmt.Sprintf("%.1f %.1f", 100*float64(i)/float64(len(numbers)-1), 23-22*float64(n-least)/float64(most-least))
 	}
 	return "M" + strings.Join(points, "L")
 }
 
-// sparkOf returns the line of a figure of the page.
-func (s series) sparkOf(label string, paying int64) string {
-	switch label {
-	case "new":
-		return s.spark(func(b bucket) int64 { return b.New })
-	case "renewed":
-		return s.spark(func(b bucket) int64 { return b.Renewed })
-	case "ended":
-		return s.spark(func(b bucket) int64 { return b.Ended })
-	case "paying":
-		for _, b := range s.Buckets {
-			paying -= b.Paying
-		}
-		at := paying
-		return s.spark(func(b bucket) int64 { at += b.Paying; return at })
+// sparkOfPaying returns the line of the paying licenses, of which there are some at the end.
+func (s series) sparkOfPaying(at int64) string {
+	for _, b := range s.Buckets {
+		at -= b.Paying
 	}
-	return ""
+	return s.spark(func(b bucket) int64 { at += b.Paying; return at })
 }
 
 // A delta is the change of a number against the period before, in percent.
