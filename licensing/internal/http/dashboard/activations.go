@@ -66,6 +66,16 @@ func seatSummary(v *kit.Visit, l api.License) (seatMeter, string, []api.Activati
 	return m, text, active.Data, nil
 }
 
+// devicesShown is how many activations the first page of a license shows.
+const devicesShown = 5
+
+// newestSeen returns the activations that were seen last.
+func newestSeen(list []api.Activation) (rows []activationRow) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b api.Activation) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
+	return kit.Each(list[:min(len(list), devicesShown)], func(a api.Activation) activationRow { return activationRow{Activation: a} })
+}
+
 // unseenReads is how many times one page of the activations not seen since a day reads some.
 const unseenReads = 200
 

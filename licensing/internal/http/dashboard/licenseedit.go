@@ -24,6 +24,7 @@ func plansOffered(v *kit.Visit, product, chosen string) (list []forms.Option, mo
 		return nil, plans.HasMore, err
 	}
 	for _, t := range plans.Data {
+		v.Plans[t.ID] = t.Name
 		o := forms.Option{Value: t.ID, Label: t.Name, Chosen: t.ID == chosen, AddOn: t.Kind == api.PlanAddOn}
 		if t.Name != t.ID {
 			o.Label += " (" + t.ID + ")"

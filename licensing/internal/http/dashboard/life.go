@@ -1,9 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard/kit"
 )
@@ -36,14 +33,4 @@ func lifeOf(v *kit.Visit, l api.License) *life {
 		f.Class = "late"
 	}
 	return f
-}
-
-// devicesShown is how many activations the first page of a license shows.
-const devicesShown = 5
-
-// newestSeen returns the activations that were seen last.
-func newestSeen(list []api.Activation) (rows []activationRow) {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b api.Activation) int { return cmp.Compare(b.LastSeenAt.UnixNano(), a.LastSeenAt.UnixNano()) })
-	return kit.Each(list[:min(len(list), devicesShown)], func(a api.Activation) activationRow { return activationRow{Activation: a} })
 }

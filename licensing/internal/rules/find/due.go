@@ -47,8 +47,8 @@ func EndsOf(l api.License) (ends []time.Time) {
 // IsTrial reports whether a reference is that of a trial.
 func IsTrial(reference string) bool { return strings.HasPrefix(reference, purchases.TrialPrefix) }
 
-// A Due is an end of [EndsOf] that an operator should look at: it is soon, the license is in force, and no
-// purchase that governs the end renews by itself.
+// A Due is an end of [EndsOf] that an operator should look at: it is soon, the license is in
+// force, and no purchase that governs the end renews by itself.
 type Due struct {
 	At       time.Time
 	Updates  bool              // the updates end

@@ -60,6 +60,11 @@ func (s Service) due(ctx context.Context, r store.Reader, soon *Soon) error {
 	now := s.Now()
 	window, seen := find.DueSoon(now), map[string]bool{}
 	soon.DueOf = map[string]int{}
+	type end struct {
+		record.License
+		find.Due
+	}
+	var ends []end
 	add := func(rows []store.License) error {
 		var recs []record.License
 		for _, row := range rows {
@@ -76,12 +81,8 @@ func (s Service) due(ctx context.Context, r store.Reader, soon *Soon) error {
 		dues, err := find.DuesOf(ctx, r, recs, now)
 		for _, rec := range recs {
 			for _, d := range dues[rec.ID] {
-				l, err := licenses.FromRecord(rec, now)
-				if err != nil {
-					return err
-				}
-				soon.Due = append(soon.Due, Due{s.Shown(l), d})
-				soon.DueOf[l.PlanID]++
+				ends = append(ends, end{rec, d})
+				soon.DueOf[rec.PlanID]++
 			}
 		}
 		return err
@@ -112,12 +113,19 @@ func (s Service) due(ctx context.Context, r store.Reader, soon *Soon) error {
 			}
 		}
 	}
-	slices.SortFunc(soon.Due, func(a, b Due) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.License.ID, b.License.ID))
-	})
-	soon.DueN, soon.DueMore = len(soon.Due), soon.DueMore || more
-	soon.Due = soon.Due[:min(soon.DueN, listed)]
-	return err
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	soon.DueN, soon.DueMore = len(ends), soon.DueMore || more
+	for _, e := range ends[:min(len(ends), listed)] {
+		l, err := licenses.FromRecord(e.License, now)
+		if err != nil {
+			return err
+		}
+		soon.Due = append(soon.Due, Due{s.Shown(l), e.Due})
+	}
+	return nil
 }
 
 // otherEnds returns the licenses of the first ends in a range that are not the ends of the
