@@ -144,3 +144,75 @@ func TestNamesCostSalesNoRow(t *testing.T) {
 	is.True(read(api.UpdateLicenseParams{Name: new("other")}) < 60)
 	is.True(read(api.UpdateLicenseParams{MaxActivations: api.To(int64(4))}) > 150) // events, licenses, and what is counted of them
 }
+
+// TestCountsBatches: an Update counts 250 changes, and passes 1,000 that change no number.
+func TestCountsBatches(t *testing.T) {
+	is := is.New(t)
+	s := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard}).Service()
+	rules := inner.Of(s).Sales()
+	count := func(want int, wantMore bool) {
+		t.Helper()
+		n, more, err := rules.Count(t.Context())
+		is.NoErr(err)
+		is.Equal(n, want)
+		is.Equal(more, wantMore)
+	}
+	var ids []string
+	for range 260 {
+		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		is.NoErr(err)
+		ids = append(ids, l.ID)
+	}
+	count(250, true)
+	count(10, true)  // and the licenses were not looked at
+	count(250, true) // licenses
+	count(10, false) // all of them
+	for i := range 1100 {
+		_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: ids[0], Name: new(fmt.Sprint(i))})
+		is.NoErr(err)
+	}
+	count(1000, true)
+	count(100, false)
+	count(0, false)
+}
+
+// A beforeUpdate is a store that does something before its next Update.
+type beforeUpdate struct {
+	store.Store
+	do func()
+}
+
+func (st *beforeUpdate) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if do := st.do; do != nil {
+		st.do = nil
+		do()
+	}
+	return st.Store.Update(ctx, fn)
+}
+
+// TestTwoProcessesCountOnce: another process counts the events that this one has read.
+func TestTwoProcessesCountOnce(t *testing.T) {
+	is := is.New(t)
+	st := &beforeUpdate{Store: memory.New()}
+	s := licensing.NewHandler(st, licensing.Options{Logger: discard}).Service()
+	other := inner.Of(licensing.NewHandler(st.Store, licensing.Options{Logger: discard}).Service()).Sales()
+	for range 10 {
+		_, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		is.NoErr(err)
+	}
+	st.do = func() {
+		n, _, err := other.Count(t.Context())
+		is.NoErr(err)
+		is.Equal(n, 10)
+	}
+	rules := inner.Of(s).Sales()
+	n, more, err := rules.Count(t.Context())
+	is.NoErr(err)
+	is.Equal(n, 0)
+	is.True(more)
+	p, before := sales.PeriodOf("year", time.Now())
+	rep, err := rules.Report(t.Context(), p, before)
+	is.NoErr(err)
+	is.Equal(rep.Active, int64(10))
+	is.Equal(rep.Total.ByHand, int64(10))
+}

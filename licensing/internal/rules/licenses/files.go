@@ -1,6 +1,7 @@
 package licenses
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -18,12 +19,23 @@ func outdates(was, is record.License) (bool, error) {
 	if was.Key != is.Key || is.StartsAt.After(was.StartsAt) {
 		return true, nil
 	}
+	if samePromise(&was, &is) {
+		return false, nil
+	}
 	before, err := StateOf(was)
 	if err != nil {
 		return false, err
 	}
 	after, err := StateOf(is)
 	return terms.Outdates(before, after), err
+}
+
+// samePromise reports whether what [terms.Outdates] looks at is stored alike, which most
+// changes leave alone.
+func samePromise(was, is *record.License) bool {
+	return was.ProductID == is.ProductID && was.MaxActivations == is.MaxActivations && was.GraceSeconds == is.GraceSeconds &&
+		was.ExpiresAt.Equal(is.ExpiresAt) && was.UpdatesUntil.Equal(is.UpdatesUntil) &&
+		bytes.Equal(was.Entitlements, is.Entitlements) && bytes.Equal(was.Changes, is.Changes)
 }
 
 // VoidFiles raises the generation of a license, so that all its files are refused once

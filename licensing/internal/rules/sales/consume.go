@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	countBatch = 100 // events of one Update
-	scanBatch  = 100 // licenses of one Update
+	readBatch  = 1000 // events that one Update passes
+	countBatch = 250  // events of them, or licenses, that it counts
 	countPause = 2 * time.Second
 	countCheck = time.Hour
+	batchPause = 500 * time.Millisecond
 )
 
 // CountTask returns the task of Run that counts what was sold. It rests after it has
-// counted, so that many changes share an Update, and nineteen times as long as each batch
-// took, so that a busy store works for its callers.
+// counted, so that many changes share an Update, and between batches, so that a busy
+// store works for its callers.
 func (s Service) CountTask(r *feed.Run) feed.Task {
 	p := passing{Service: s}
 	return feed.Task{Name: "sales", Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) {
-		begun := time.Now()
-		n, more, err := p.count(r.Work)
-		switch {
+		switch n, more, err := p.count(r.Work); {
 		case more:
-			return feed.Next{After: 19 * time.Since(begun), Deaf: true}, err
+			return feed.Next{After: batchPause, Deaf: true}, err
 		case n > 0:
 			return feed.Next{After: countPause, Deaf: true}, err
+		default:
+			return feed.In(countCheck), err
 		}
-		return feed.In(countCheck), err
 	}}
 }
 
@@ -39,23 +39,35 @@ func (s Service) CountTask(r *feed.Run) feed.Task {
 // that were there before the first event. It returns how many it has counted, and whether
 // there may be more.
 func (s Service) Count(ctx context.Context) (n int, more bool, err error) {
-	return s.countSome(ctx, countBatch, scanBatch)
+	return s.countSome(ctx, readBatch, countBatch)
 }
 
-func (s Service) countSome(ctx context.Context, events, licenses int) (n int, more bool, err error) {
-	idle, err := s.counted(ctx)
+// countSome reads the events outside the Update, because most of them change no number.
+func (s Service) countSome(ctx context.Context, read, counted int) (n int, more bool, err error) {
+	var next events
+	var idle bool
+	err = s.Store.View(ctx, func(r store.Reader) error {
+		c, err := readCount(ctx, r, s.Clock())
+		if err != nil {
+			return err
+		}
+		next, err = c.readEvents(ctx, r, read, counted)
+		idle = c.Whole && next.n == 0
+		return err
+	})
 	if err == nil && !idle {
 		err = s.Store.Update(ctx, func(tx store.Tx) error {
+			n, more = 0, true
 			c, err := readCount(ctx, tx, s.Clock())
-			if err != nil {
+			if err != nil || c.at != next.after { // another process was first
 				return err
 			}
-			if n, more, err = c.addEvents(ctx, tx, events); err != nil {
+			if err := c.addEvents(ctx, tx, next); err != nil {
 				return err
 			}
+			n, more = next.n, next.more
 			if n == 0 && !c.Whole {
-				n, err = c.scan(ctx, tx, licenses)
-				more = !c.Whole
+				n, err = c.scan(ctx, tx, counted)
 			}
 			more = more || !c.Whole
 			if err == nil {
@@ -71,20 +83,6 @@ func (s Service) countSome(ctx context.Context, events, licenses int) (n int, mo
 		return 0, false, fmt.Errorf("count sales: %w", err)
 	}
 	return n, more, nil
-}
-
-// counted reports whether there is nothing to count.
-func (s Service) counted(ctx context.Context) (idle bool, err error) {
-	err = s.Store.View(ctx, func(r store.Reader) error {
-		c, err := readCount(ctx, r, s.Clock())
-		if err != nil {
-			return err
-		}
-		newest, err := feed.Newest(ctx, r)
-		idle = c.Whole && newest == c.at
-		return err
-	})
-	return idle, err
 }
 
 // scan adds the licenses that the events have not shown to the totals, up to limit of

@@ -84,8 +84,11 @@ func (s Service) readLatest(ctx context.Context, r store.Reader, now time.Time) 
 		return nil, err
 	}
 	err = feed.Contain(ctx, s.Opts.Logger, "sales", func() error {
-		_, _, err := c.addEvents(ctx, r, reportEvents)
-		return err
+		next, err := c.readEvents(ctx, r, reportEvents, reportEvents)
+		if err != nil {
+			return err
+		}
+		return c.addEvents(ctx, r, next)
 	})
 	if feed.IsOwn(ctx, err) {
 		return readCount(ctx, r, now)
@@ -93,24 +96,48 @@ func (s Service) readLatest(ctx context.Context, r store.Reader, now time.Time) 
 	return c, err
 }
 
-// addEvents adds the next events, up to a number, and reports whether there may be more.
-func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int, more bool, err error) {
-	events, err := r.Events(ctx, store.EventQuery{After: c.at.Seq(), Limit: limit})
-	if err != nil {
-		return 0, false, err
+// events are the next ones of the feed, as sales read them.
+type events struct {
+	after, at feed.Place // before the first, and of the last
+	since     time.Time  // of the first
+	n         int
+	more      bool   // there may be more
+	counted   []said // those that may change a number or a limit
+}
+
+// readEvents reads the next events, up to a number, and up to one of those that may change
+// a number or a limit.
+func (c *count) readEvents(ctx context.Context, r store.Reader, limit, counted int) (e events, err error) {
+	e = events{after: c.at, at: c.at, more: true}
+	for e.n < limit && len(e.counted) < counted && e.more {
+		size := min(limit-e.n, counted-len(e.counted))
+		list, err := r.Events(ctx, store.EventQuery{After: e.at.Seq(), Limit: size})
+		if err != nil {
+			return events{}, err
+		}
+		for i := range list {
+			var next said
+			if err := next.read(&list[i]); err != nil {
+				return events{}, err
+			}
+			if !c.Whole || !next.changesNoNumber() {
+				e.counted = append(e.counted, next)
+			}
+			e.at = feed.PlaceOf(list[i])
+		}
+		if e.n == 0 && len(list) > 0 {
+			e.since = list[0].Time
+		}
+		e.n, e.more = e.n+len(list), len(list) == size
 	}
-	var all []said // that may change a number or a limit
+	return e, nil
+}
+
+// addEvents adds events, which are the next ones.
+func (c *count) addEvents(ctx context.Context, r store.Reader, next events) error {
 	var ids []string
-	var e said
-	for i := range events {
-		e = said{}
-		if err := e.read(&events[i]); err != nil {
-			return 0, false, err
-		}
-		if c.Whole && e.changesNoNumber() {
-			continue
-		}
-		all = append(all, e)
+	for i := range next.counted {
+		e := &next.counted[i]
 		if record.IsID("lic", e.Subject) {
 			ids = append(ids, e.Subject)
 			c.touched[e.Subject] = c.touched[e.Subject] || e.mayHaveLimits()
@@ -120,20 +147,18 @@ func (c *count) addEvents(ctx context.Context, r store.Reader, limit int) (n int
 		}
 	}
 	if err := c.load(ctx, r, ids); err != nil {
-		return 0, false, err
+		return err
 	}
-	if c.Since.IsZero() && len(events) > 0 {
-		c.Since = events[0].Time
+	if c.Since.IsZero() {
+		c.Since = next.since
 	}
-	for i := range all {
-		if err := c.add(ctx, r, &all[i]); err != nil {
-			return 0, false, err
+	for i := range next.counted {
+		if err := c.add(ctx, r, &next.counted[i]); err != nil {
+			return err
 		}
 	}
-	if n = len(events); n > 0 {
-		c.at = feed.PlaceOf(events[n-1])
-	}
-	return n, n == limit, nil
+	c.at = next.at
+	return nil
 }
 
 // load reads what the totals have of licenses.
