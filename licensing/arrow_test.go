@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"internal/seal":                   {"internal/entries", "store"},
 	"licensing/internal/base/csvfile": {},
 	"licensing/internal/base/outbox":  {"store"},
-	"licensing/internal/base/record":  {"store"},
+	"licensing/internal/base/record":  {"licensing/api", "store"},
 	"licensing/internal/rules/terms":  {"licensing/api"},
 
 	"licensing/internal/base/feed":               {"store", "licensing/api", "internal/entries"},

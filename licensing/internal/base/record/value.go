@@ -1,35 +1,9 @@
 package record
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 )
-
-// Encode returns v as JSON, byte for byte as the API sends it: without HTML
-// escaping. Encoding v must not be able to fail.
-func Encode(v any) []byte {
-	var document bytes.Buffer
-	e := json.NewEncoder(&document)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSuffix(document.Bytes(), []byte("\n"))
-}
-
-// AppendText appends s as Encode encodes it.
-func AppendText(b []byte, s string) []byte {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return append(b, Encode(s)...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
 
 // OptionalTime returns the time for a field that is nil if there is none.
 func OptionalTime(t time.Time) *time.Time {
