@@ -54,15 +54,6 @@ func TestAnswersAreThoseOfTheReference(t *testing.T) {
 	oracle.Compare(t, newStore(t, db, newSchema(t, db)), 400, 8*time.Second, false)
 }
 
-// Two stores on one schema are what two processes have.
-func TestTwoStoresKeepTheContract(t *testing.T) {
-	one, other := open(t, "pgx", sharedDSN(t)), open(t, "postgres", sharedDSN(t))
-	storetest.Run(t, func(t *testing.T) store.Store {
-		schema := newSchema(t, one)
-		return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
-	})
-}
-
 func TestStoreIsDurable(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
