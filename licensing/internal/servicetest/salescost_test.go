@@ -145,7 +145,7 @@ func TestNamesCostSalesNoRow(t *testing.T) {
 	is.True(read(api.UpdateLicenseParams{MaxActivations: api.To(int64(4))}) > 150) // events, licenses, and what is counted of them
 }
 
-// TestCountsBatches: an Update counts 250 changes, and passes 1,000 that change no number.
+// TestCountsBatches: an Update counts 500 changes, and passes 1,000 that change no number.
 func TestCountsBatches(t *testing.T) {
 	is := is.New(t)
 	s := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard}).Service()
@@ -158,14 +158,14 @@ func TestCountsBatches(t *testing.T) {
 		is.Equal(more, wantMore)
 	}
 	var ids []string
-	for range 260 {
+	for range 510 {
 		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
 		is.NoErr(err)
 		ids = append(ids, l.ID)
 	}
-	count(250, true)
+	count(500, true)
 	count(10, true)  // and the licenses were not looked at
-	count(250, true) // licenses
+	count(500, true) // licenses
 	count(10, false) // all of them
 	for i := range 1100 {
 		_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: ids[0], Name: new(fmt.Sprint(i))})

@@ -12,10 +12,10 @@ import (
 
 const (
 	readBatch  = 1000 // events that one Update passes
-	countBatch = 250  // events of them, or licenses, that it counts
+	countBatch = 500  // events of them, or licenses, that it counts
 	countPause = 2 * time.Second
 	countCheck = time.Hour
-	batchPause = 500 * time.Millisecond
+	batchPause = time.Second // a hundredth of a core, if the batches are full
 )
 
 // CountTask returns the task of Run that counts what was sold. It rests after it has
@@ -25,6 +25,8 @@ func (s Service) CountTask(r *feed.Run) feed.Task {
 	p := passing{Service: s}
 	return feed.Task{Name: "sales", Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) {
 		switch n, more, err := p.count(r.Work); {
+		case more && p.single > 0: // of a batch that failed, each event by itself
+			return feed.Next{After: batchPause / countBatch, Deaf: true}, err
 		case more:
 			return feed.Next{After: batchPause, Deaf: true}, err
 		case n > 0:
