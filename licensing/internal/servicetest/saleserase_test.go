@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/testing/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	basefeed "github.com/seed-d8a106b4/licensekit/licensing/internal/base/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/base/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/rules/sales"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -201,4 +204,35 @@ func TestSalesAfterAFailedRead(t *testing.T) {
 	st.fails = true
 	is.Equal(count(), 1)
 	is.True(!st.fails)
+}
+
+// TestSalesAfterLostEvents: once the events that were counted are lost, the next ones count.
+//
+// Fault: each count continues after the newest event and stores nothing, so none ever does.
+func TestSalesAfterLostEvents(t *testing.T) {
+	is := is.New(t)
+	s := newShop(t, memory.New(), licensing.Options{})
+	rules := inner.Of(s.h.Service()).Sales()
+	count := func() (n int) {
+		for more := true; more; {
+			some, left, err := rules.Count(t.Context())
+			is.NoErr(err)
+			n, more = n+some, left
+		}
+		return n
+	}
+	s.sell("month", "", "ada")
+	is.True(count() > 0)
+	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
+		e, err := tx.Entry(t.Context(), "sales_counted", "sales_counted")
+		is.NoErr(err)
+		var state map[string]any
+		is.NoErr(json.Unmarshal(e.Data, &state))
+		state["place"] = basefeed.PlaceOf(store.Event{Seq: 1000, ID: "evt_lost"}).String()
+		e.Data = record.Encode(state)
+		return tx.PutEntries(t.Context(), e)
+	}))
+	is.Equal(count(), 0)
+	s.sell("month", "", "bob")
+	is.Equal(count(), 1)
 }

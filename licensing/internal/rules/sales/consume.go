@@ -54,15 +54,20 @@ func (s Service) countSome(ctx context.Context, read, counted int) (n int, more 
 			return err
 		}
 		next, err = c.readEvents(ctx, r, read, counted)
-		idle = c.Whole && next.n == 0
+		idle = c.Whole && next.n == 0 && !c.lost
 		return err
 	})
 	if err == nil && !idle {
 		err = s.Store.Update(ctx, func(tx store.Tx) error {
 			n, more = 0, true
 			c, err := readCount(ctx, tx, s.Clock())
-			if err != nil || c.at != next.after { // another process was first
+			switch {
+			case err != nil:
 				return err
+			case c.lost: // continue with the next event
+				return c.put(ctx, tx)
+			case c.at != next.after: // another process was first
+				return nil
 			}
 			if err := c.addEvents(ctx, tx, next); err != nil {
 				return err

@@ -36,6 +36,7 @@ type count struct {
 	state
 	now       time.Time
 	at        feed.Place
+	lost      bool  // the store has lost events, and at is its newest
 	days      byDay // what is to be added to the entries
 	standings map[string]standing
 	changed   map[string]bool      // licenses whose standings are to be written
@@ -60,7 +61,8 @@ func readCount(ctx context.Context, r store.Reader, now time.Time) (*count, erro
 		c.at = purged
 	} else {
 		c.at, _ = feed.ParsePlace(c.Place)
-		if err = c.at.Check(ctx, r, purged); errors.Is(err, api.ErrCursorGone) { // the store has lost events
+		if err = c.at.Check(ctx, r, purged); errors.Is(err, api.ErrCursorGone) {
+			c.lost = true
 			c.at, err = feed.Newest(ctx, r)
 		}
 		if err != nil {
