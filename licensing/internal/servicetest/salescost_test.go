@@ -21,7 +21,8 @@ import (
 // A rowStore counts the rows that reads of lists return.
 type rowStore struct {
 	store.Store
-	rows int
+	rows  int
+	feeds int // reads of the feed
 }
 
 func (st *rowStore) View(ctx context.Context, fn func(store.Reader) error) error {
@@ -62,6 +63,7 @@ func (r rowReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 
 func (r rowReader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	list, err := r.Reader.Events(ctx, q)
+	r.st.feeds++
 	r.st.rows += len(list)
 	return list, err
 }
@@ -174,6 +176,38 @@ func TestCountsBatches(t *testing.T) {
 	count(1000, true)
 	count(100, false)
 	count(0, false)
+}
+
+// TestMixedEventsAreReadInPages: a batch that is almost full does not read event by event.
+func TestMixedEventsAreReadInPages(t *testing.T) {
+	is := is.New(t)
+	st := &rowStore{Store: memory.New()}
+	s := licensing.NewHandler(st, licensing.Options{Logger: discard}).Service()
+	rules := inner.Of(s).Sales()
+	count := func() (n int) {
+		n, _, err := rules.Count(t.Context())
+		is.NoErr(err)
+		return n
+	}
+	create := func() string {
+		l, err := s.Create(t.Context(), api.CreateLicenseParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		is.NoErr(err)
+		return l.ID
+	}
+	id := create()
+	for count() > 0 { // from now on, names count nothing
+	}
+	for range 499 {
+		create()
+	}
+	for i := range 500 {
+		_, err := s.Update(t.Context(), api.UpdateLicenseParams{ID: id, Name: new(fmt.Sprint(i))})
+		is.NoErr(err)
+	}
+	st.feeds = 0
+	for count() > 0 {
+	}
+	require.AtMost(t, st.feeds, 20)
 }
 
 // A beforeUpdate is a store that does something before its next Update.

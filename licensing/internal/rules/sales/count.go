@@ -104,15 +104,17 @@ type events struct {
 	since     time.Time  // of the first
 	n         int
 	more      bool   // there may be more
-	counted   []said // those that may change a number or a limit
+	counted   []said // the events that may change a number or a limit
 }
 
-// readEvents reads the next events, up to a number, and up to one of those that may change
-// a number or a limit.
+// readEvents reads the next events, at most limit of them, of which at most counted may
+// change a number or a limit. It reads pages of half of the latter, so that one that is
+// begun has room.
 func (c *count) readEvents(ctx context.Context, r store.Reader, limit, counted int) (e events, err error) {
 	e = events{after: c.at, at: c.at, more: true}
-	for e.n < limit && len(e.counted) < counted && e.more {
-		size := min(limit-e.n, counted-len(e.counted))
+	page := max(1, counted/2)
+	for e.n < limit && len(e.counted)+page <= counted && e.more {
+		size := min(limit-e.n, page)
 		list, err := r.Events(ctx, store.EventQuery{After: e.at.Seq(), Limit: size})
 		if err != nil {
 			return events{}, err
