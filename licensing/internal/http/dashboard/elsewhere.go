@@ -44,7 +44,7 @@ func (e *elsewhere) addKeys(v *kit.Visit, f Filter, result api.ListPage) error {
 	}
 	p := f.params(v.Opts.Now())
 	p.Limit = licensesFound
-	page, err := v.Licenses.List(v.R.Context(), p)
+	page, _, err := listedLicenses(v, f, p)
 	if err != nil {
 		return err
 	}

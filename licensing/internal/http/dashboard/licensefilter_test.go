@@ -22,9 +22,10 @@ func TestListConditions(t *testing.T) {
 	_, err := s.Selling().PutPlan(t.Context(), api.PutPlanParams{ID: "price_1", Name: "Pro, yearly", ProductID: "atlas"})
 	is.NoErr(err)
 	ended := s.now.Add(-time.Hour)
+	var bought api.License
 	for i := range 70 {
 		s.advance(time.Millisecond)
-		s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Bought-%02d", i), PlanID: "price_1"})
+		bought = s.license(api.CreateLicenseParams{Name: fmt.Sprintf("Bought-%02d", i), PlanID: "price_1"})
 	}
 	full := s.license(api.CreateLicenseParams{Name: "Full", Terms: api.Terms{MaxActivations: ptr[int64](5)}})
 	for _, pc := range []string{"pc-1", "pc-2", "pc-3", "pc-4"} {
@@ -57,4 +58,10 @@ func TestListConditions(t *testing.T) {
 
 	is.Equal(names(v.get("licenses?only=near_limit&product=atlas&q=full")), "Full")
 	is.Equal(names(v.get("licenses?only=near_limit&product=atlas&q=old")), "")
+
+	// The licenses whose key has the text are those of the filter, too.
+	part := bought.Key[len(bought.Key)-8:]
+	is.Equal(names(v.get("licenses?plan=price_1&q="+part)), bought.Name)
+	is.Equal(names(v.get("licenses?only=near_limit&q="+part)), "")
+	is.Equal(names(v.get("licenses?plan=price_2&q="+part)), "")
 }
