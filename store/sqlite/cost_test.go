@@ -3,10 +3,8 @@
 package sqlite
 
 import (
-	"context"
 	"crypto"
 	"crypto/ed25519"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,54 +23,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	licensefiles "github.com/seed-d8a106b4/licensekit/licensing/files"
 )
-
-// A countedConn counts the statements that it runs.
-type countedConn struct {
-	rawConn
-	ran *int
-}
-
-func (c countedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	s, err := c.rawConn.PrepareContext(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	return countedStmt{s.(rawStmt), c.ran}, nil
-}
-
-type countedStmt struct {
-	rawStmt
-	ran *int
-}
-
-func (s countedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	*s.ran++
-	return s.rawStmt.ExecContext(ctx, args)
-}
-
-func (s countedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	*s.ran++
-	return s.rawStmt.QueryContext(ctx, args)
-}
-
-// count counts the statements of each connection that one caller uses.
-func (s *Store) count(t *testing.T, ran *int) {
-	is := is.New(t)
-	conns := []*conn{s.writer.conn}
-	for _, p := range []*pool{s.readers, s.lists, s.searches, s.views} {
-		c, err := p.take(t.Context())
-		is.NoErr(err)
-		defer p.put(c)
-		conns = append(conns, c)
-	}
-	for _, c := range conns {
-		for text, stmt := range c.stmts {
-			is.NoErr(stmt.Close())
-			delete(c.stmts, text)
-		}
-		c.raw = countedConn{c.raw, ran}
-	}
-}
 
 // TestCostOfRequests is not built with the race detector, which allocates.
 //

@@ -102,6 +102,7 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 			return wrap(cmp.Or(t.ready(ctx), err), "put entries")
 		}
 	}
+	t.adds(entries)
 	args := make([]any, 0, 7*min(len(entries), rowsPerStatement))
 	return together(ctx, t, entries, func(ctx context.Context, chunk []store.Entry) error {
 		args = args[:0]

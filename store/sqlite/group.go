@@ -54,6 +54,7 @@ type group struct {
 	members int
 	alone   bool // accepts no second member
 	yielded bool // its last member has let other goroutines run
+	kinds   kinds
 
 	last atomic.Pointer[tx] // of the last member, if there are several
 	late *time.Timer        // makes it leave
@@ -140,7 +141,7 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 			return wrap(sentinel(err), "update")
 		}
 	}
-	t := newTx(w.conn)
+	t := newTx(w.conn, w.group.kinds)
 	if g := w.group; !w.first() {
 		t.others = w
 		g.last.Store(t)
@@ -218,6 +219,7 @@ func (w *writer) keep(ok bool) (err error) {
 	}
 	if !ok {
 		_, err = w.conn.exec("ROLLBACK TO member")
+		clear(w.group.kinds) // the member may have found none after it had deleted the last one
 	}
 	if err == nil {
 		_, err = w.conn.exec("RELEASE member")
@@ -255,7 +257,7 @@ func (w *writer) join(ctx context.Context, began time.Time, alone bool) (*group,
 		if err := w.begin(ctx, began); err != nil {
 			return nil, sentinel(err)
 		}
-		w.group = &group{began: time.Now(), alone: alone, settled: make(chan struct{})}
+		w.group = &group{began: time.Now(), alone: alone, settled: make(chan struct{}), kinds: kinds{}}
 	}
 	w.group.members++
 	return w.group, nil

@@ -14,7 +14,8 @@ import (
 type tx struct {
 	reader
 	session
-	wrote int // statements
+	wrote int   // statements
+	kinds kinds // of the group
 
 	others *writer // not nil if others in the group wait for this update
 }
@@ -25,8 +26,8 @@ const largeUpdate = 64
 
 var _ store.Tx = (*tx)(nil)
 
-func newTx(c *conn) *tx {
-	t := &tx{session: session{conn: c, updates: true}}
+func newTx(c *conn, known kinds) *tx {
+	t := &tx{session: session{conn: c, updates: true}, kinds: known}
 	t.reader = reader{&t.session}
 	return t
 }
@@ -179,6 +180,3 @@ func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn str
 	}
 	return nil
 }
-
-// Want reads nothing, because no read takes a round trip.
-func (t *tx) Want(ctx context.Context, _ store.Wanted) error { return t.ready(ctx) }
