@@ -32,7 +32,10 @@ func (s Service) Address(metadata map[string]string) string {
 
 // AddressEntries returns the entry of the address of a license; nil: it has none.
 func (s Service) AddressEntries(rec record.License) ([]store.Entry, error) {
-	metadata := map[string]string{}
+	if len(rec.Metadata) == 0 {
+		return nil, nil
+	}
+	var metadata map[string]string
 	if err := call.Decode(rec.Metadata, &metadata); err != nil {
 		return nil, err
 	}

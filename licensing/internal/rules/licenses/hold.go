@@ -20,7 +20,12 @@ type Hold struct {
 
 // FindHold returns the suspension of a customer, if there is one.
 func FindHold(ctx context.Context, r store.Reader, customerID string) (h Hold, held bool, err error) {
-	e, err := r.Entry(ctx, HoldKind, call.Digest(customerID))
+	return holdAt(ctx, r, call.Digest(customerID))
+}
+
+// holdAt is FindHold by the key of the entry.
+func holdAt(ctx context.Context, r store.Reader, key string) (h Hold, held bool, err error) {
+	e, err := r.Entry(ctx, HoldKind, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return Hold{}, false, nil
 	}
@@ -44,10 +49,11 @@ func followCustomer(ctx context.Context, tx *call.Tx, rec record.License, next *
 	if err != nil || rec.CustomerID == next.CustomerID && !was.ByCustomer && !is.ByCustomer {
 		return err
 	}
-	if err := tx.Want(ctx, store.Wanted{Absent: [][2]string{{HoldKind, call.Digest(next.CustomerID)}}}); err != nil {
+	key := call.Digest(next.CustomerID)
+	if err := tx.Want(ctx, store.Wanted{Absent: [][2]string{{HoldKind, key}}}); err != nil {
 		return err
 	}
-	h, held, err := FindHold(ctx, tx, next.CustomerID)
+	h, held, err := holdAt(ctx, tx, key)
 	if err == nil && (is.ByCustomer != held || is.CustomerReason != h.Reason) {
 		is.ByCustomer, is.CustomerReason = held, h.Reason
 		PutSuspension(is, next, tx.Now)

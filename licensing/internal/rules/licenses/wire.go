@@ -22,8 +22,13 @@ func (s Service) GetEncoded(ctx context.Context, id string) ([]byte, api.Version
 		return nil, api.Version{}, err
 	}
 	at := s.Now()
-	text, err := s.AppendWire(make([]byte, 0, 768), rec, at)
+	text, err := s.AppendWire(make([]byte, 0, wireSize(rec)), rec, at)
 	return text, api.Version{Revision: rec.Revision, Status: StatusAt(rec.License, at)}, err
+}
+
+// wireSize is about how long a license is on the wire: what every one has, and its texts.
+func wireSize(rec record.License) int {
+	return 448 + len(rec.Name) + len(rec.ProductID) + len(rec.CustomerID) + len(rec.Entitlements) + len(rec.Meters) + len(rec.Metadata)
 }
 
 // AppendWire appends a stored license, in its state at an instant, as the API sends
