@@ -54,7 +54,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	s := &Service{c: call.Call{Store: st, Opts: opts.rules()}, opts: &opts, kept: find.NewKept(), pending: refusals.NewPending(), failing: new(failing.Events)}
+	s := &Service{c: call.New(st, opts.rules()), opts: &opts, kept: find.NewKept(), pending: refusals.NewPending(), failing: new(failing.Events)}
 	s.c.Changed, s.c.Observed, s.c.CustomerChanged = s.kept.Drop, s.refusals().CountVerdict, s.leave().LeaveCustomer
 	s.c.Purchases, s.c.OwnChanged, s.c.Started = s.purchases().TermsOf, s.purchases().PutOwn, s.purchases().Started
 	s.c.MayUse = s.seats().MayUse

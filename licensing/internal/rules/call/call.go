@@ -52,16 +52,20 @@ type Office struct {
 // which Update. The rules of every room are methods of a type that embeds one.
 type Call struct {
 	Store  store.Store
-	Opts   Options
+	Opts   *Options
 	Caller Caller
 	Tx     *Tx    // set inside Atomically and Once
 	Holder bool   // acts for a license key holder
 	Owner  *Owner // whose licenses are the only ones that exist; nil: all exist
-	hooks
+	*hooks
 }
 
-// hooks are what follows from a call in rules that build on those of the call. New
-// sets them; they are the same for all copies of a Service.
+// New returns a Call whose copies, of which every room makes some, share its options and
+// hooks.
+func New(st store.Store, opts Options) Call { return Call{Store: st, Opts: &opts, hooks: &hooks{}} }
+
+// hooks are what follows from a call in rules that build on those of the call. New of
+// package license sets them; they are the same for all copies of a Service.
 type hooks struct {
 	// Changed runs after each Update that has written a license, also if it failed.
 	Changed func()

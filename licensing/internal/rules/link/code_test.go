@@ -44,7 +44,8 @@ func TestTwoProgramsWithOneCode(t *testing.T) {
 		return code
 	}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := Of(&call.Call{Store: memory.New(), Opts: call.Options{Now: func() time.Time { return now }}})
+	c := call.New(memory.New(), call.Options{Now: func() time.Time { return now }})
+	s := Of(&c)
 	start := func(name string) api.Link {
 		l, err := s.Start(t.Context(), api.StartLinkParams{ProductID: "atlas", Fingerprint: name, Name: name}, "https://acme.example")
 		is.NoErr(err)
