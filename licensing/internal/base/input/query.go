@@ -41,7 +41,9 @@ func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []a
 	if len(known) > 0 {
 		parameters = "the parameters are " + strings.Join(known, ", ")
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	names := slices.AppendSeq(make([]string, 0, len(values)), maps.Keys(values))
+	slices.Sort(names)
+	for _, name := range names {
 		if len(errs) < MaxErrors && !slices.Contains(known, name) {
 			errs = append(errs, api.FieldError{Field: shorten([]byte(name)), Code: api.FieldUnknown, Detail: "is not a parameter of this request; " + parameters})
 		}
