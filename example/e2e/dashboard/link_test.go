@@ -39,6 +39,7 @@ func openProgram(t *testing.T, address, device string) (lic *program.License, li
 func TestProgramIsActivatedInTheBrowser(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a program asks again only after seconds
 			is := is.New(t)
 			b := newCustomerPages(t, script)
 			address := strings.TrimSuffix(b.base, "/account/licenses/")
