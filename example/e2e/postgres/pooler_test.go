@@ -78,7 +78,7 @@ max_client_conn = 200
 func TestPgBouncer(t *testing.T) {
 	const forPgx, forPq = " default_query_exec_mode=exec", " binary_parameters=yes"
 	transaction, session := newPooler(t, "transaction"), newPooler(t, "session")
-	t.Run("contract in transaction mode", func(t *testing.T) { // of two stores on one schema, which are what two processes have
+	t.Run("contract in transaction mode", func(t *testing.T) { // of two stores on one schema
 		one, other := open(t, "pgx", transaction+forPgx), open(t, "postgres", transaction+forPq)
 		storetest.Run(t, func(t *testing.T) store.Store {
 			schema := newSchema(t, one)

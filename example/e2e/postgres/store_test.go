@@ -38,13 +38,14 @@ func BenchmarkStore(b *testing.B) {
 	})
 }
 
+// TestStoreKeepsTheContract is for two stores on one schema, each with one of the drivers,
+// which are what two processes have.
 func TestStoreKeepsTheContract(t *testing.T) {
-	for name, driver := range drivers {
-		t.Run(name, func(t *testing.T) {
-			db := open(t, driver, sharedDSN(t))
-			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
-		})
-	}
+	one, other := open(t, drivers["pgx"], sharedDSN(t)), open(t, drivers["lib-pq"], sharedDSN(t))
+	storetest.Run(t, func(t *testing.T) store.Store {
+		schema := newSchema(t, one)
+		return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
+	})
 }
 
 // TestAnswersAreThoseOfTheReference makes random changes to this store and to
