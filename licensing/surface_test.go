@@ -1,3 +1,5 @@
+//go:build !race
+
 package licensing_test
 
 import (
@@ -31,6 +33,8 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // files with
 //
 //	go test ./licensing -run GoAPI -update
+//
+// It is not built with the race detector: it only reads source, and takes half a minute there.
 func TestGoAPI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiling all packages takes seconds")

@@ -1,3 +1,5 @@
+//go:build !race
+
 package servicetest
 
 import (
@@ -26,7 +28,7 @@ type cost struct{ bytes, objects uint64 }
 
 // costOf returns the least that h allocated for one of some equal requests, and its status. A
 // request whose cost is at most enough is not repeated: another goroutine, or a
-// collection or the race detector that empties a pool, can only add to it.
+// collection that empties a pool, can only add to it.
 func costOf(h http.Handler, enough cost, request func() *http.Request) (least cost, status int) {
 	least = cost{math.MaxUint64, math.MaxUint64}
 	for range 30 {
@@ -154,7 +156,7 @@ func membersOf(t reflect.Type) (names []string) {
 }
 
 // TestAnInvalidRequestCostsAtMostTenChecks: a stranger cannot make the service work by
-// requests that it refuses.
+// requests that it refuses. It is not built with the race detector, which allocates.
 func TestAnInvalidRequestCostsAtMostTenChecks(t *testing.T) {
 	const maxBody, maxTokenBody = 64 << 10, 16 << 10 // the defaults
 	is := is.New(t)

@@ -70,6 +70,9 @@ func CheckMetadata(in map[string]string) (out map[string]string, broken []api.Fi
 	}
 	out = make(map[string]string, len(in))
 	for _, name := range Names(in) {
+		if len(broken) == input.MaxErrors { // a caller without a token must not make the service describe all
+			break
+		}
 		wrong := checkName("metadata", name)
 		if wrong == nil {
 			wrong = CheckValue(Pointer("metadata", name), in[name], 0, maxMetadataLength)
