@@ -21,8 +21,8 @@ import (
 )
 
 // browsers are the programs that the tests can run. The headless shell, which is the engine
-// without the windows around it, takes half of the time. Debian has a script around it,
-// which would outlive it.
+// without the windows around it, takes half of the time. Debian has a script around it, of
+// which a test could end no more than the script.
 var browsers = []string{"/usr/lib/chromium/chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"}
 
 // browser controls a Chromium with an empty profile.

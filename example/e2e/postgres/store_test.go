@@ -38,10 +38,13 @@ func BenchmarkStore(b *testing.B) {
 	})
 }
 
-// TestStoreKeepsTheContract is for two stores on one schema, each with one of the drivers,
-// which are what two processes have.
+// TestStoreKeepsTheContract is for two stores, each with one of the drivers.
 func TestStoreKeepsTheContract(t *testing.T) {
-	one, other := open(t, drivers["pgx"], sharedDSN(t)), open(t, drivers["lib-pq"], sharedDSN(t))
+	keepTheContract(t, open(t, drivers["pgx"], sharedDSN(t)), open(t, drivers["lib-pq"], sharedDSN(t)))
+}
+
+// keepTheContract tests two stores on one schema, which are what two processes have.
+func keepTheContract(t *testing.T, one, other *sql.DB) {
 	storetest.Run(t, func(t *testing.T) store.Store {
 		schema := newSchema(t, one)
 		return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
